@@ -18,9 +18,9 @@ from pathlib import Path
 
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Estimate, Preview
+from independence_bench.engine.run import Run
 from independence_bench.engine.schedule import run_each
-from independence_bench.engine.session import RunOptions
-from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
+from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 from independence_bench.personas.earlier import at_depth, everyday_chat
 from independence_bench.personas.sheet import (
     EXAMPLES,
@@ -58,11 +58,14 @@ async def played(
     async def watch(_engine: Engine) -> None:
         await asyncio.Event().wait()
 
-    options = RunOptions(
-        protocols[0][0], files[0], roster, "sim:sim/judge", protocols[0][0].configurations,
-        (ModelSpec(f"sim/{character}", "sim"),), runs=1,
-    )  # fmt: skip
-    report = await run_each(options, protocols, store, approve, watch)
+    wanted = Run(
+        f"sim:sim/{character}",
+        protocol=protocols[0],
+        roster=roster,
+        judge="sim:sim/judge",
+        runs=1,
+    )
+    report = await run_each(wanted, protocols, store, approve, watch)
     assert report is not None
     assert report.complete
     begun, cost = told[0][1], report.cost

@@ -33,10 +33,9 @@ from canned import completion
 from results import Target, table, verdict
 from virtual_time import VirtualLoop
 
-from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Session
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -181,16 +180,6 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
     """
     protocol, files = load_with_files("v2")
     subject, judge = models(protocol)
-    plan = RunPlan(
-        protocol=protocol,
-        files=files,
-        configurations=protocol.configurations,
-        subjects=(subject,),
-        runs=runs,
-        judge=ModelJudge(judge),
-        at_once=1,
-        calls_at_once=places,
-    )
     client = DrawnClient(protocol, seed)
 
     async def run(loop: VirtualLoop) -> None:
@@ -198,8 +187,20 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
             clocks = Clocks(
                 lambda: time.time() + loop.time(), loop.time, random.Random(seed).random, Policy()
             )
-            engine = Engine(plan, Session(opened, {NAME: client}, Budget(), clocks))  # type: ignore[dict-item]
-            report = await engine.run()
+            session = Session(
+                protocol=protocol,
+                files=files,
+                configurations=protocol.configurations,
+                subjects=(subject,),
+                runs=runs,
+                judge=ModelJudge(judge),
+                store=opened,
+                clients={NAME: client},  # type: ignore[dict-item]
+                at_once=1,
+                calls_at_once=places,
+                clocks=clocks,
+            )
+            report = await Engine(session).run()
         if not report.complete or client.calls != planned(protocol, runs):
             raise RuntimeError(
                 f"{client.calls} calls of {planned(protocol, runs)} were made: "

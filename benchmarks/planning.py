@@ -20,7 +20,7 @@ from pathlib import Path
 from results import Target, table, verdict
 
 from independence_bench.engine.preview import preview_of
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Session
 from independence_bench.engine.session import find_pending
 from independence_bench.errors import EndpointUnusable
 from independence_bench.judging.judge import ModelJudge
@@ -36,26 +36,28 @@ ENDPOINT = "local"  # nothing is asked of it
 def planned(name: str, subjects: int, workers: int) -> tuple[float, float]:
     """Seconds of CPU that it takes to foresee the order, and to read what is left of it."""
     protocol, files = load_with_files(name)
-    plan = RunPlan(
-        protocol=protocol,
-        files=files,
-        configurations=protocol.configurations,
-        subjects=tuple(
-            ChatModel(f"acme/{number}", ENDPOINT, 1.0, 1000) for number in range(subjects)
-        ),
-        runs=protocol.runs,
-        judge=ModelJudge(ChatModel("acme/judge", ENDPOINT, 0.0, 1000)),
-        shard=Shard(1, workers),
-    )
     client = Client(BUILT_IN[ENDPOINT])
     client.do_without_list(EndpointUnusable("it is not asked"))
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
+        session = Session(
+            protocol=protocol,
+            files=files,
+            configurations=protocol.configurations,
+            subjects=tuple(
+                ChatModel(f"acme/{number}", ENDPOINT, 1.0, 1000) for number in range(subjects)
+            ),
+            runs=protocol.runs,
+            judge=ModelJudge(ChatModel("acme/judge", ENDPOINT, 0.0, 1000)),
+            store=store,
+            clients={ENDPOINT: client},
+            shard=Shard(1, workers),
+        )
         began = time.process_time()
-        asyncio.run(preview_of(plan, Session(store, {ENDPOINT: client})))
+        asyncio.run(preview_of(session))
         foreseen = time.process_time()
         with store.reading() as connection:
-            for subject in plan.subjects:
-                find_pending(connection, plan, subject)
+            for subject in session.subjects:
+                find_pending(connection, session, subject)
         return foreseen - began, time.process_time() - foreseen
 
 

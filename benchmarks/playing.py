@@ -14,9 +14,8 @@ from pathlib import Path
 from scripts import ENDPOINT, JUDGE, subject_name
 
 from independence_bench.engine.ask import Engine
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import Report, Run
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
@@ -58,24 +57,23 @@ def wanted(
     runs: int,
     calls_at_once: int,
     subjects_at_once: int,
-) -> RunOptions:
-    """The order of a command line: *subjects* side by side, *runs* of each, all judged by the
+) -> Run:
+    """What a command line asks for: *subjects* side by side, *runs* of each, all judged by the
     canned judge.
     """
-    return RunOptions(
-        protocol=protocol,
-        files=files,
-        configurations=protocol.configurations,
-        specs=tuple(ModelSpec(subject_name(number), ENDPOINT) for number in subjects),
+    return Run(
+        models=[ModelSpec(subject_name(number), ENDPOINT) for number in subjects],
+        protocol=(protocol, files),
         roster=Roster({**BUILT_IN, ENDPOINT: endpoint}),
         runs=runs,
         judge=JUDGE,
-        limits=Limits(subjects_at_once, calls_at_once),
+        parallel=subjects_at_once,
+        parallel_tasks=calls_at_once,
     )
 
 
 def play(
-    order: RunOptions, store: Path | str, watch: Callable[[Engine], Awaitable[None]] | None = None
+    order: Run, store: Path | str, watch: Callable[[Engine], Awaitable[None]] | None = None
 ) -> Report:
     """Carry out *order* into *store*; *watch* runs beside it. RuntimeError unless everything was
     completed.

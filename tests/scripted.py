@@ -35,7 +35,7 @@ from independence_bench.api.named import ALLOWED_FILE, remember
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
-from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.run import Report, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
@@ -428,17 +428,6 @@ class Bench:
         it.
         """
         protocol, files = load_with_files(self.folder)
-        plan = RunPlan(
-            protocol=protocol,
-            files=files,
-            configurations=tuple(configurations or protocol.configurations),
-            subjects=subjects or (self.subject(),),
-            runs=runs,
-            judge=self.judge(judge, again=again) if isinstance(judge, str) else judge,
-            again=again,
-            at_once=at_once,
-            calls_at_once=calls_at_once,
-        )
         clients = {
             name: Client(Endpoint(name, server.url, dialect, free=free, ours=ours), KEY)
             for name, server in self.endpoints.items()
@@ -448,7 +437,22 @@ class Bench:
                 await client.__aenter__()
                 await client.models()  # as a command does, to find out whether anybody is there
             clocks = Clocks(now, time.monotonic, random.Random(7).random, policy)
-            engine = Engine(plan, Session(store, clients, Budget(budget, job), clocks))
+            session = Session(
+                protocol=protocol,
+                files=files,
+                configurations=tuple(configurations or protocol.configurations),
+                subjects=subjects or (self.subject(),),
+                runs=runs,
+                judge=self.judge(judge, again=again) if isinstance(judge, str) else judge,
+                store=store,
+                clients=clients,
+                budget=Budget(budget, job),
+                again=again,
+                at_once=at_once,
+                calls_at_once=calls_at_once,
+                clocks=clocks,
+            )
+            engine = Engine(session)
             beside = asyncio.ensure_future(during(engine)) if during else None
             try:
                 report = await engine.run()

@@ -46,7 +46,7 @@ from independence_bench.cli.simulate import READY, read_latency, read_lines, rea
 from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.ask import Asker, Engine
 from independence_bench.engine.ask_judges import ExamAsker
-from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.run import Report, Session
 from independence_bench.judging.exam.cases import exam_cases
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
@@ -58,7 +58,7 @@ from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings, Simulation, simulate
 from independence_bench.store import attempts
 from independence_bench.store.attempts import Spending
-from independence_bench.store.database import open_store
+from independence_bench.store.database import Store, open_store
 
 CENT = 0.01  # dollars
 # simulated seconds that doing anything takes, so that nobody waits for ever for a rounding error
@@ -338,9 +338,8 @@ def play_together(
                     loop.time, loop.time, random.Random(command.seed).random, command.policy
                 )
                 budget = Budget(command.budget, command.job)
-                return await Engine(
-                    _plan(folder, command, "sim"), Session(opened, {"sim": client}, budget, clocks)
-                ).run()
+                session = _session(folder, command, "sim", opened, {"sim": client}, budget, clocks)
+                return await Engine(session).run()
 
     async def every() -> tuple[list[Report], list[Entry]]:
         async with simulate(settings) as simulation:
@@ -375,9 +374,11 @@ async def _carry_out(
             made = Client(Endpoint(name, simulation.url, "openrouter"))
             clients[name] = await stack.enter_async_context(made)
             await made.models()
-        plan = _plan(folder, command, "sim" if judging is None else "bench")
         clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
-        asker = _asker(plan, Session(opened, clients, Budget(command.budget), clocks), command.exam)
+        judge_at = "sim" if judging is None else "bench"
+        budget = Budget(command.budget)
+        session = _session(folder, command, judge_at, opened, clients, budget, clocks)
+        asker = _asker(session, command.exam)
         began = loop.time()
         beside = asyncio.ensure_future(command.during(asker)) if command.during else None
         report = await asker.run()
@@ -394,23 +395,32 @@ async def _carry_out(
             entry for simulation in simulations.values() for entry in simulation.ledger.entries
         ]
         return Played(
-            report, entries, spending, boards(opened, plan.protocol), seconds, command.runs
+            report, entries, spending, boards(opened, session.protocol), seconds, command.runs
         )
 
 
-def _asker(plan: RunPlan, session: Session, exam: Sequence[str]) -> Asker:
+def _asker(session: Session, exam: Sequence[str]) -> Asker:
     if not exam:
-        return Engine(plan, session)
-    assert plan.judge is not None, "an exam is of a judge"
-    return ExamAsker([(plan.judge, case) for case in exam_cases(exam)], session, plan.calls_at_once)
+        return Engine(session)
+    judge = session.judge
+    assert judge is not None, "an exam is of a judge"
+    return ExamAsker([(judge, case) for case in exam_cases(exam)], session, session.calls_at_once)
 
 
-def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:
+def _session(
+    folder: Path | str,
+    command: Command,
+    judging: str,
+    store: Store,
+    clients: Mapping[str, Client],
+    budget: Budget,
+    clocks: Clocks,
+) -> Session:
     protocol, files = load_with_files(str(folder))
     # room for what the characters say: what is cut off is asked for twice
     sampling: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": 1000}
     judge = ChatModel(f"sim/{command.judge}", judging, 0.0, protocol.judge.max_tokens)
-    return RunPlan(
+    return Session(
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
@@ -420,6 +430,10 @@ def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:
         ),
         runs=command.runs,
         judge=ModelJudge(judge, command.again) if command.judged else None,
+        store=store,
+        clients=clients,
+        budget=budget,
+        clocks=clocks,
         again=command.again,
         shard=command.shard,
         at_once=command.at_once,

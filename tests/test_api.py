@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import dataclasses
 import inspect
 import json
 import os
@@ -22,7 +23,9 @@ from test_layers import loaded_by
 
 import independence_bench as aib
 from independence_bench.api.tables import MARKS
+from independence_bench.cli.run import run as run_command
 from independence_bench.dataset.schema import EXPORT_TABLES
+from independence_bench.engine.session import find
 from independence_bench.errors import EndpointUnusable, ProtocolError, StoreError, WrongUse
 
 ROCK, MIRROR, JUDGE = (
@@ -198,6 +201,35 @@ def test_a_budget_stops_and_says_so(here: Path, tmp_path: Path) -> None:
     assert aib.run(
         "sim:sim/rock", protocol="lite", judge="sim:sim/judge", store=tmp_path / "s.db"
     ).complete
+
+
+def test_every_setting_of_a_run_is_an_option_of_the_same_name() -> None:
+    """So that a new one is an option, a field of `Run`, and where it acts: no fourth place."""
+    options = {param.name for param in run_command.params}
+    settings = {field.name for field in dataclasses.fields(aib.Run)}
+    # which are no option: values in place of names, and who may be sent a key (--trust)
+    found = {"roster", "configurations", "judge_only", "unnamed", "allow"}
+
+    assert options - settings == {"listed", "on", "yes", "store", "trust"}
+    assert settings - options == found
+
+
+def test_what_is_asked_for_can_be_one_value(here: Path) -> None:
+    """A `Run` says the same as arguments do, which change it; values may stand for its names."""
+    wanted = aib.Run(
+        ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
+    )
+    found = find(wanted)
+
+    assert find(found) == found
+    assert [aib.run(one).cost for one in (wanted, found)] == [0.0, 0.0]
+    assert aib.run(found).subjects == (ROCK, MIRROR)
+    with pytest.raises(WrongUse, match="runs is 0"):
+        aib.run(wanted, runs=0)
+    with pytest.raises(TypeError, match="runes"):
+        aib.run(wanted, runes=2)
+    with pytest.raises(WrongUse, match="use `judge`"):
+        aib.run(wanted, judge_only=True)
 
 
 def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) -> None:

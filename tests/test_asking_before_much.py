@@ -17,7 +17,7 @@ from test_cli import CALLS, KEY, User
 
 from independence_bench.cli.judging import have_answered
 from independence_bench.engine.ask_judges import name_asker
-from independence_bench.engine.session import RunOptions
+from independence_bench.engine.run import Run
 from independence_bench.errors import WrongUse
 from independence_bench.models.endpoints import read_models
 from independence_bench.protocol.loader import load_with_files
@@ -167,12 +167,12 @@ def test_questions_that_are_only_counted_are_asked_about_by_their_number(
     decides.
     """
     protocol, files = load_with_files(small)
-    order = RunOptions(
-        protocol,
-        files,
-        read_models(user.folder / "models.yaml"),
-        "judge/one",
-        allow=lambda *_: True,
+    order = Run(
+        protocol=(protocol, files),
+        roster=read_models(user.folder / "models.yaml"),
+        judge="judge/one",
+        judge_only=True,
+        allow=lambda _endpoint: None,
     )
     asker_of = partial(name_asker, [])
     with open_store(user.folder / "aib.db") as store, pytest.MonkeyPatch.context() as patch:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from embedded import FIXED, INSTALLED, WEIGHTS, Fixed, embedded_judge, needs_model
 
-from independence_bench.engine.session import RunOptions, resolve_judge
+from independence_bench.engine.run import Run
+from independence_bench.engine.session import resolve_judge
 from independence_bench.errors import LocalModelError, SubjectError
 from independence_bench.judging.embedded.judge import UNKNOWN, UNLIKE, EmbeddedJudge
 from independence_bench.judging.embedded.reading import INTRO, JudgedWords, StateReader, shown
@@ -25,7 +26,6 @@ from independence_bench.models.local import is_table_judge
 from independence_bench.models.local.states import Mind
 from independence_bench.models.local.states import Weights as ModelWeights
 from independence_bench.models.spec import Roster
-from independence_bench.protocol.loader import load
 
 
 @pytest.fixture(scope="module")
@@ -207,10 +207,10 @@ def test_what_has_to_be_there_is_said_in_one_line(
 ) -> None:
     """The small model, before anything is played; and what replaced the second judge."""
     monkeypatch.setenv("AIB_DATA", str(tmp_path))
-    options = RunOptions(load("v2"), {}, Roster(), typed)
+    wanted = Run(protocol="v2", roster=Roster(), judge=typed)
 
     with pytest.raises(error, match=re.escape(said)):
-        asyncio.run(resolve_judge(options, {}))
+        asyncio.run(resolve_judge(wanted, {}))
 
 
 def test_the_card_names_the_weights_that_ship() -> None:

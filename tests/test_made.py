@@ -18,7 +18,7 @@ from viewed import answering, read
 from independence_bench.analysis.health import RunTimes, run_times, sittings_note, span_text
 from independence_bench.calls.limits import Clocks
 from independence_bench.engine.ask import Engine
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Session
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
@@ -35,7 +35,6 @@ def play(bench: Bench, *subjects: ChatModel, runs: int, hours: float = 0.0) -> N
 
     async def carry_out() -> None:
         protocol, files = load_with_files(bench.folder)
-        order = RunPlan(protocol, files, protocol.configurations, subjects, runs, bench.judge())
         async with AsyncExitStack() as stack:
             clients = {}
             for name, server in bench.endpoints.items():
@@ -43,8 +42,11 @@ def play(bench: Bench, *subjects: ChatModel, runs: int, hours: float = 0.0) -> N
                 clients[name] = await stack.enter_async_context(client)
             with open_store(bench.store) as store:
                 clocks = Clocks(now=lambda: START + hours * HOUR)
-                session = Session(store, clients, clocks=clocks)
-                assert (await Engine(order, session).run()).complete
+                session = Session(
+                    protocol, files, protocol.configurations, subjects, runs, bench.judge(),
+                    store, clients, clocks=clocks,
+                )  # fmt: skip
+                assert (await Engine(session).run()).complete
 
     asyncio.run(carry_out())
 

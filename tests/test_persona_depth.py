@@ -21,7 +21,7 @@ from simulated import simulating
 
 from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.held_stems import Depth, character_of, first_lost
-from independence_bench.api.named import read_roster
+from independence_bench.engine.named import read_roster
 from independence_bench.engine.preview import estimate
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash

@@ -14,7 +14,7 @@ from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import labelling_queue, results_of
-from independence_bench.engine.run import RunPlan
+from independence_bench.engine.run import Session
 from independence_bench.engine.session import find_pending
 from independence_bench.judging.judge import Person
 from independence_bench.report.contents import read_contents
@@ -107,7 +107,9 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         contents = read_contents(store, protocol, [first], names_of(store, protocol))
         planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned
         names = len(names_of(store, protocol))
-        to_judge = RunPlan(protocol, {}, protocol.configurations, (), 0, played.judge(ONE))
+        to_judge = Session(
+            protocol, {}, protocol.configurations, (), 0, played.judge(ONE), store, {}
+        )
         with store.reading() as connection:
             pending = find_pending(connection, to_judge, played.subject("acme/one"))
 

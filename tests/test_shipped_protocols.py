@@ -22,10 +22,9 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import Report, Run
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
+from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, load_with_files, shipped
 from independence_bench.protocol.plan import Shard, every_configuration, script_hash
@@ -588,7 +587,7 @@ def play(
     name: str, store: Path, *characters: str, budget: float | None = None, **more: Any
 ) -> Played:
     """Carry out what `aib run sim:sim/CHARACTER... --protocol NAME` would; *more* as for
-    `RunOptions`.
+    `Run`.
     """
     return asyncio.run(_play(name, store, characters, budget, more))
 
@@ -596,7 +595,7 @@ def play(
 async def _play(
     name: str, path: Path, characters: Sequence[str], budget: float | None, more: Mapping[str, Any]
 ) -> Played:
-    protocol, files = load_with_files(name)
+    protocol = load(name)
     previews: list[Preview] = []
 
     def approve(preview: Preview) -> bool:
@@ -608,14 +607,13 @@ async def _play(
 
     with open_store(path) as store:
         async with simulate() as simulation:
-            wanted = RunOptions(
-                protocol=protocol,
-                files=files,
-                specs=tuple(ModelSpec(f"sim/{character}", "sim") for character in characters),
+            wanted = Run(
+                protocol=name,
+                models=[f"sim:sim/{character}" for character in characters],
                 roster=Roster({**BUILT_IN, "sim": Endpoint("sim", simulation.url, "openrouter")}),
-                limits=Limits(calls_at_once=64, budget=budget),
-                **{"configurations": protocol.configurations, "runs": 1, "judge": "sim:sim/judge"}
-                | more,
+                parallel_tasks=64,
+                budget=budget,
+                **{"runs": 1, "judge": "sim:sim/judge"} | more,
             )
             report = await run(wanted, store, approve, watch)
             assert report is not None

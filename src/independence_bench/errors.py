@@ -31,7 +31,6 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
-STOPPED = "aib.stopped"  # of a command's context: whether a person stopped what it carries out
 
 
 class BenchError(Exception):

@@ -7,7 +7,7 @@ And what may have been meant where it is none of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
@@ -26,6 +26,17 @@ LONGEST = 120
 SHORT = 4  # letters of a name that are few
 YAML = (".yaml", ".yml")
 LIKE_FILE = 0.75  # how much of a file's name, without its ending, has to be the same
+
+
+def listed(names: str | Sequence[str]) -> tuple[str, ...]:
+    """One name, or several, each once, without spaces around it."""
+    every = [names] if isinstance(names, str) else names
+    return tuple(dict.fromkeys(name.strip() for name in every))
+
+
+def split(listed: str | None) -> list[str]:
+    """The parts of a list with commas, without empty ones and repetitions."""
+    return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
 def near(typed: str, known: Iterable[str]) -> list[str]:

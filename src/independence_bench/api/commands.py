@@ -1,12 +1,11 @@
-"""`aib run` and `aib judge` as functions: the same plan, the same store, the same rules, and a
-value in the end.
+"""Play and judge: what `aib run` and `aib judge` do, as functions with a value in the end.
 
     ended = run(["qwen/qwen3-8b"], runs=2, judge="embedded", budget=0.5)
     ended.complete, ended.cost
 
-They read models.yaml of the working folder as the commands do, but no `.env`: keys come from the
-environment. They can be called where an event loop runs already, as in a notebook; the work has a
-thread and a loop of its own then.
+The command line and notebooks both come in here. From Python models.yaml of the working folder is
+read, but no `.env`: keys come from the environment. The functions can be called where an event loop
+runs already, as in a notebook; the work has a thread and a loop of its own then.
 """
 
 from __future__ import annotations
@@ -20,31 +19,28 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
+from independence_bench.analysis.results import results_of
 from independence_bench.api.named import (
     ALLOWED_FILE,
     Permissions,
     find_protocol,
     keep_exclusions,
     need_today,
-    read_roster,
+    not_stored,
+    stored_subjects,
 )
-from independence_bench.api.orders import (
-    EFFORTS,
-    RunOrder,
-    judge_options,
-    lines_before,
-    run_options,
-)
+from independence_bench.engine import schedule
 from independence_bench.engine.ask import Asker
+from independence_bench.engine.named import configurations, experiments_of
 from independence_bench.engine.preview import Preview
-from independence_bench.engine.run import Report, Trouble
-from independence_bench.engine.schedule import run as carry_out
+from independence_bench.engine.run import Report, Run, Trouble
 from independence_bench.engine.session import (
-    Limits,
-    RunOptions,
+    find,
+    find_roster,
     judge_spec_of,
+    named_models,
+    open_session,
     resolve_judge,
-    resolved,
 )
 from independence_bench.errors import (
     EndpointUnusable,
@@ -56,35 +52,93 @@ from independence_bench.errors import (
 )
 from independence_bench.escape import KNOWN
 from independence_bench.figures import money
+from independence_bench.integrations.ray_cluster import Cluster, HandedOut, run_on_ray
+from independence_bench.lookup import listed
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import data_folder
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files
+from independence_bench.report.estimate_view import lines_before
+from independence_bench.store import registry
 from independence_bench.store.database import Store, default_store, open_store
 
 
-async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
+async def carry_out(
+    wanted: Run,
+    store: Store,
+    approve: Callable[[Preview], bool],
+    watch: Callable[[Asker | HandedOut], Awaitable[None]],
+    cluster: Cluster | None = None,
+    tell: Callable[[str], object] = lambda _line: None,
+) -> Report | None:
+    """Play and judge what is *wanted* in this process, or on *cluster*; None where *approve* said
+    no.
+
+    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker
+    of the cluster is lost. Raises what `open_session` does, or StoreError.
+    """
+    if cluster is not None:
+        return await run_on_ray(wanted, store, cluster, approve, watch, tell)
+    return await schedule.run(wanted, store, approve, watch)
+
+
+def stored_run(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
+    """What is stored of the protocol that was *found*, to be judged as is *wanted*.
+
+    Without variants and modes the protocol's own configurations; where only others were played,
+    these. The models and experiments of *wanted*: only those; none named: all. Raises WrongUse
+    where conversations are stored, and none in what was named, and for a name that fits nothing.
+    """
+    protocol, _ = found
+    variants, modes = listed(wanted.variants), listed(wanted.modes)
+    where = configurations(protocol, variants, modes)
+    names = named_models(wanted)
+    named = stored_subjects(store, protocol, names) if names else None
+    with store.reading() as connection:
+        subjects = tuple(named or registry.stored_subjects(connection).values())
+        every = [
+            one.configuration for of in results_of(connection, protocol) for one in of.conversations
+        ]
+    played = tuple(dict.fromkeys(every))
+    if played and not set(played) & set(where):
+        if variants or modes:
+            raise WrongUse(not_stored(protocol, where, played))
+        where = played
+    return replace(
+        wanted,
+        protocol=found,
+        configurations=where,
+        models=subjects,
+        exp=experiments_of(protocol, listed(wanted.exp)),
+        judge_only=True,
+        again=True,
+    )
+
+
+async def look_up(wanted: Run, judges: Sequence[str], store: Store) -> None:
     """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is
     missing.
     """
     for name in judges:
-        one = replace(options, judge=name)
+        one = find(replace(wanted, judge=name))
         if name == NAME:
             await resolve_judge(one, {})
         else:
-            read_key(options.roster.endpoint(judge_spec_of(one).endpoint), one.allow)
+            read_key(find_roster(one).endpoint(judge_spec_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
-                async with resolved(one, store):
+                async with open_session(one, store):
                     pass
 
 
 async def take_turns(
-    limits: Limits,
+    wanted: Run,
     judges: Sequence[str],
-    turn: Callable[[str, Limits], Awaitable[Report | None]],
+    turn: Callable[[Run], Awaitable[Report | None]],
     say: Callable[[str], object],
 ) -> bool:
-    """Each judge's *turn*, on what is left of the budget; whether all of them were asked
-    everything.
+    """Each judge's *turn* at what is *wanted*, on what is left of the budget; whether all of them
+    were asked everything.
 
     An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of
     them. What a user should know of it is given to *say*, a line each.
@@ -94,8 +148,8 @@ async def take_turns(
         # what a job has spent the store knows
         left = (
             None
-            if limits.budget is None
-            else limits.budget - (spent if limits.job is None else 0.0)
+            if wanted.budget is None
+            else wanted.budget - (spent if wanted.job is None else 0.0)
         )
         if len(judges) > 1:
             of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
@@ -105,7 +159,7 @@ async def take_turns(
             return False
         report = None
         try:
-            report = await turn(name, replace(limits, budget=left))
+            report = await turn(replace(wanted, judge=name, budget=left))
         except (EndpointUnusable, SubjectError) as error:
             if len(judges) == 1:
                 raise
@@ -119,7 +173,6 @@ async def take_turns(
 
 
 A = TypeVar("A")
-LEAST, MOST = 1e-6, 1e9  # dollars that a budget may be
 Tell = Callable[[str], object]
 
 
@@ -140,70 +193,31 @@ class RunOutcome:
 
 
 def run(
-    models: str | Sequence[str],
+    models: Run | str | Sequence[str],
     *,
     store: str | Path | None = None,
-    protocol: str | Path = "v2",
-    exp: str | Sequence[str] = (),
-    variants: str | Sequence[str] = (),
-    modes: str | Sequence[str] = (),
-    runs: int | None = None,
-    temperature: float | None = None,
-    max_tokens: int | None = None,
-    reasoning_effort: str | None = None,
-    provider: str | None = None,
-    judge: str | None = None,
-    no_judge: bool = False,
-    again: bool = False,
-    models_file: str | Path | None = None,
-    local_url: str | None = None,
-    parallel: int | None = None,
-    parallel_tasks: int | None = None,
-    budget: float | None = None,
-    price: tuple[float, float] | None = None,
     trust: str | Sequence[str] = (),
     tell: Tell | None = None,
+    **settings: Any,
 ) -> RunOutcome:
     """Play a protocol against *models* and have every conversation judged, as `aib run` does.
 
-    What is stored already is not asked again. Each argument is the option of that name: *budget* in
-    dollars, *price* in dollars per million tokens, sent and received. *tell* is given each line
-    that the command says before it begins. Nothing is asked: whoever calls this with models wants
-    them played. Ctrl-C once waits for what is in flight, twice leaves it.
+    *settings* are those of `Run`, each the option of that name, or all of them are given as one
+    `Run` in place of *models*. What is stored already is not asked again. *trust*: which key may go
+    to which other address. *tell* is given each line that the command says before it begins.
+    Nothing is asked: whoever calls this with models wants them played. Ctrl-C once waits for what
+    is in flight, twice leaves it.
 
     Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable
     where a key is missing or nothing answers, StoreError where the store cannot be written.
     """
-    _within("runs", runs, 1, 1000)
-    _within("temperature", temperature, 0, 2)
-    _within("max_tokens", max_tokens, 1, 1_000_000)
-    if reasoning_effort not in (None, *EFFORTS):
-        raise WrongUse(
-            f"reasoning_effort is {reasoning_effort!r}; it should be {', '.join(EFFORTS)} or None"
-        )
-    limits = _limits(parallel, parallel_tasks, budget, price)
-    order = RunOrder(
-        models=tuple(_listed(models)),
-        models_file=None if models_file is None else Path(models_file),
-        local_url=local_url,
-        protocol=str(protocol),
-        experiments=tuple(_listed(exp)),
-        variants=tuple(_listed(variants)),
-        delivery=tuple(_listed(modes)),
-        runs=runs,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        reasoning_effort=reasoning_effort,
-        provider=provider,
-        judge=None if judge is None else judge.strip(),
-        no_judge=no_judge,
-        again=again,
-    )
-    options = run_options(order, _permissions(trust), limits)
-    work = _Work(tell)
+    wanted = replace(models, **settings) if isinstance(models, Run) else Run(models, **settings)
+    wanted.check()
+    wanted = find(replace(wanted, allow=permissions_of(trust)))
+    work = Work(tell)
     with open_store(str(store or default_store()), typed="independence_bench.run") as opened:
-        ended = _outcome([work.done(work.report_on(options, opened))])
-        keep_exclusions(opened, options.roster)
+        ended = _outcome([work.done(work.report_on(wanted, opened))])
+        keep_exclusions(opened, find_roster(wanted))
     return ended
 
 
@@ -212,18 +226,9 @@ def judge(
     *,
     store: str | Path | None = None,
     protocol: str | Path | None = None,
-    models: str | Sequence[str] = (),
-    exp: str | Sequence[str] = (),
-    variants: str | Sequence[str] = (),
-    modes: str | Sequence[str] = (),
-    models_file: str | Path | None = None,
-    local_url: str | None = None,
-    parallel: int | None = None,
-    parallel_tasks: int | None = None,
-    budget: float | None = None,
-    price: tuple[float, float] | None = None,
     trust: str | Sequence[str] = (),
     tell: Tell | None = None,
+    **settings: Any,
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
 
@@ -233,70 +238,39 @@ def judge(
     error before a call is made; of several, one whose endpoint fails later is a trouble of its own.
     Arguments and errors are those of `run`.
     """
-    named, limits = _listed(judges), _limits(parallel, parallel_tasks, budget, price)
-    roster = read_roster(None if models_file is None else Path(models_file), local_url)
+    wanted = Run(**settings)
+    wanted.check()
+    named = listed(judges)
+    wanted = replace(wanted, roster=find_roster(wanted), allow=permissions_of(trust))
     with open_store(
         str(store or default_store()), create=False, typed="independence_bench.judge"
     ) as opened:
-        found, files = find_protocol(None if protocol is None else str(protocol), opened)
-        need_today(found)
-        chosen = _listed(variants), _listed(modes)
-        options = judge_options(
-            opened, found, files, roster, _permissions(trust), limits, *chosen,
-            models=_listed(models), experiments=_listed(exp),
-        )  # fmt: skip
-        asked, work = named or [found.judge.model], _Work(tell)
+        found = find_protocol(None if protocol is None else str(protocol), opened)
+        need_today(found[0])
+        wanted = stored_run(wanted, opened, found)
+        asked, work = named or (found[0].judge.model,), Work(tell)
         if len(asked) > 1:
-            work.done(look_up(options, asked, opened))
+            work.done(look_up(wanted, asked, opened))
         reports, failed = list[Report](), list[tuple[str, Trouble]]()
 
-        async def turn(name: str, limits: Limits) -> Report | None:
+        async def turn(of_judge: Run) -> Report | None:
             try:
-                reports.append(
-                    await work.report_on(replace(options, judge=name, limits=limits), opened)
-                )
+                reports.append(await work.report_on(of_judge, opened))
             except (EndpointUnusable, SubjectError) as error:
-                failed.append((name, Trouble("judging", str(error))))
+                failed.append((of_judge.judge or "", Trouble("judging", str(error))))
                 raise
             return reports[-1]
 
-        complete = work.done(take_turns(limits, asked, turn, tell or (lambda _line: None)))
-        keep_exclusions(opened, roster)
+        complete = work.done(take_turns(wanted, asked, turn, tell or (lambda _line: None)))
+        keep_exclusions(opened, find_roster(wanted))
     ended = _outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
 
 
-def _listed(named: str | Sequence[str]) -> list[str]:
-    """One name, or several, each once, without spaces around it."""
-    every = [named] if isinstance(named, str) else named
-    return list(dict.fromkeys(name.strip() for name in every))
-
-
-def _within(name: str, value: float | None, least: float, most: float) -> None:
-    """Raises WrongUse unless *value* is None or a number in that range, which NaN is not."""
-    if value is not None and not (isinstance(value, int | float) and least <= value <= most):
-        raise WrongUse(f"{name} is {value!r}; it should be a number from {least:g} to {most:g}")
-
-
-def _permissions(trust: str | Sequence[str]) -> Permissions:
+def permissions_of(trust: str | Sequence[str]) -> Permissions:
+    """Lets a key go where it belongs, where it was allowed before, and where *trust* says."""
     KNOWN.learn_proxies(environ)
-    return Permissions(data_folder(environ) / ALLOWED_FILE, _listed(trust))
-
-
-def _limits(
-    at_once: int | None, calls: int | None, budget: float | None, price: tuple[float, float] | None
-) -> Limits:
-    """The limits of one call; *price* in dollars per million tokens. Raises WrongUse for what none
-    can be.
-    """
-    _within("parallel", at_once, 1, 256)
-    _within("parallel_tasks", calls, 1, 4096)
-    _within("budget", budget, LEAST, MOST)
-    for dollars in price or ():
-        _within("price", dollars, 0, MOST)
-    return Limits(
-        at_once, calls, budget, None if price is None else (price[0] / 1e6, price[1] / 1e6)
-    )
+    return Permissions(data_folder(environ) / ALLOWED_FILE, listed(trust))
 
 
 def _outcome(reports: Sequence[Report]) -> RunOutcome:
@@ -317,7 +291,7 @@ def _outcome(reports: Sequence[Report]) -> RunOutcome:
 # ---------------------------------------------------------------- a loop of its own
 
 
-class _Work:
+class Work:
     """The work of one call, in an event loop of its own: in this thread, or in another where this
     one runs a loop.
     """
@@ -328,9 +302,18 @@ class _Work:
         self._task: asyncio.Task[Any] | None = None
         self._asker: Asker | None = None
 
-    async def report_on(self, options: RunOptions, store: Store) -> Report:
-        """What came of *options*."""
-        report = await carry_out(options, store, self._approve, self._watch)
+    async def report_on(self, wanted: Run, store: Store) -> Report:
+        """What came of what is *wanted*."""
+        report = await carry_out(wanted, store, self._approve, self._watch)
+        self._asker = None
+        assert report is not None  # noqa: S101 - no approval is asked for
+        return report
+
+    async def report_on_each(
+        self, wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store
+    ) -> Report:
+        """What came of what is *wanted* of each of *protocols*."""
+        report = await schedule.run_each(wanted, protocols, store, self._approve_all, self._watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
@@ -365,8 +348,13 @@ class _Work:
                 self._tell(line)
         return True
 
-    async def _watch(self, asker: Asker) -> None:
-        self._asker = asker
+    def _approve_all(self, previews: Sequence[Preview]) -> bool:
+        for preview in previews:
+            self._approve(preview)
+        return True
+
+    async def _watch(self, asker: Asker | HandedOut) -> None:
+        self._asker = asker if isinstance(asker, Asker) else None
 
     def _interrupt(self, number: int, _frame: object) -> None:
         """As `engine.run.interruptible` has it."""

@@ -1,9 +1,9 @@
-"""What a user names, and which key they let go where: by command line or from Python.
+"""What a user names of a store, and which key they let go where: by command line or from Python.
 
-Protocols, configurations, subjects, endpoints and a store are found, or an error says what there
-is. Which key may go to which other address is asked once (docs/configuration.md); what a person
-allows is stored outside the working folder, which may come from a stranger. Knows nothing of the
-engine, so that a command that only reads imports no client.
+A store, its protocols and its subjects are found, or an error says what there is. Which key may go
+to which other address is asked once (docs/configuration.md); what a person allows is stored outside
+the working folder, which may come from a stranger. Imports no client, so that a command that only
+reads does not.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from independence_bench.analysis.results import stored_protocol
+from independence_bench.engine.named import MODELS_FILE, own_models_file
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text, one_line
-from independence_bench.lookup import files_like, fit, instead, near
-from independence_bench.models.endpoints import moved_by, read_models
+from independence_bench.lookup import fit, near
+from independence_bench.models.endpoints import read_models
 from independence_bench.models.spec import ChatModel, Endpoint, Roster
 from independence_bench.models.trust import (
     DATABASE_PASSWORD,
@@ -32,22 +33,18 @@ from independence_bench.models.trust import (
     STORE,
     EnvFile,
     Permission,
-    check_url,
     is_route,
     keys_at_hand,
     needed_permission,
     route,
 )
-from independence_bench.protocol.definition import DELIVERIES, EARLIER_FORM, Configuration, Protocol
+from independence_bench.protocol.definition import EARLIER_FORM, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store, place_of
 from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.staging import staging
 from independence_bench.yaml_io import OneLine, Strict
-
-MODELS_FILE = "models.yaml"
-LIKE_MODELS = 0.8  # how much of that name another one has: modles, model, model_s
 
 
 def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
@@ -119,48 +116,6 @@ def stored_subjects(
     ] or list(stored.values())
 
 
-def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The experiments that were asked for; none for all of them. Raises WrongUse for an unknown
-    one.
-    """
-    known = [experiment.name for experiment in protocol.experiments]
-    for name in wanted:
-        if name not in known:
-            raise WrongUse(
-                f"--exp: {protocol.name} has no experiment {name}; {instead(name, known)}"
-            )
-    return tuple(name for name in known if name in wanted)
-
-
-def read_roster(models_file: Path | None, local_url: str | None = None) -> Roster:
-    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes
-    before both.
-
-    *local_url*: where the endpoint `local` is. Which file is read, or is not, although its name is
-    nearly models.yaml, is said on stderr: with other settings a run costs money for nothing.
-    """
-    if models_file is None:
-        models_file, remark = own_models_file()
-        sys.stderr.write(harmless(remark))
-    roster = moved_by(os.environ, Roster() if models_file is None else read_models(models_file))
-    return roster.moved("local", check_url(local_url)) if local_url else roster
-
-
-def own_models_file() -> tuple[Path | None, str]:
-    """The models.yaml of the working folder, or else its models.yml; None where there is neither.
-
-    With it a line that says which file was taken, or left, by its name; "" for models.yaml.
-    """
-    usual = Path(MODELS_FILE)
-    if usual.is_file():
-        return usual, ""
-    if (other := usual.with_suffix(".yml")).is_file():
-        return other, f"note: {other} is read, there being no {usual}\n"
-    close = files_like(usual, alike=LIKE_MODELS)
-    left = f"note: {close[0]} is not read; call it {usual} if it is one\n" if close else ""
-    return None, left
-
-
 @contextmanager
 def open_results(store: str) -> Iterator[Store]:
     """The store at *store*, which is there; who models.yaml in the working folder excludes is off
@@ -201,35 +156,6 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         sys.stderr.write(harmless(f"models.yaml's `exclude` is not applied: {error}\n"))
 
 
-def configurations(
-    protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]
-) -> tuple[Configuration, ...]:
-    """Each of *variants* in each of *deliveries*; where neither is named, those of *protocol*.
-    Raises WrongUse.
-    """
-    if not variants and not deliveries:
-        return protocol.configurations
-    known = [name for name, _ in protocol.systems]
-    wanted = variants or list(dict.fromkeys(c.system for c in protocol.configurations))
-    ways = deliveries or list(dict.fromkeys(c.delivery for c in protocol.configurations))
-    for name in wanted:
-        if name not in known:
-            raise WrongUse(
-                f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}"
-            )
-    for way in ways:
-        if way not in DELIVERIES:
-            raise WrongUse(
-                f"--delivery: there is no delivery {way}; {instead(way, DELIVERIES, 'there are')}"
-            )
-        if way not in protocol.deliveries:
-            raise WrongUse(
-                f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs "
-                f"`{way}:`"
-            )
-    return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
-
-
 def not_stored(
     protocol: Protocol,
     wanted: Sequence[Configuration],
@@ -251,21 +177,6 @@ def not_stored(
         f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are "
         f"stored{there}"
     )
-
-
-def weighed(protocol: Protocol, weights: str | None) -> Protocol:
-    """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names
-    none such.
-    """
-    names = [weighting.name for weighting in protocol.weightings]
-    if weights is not None and weights not in names:
-        there = (
-            instead(weights, names)
-            if names
-            else "it has its default weights only: leave --weights out"
-        )
-        raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
-    return protocol.with_weights(weights)
 
 
 ALLOWED_FILE = "allowed.json"

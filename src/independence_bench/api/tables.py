@@ -1,7 +1,8 @@
-"""A store as Arrow tables, with the columns of an export (docs/export.md):
+"""A store as Arrow tables, with the columns of an export (docs/export.md), or as a data set:
 
     stored = open_store("aib.db")
     stored.leaderboard().to_pandas()
+    export("results", licence="cc-by-4.0")
 
 pandas and polars take them without copying. Needs pyarrow: pip install
 'ai-independence-bench[export]'.
@@ -9,18 +10,28 @@ pandas and polars take them without copying. Needs pyarrow: pip install
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import judgements_of, results_of
 from independence_bench.api.named import open_results
-from independence_bench.dataset.export import ExportSource, readable_protocols, scores
+from independence_bench.dataset.export import (
+    Exported,
+    ExportSource,
+    Form,
+    readable_protocols,
+    scores,
+)
+from independence_bench.dataset.export import export as write_export
 from independence_bench.dataset.schema import EXPORT_TABLES, ExportColumn, arrow_table
+from independence_bench.errors import WrongUse
+from independence_bench.integrations.inspect.log_export import WrittenLogs, export_logs
 from independence_bench.store import registry
 from independence_bench.store.database import default_store
 from independence_bench.store.results import Judgement
@@ -117,6 +128,41 @@ class StoreTables:
             if name == "judgements":
                 source.number_attempts()
             return arrow_table(table.shown(raw), source.rows(table))
+
+
+LICENCE = r"[a-z0-9][a-z0-9.-]{0,63}"  # as data-set cards have it
+
+
+def export(
+    folder: str | Path,
+    *,
+    licence: str | None = None,
+    form: Form | Literal["inspect"] = "jsonl",
+    raw: bool = False,
+    store: str | Path | None = None,
+) -> Exported | WrittenLogs:
+    """Write everything that is stored into *folder*, as `aib export` does, and say how much it is.
+
+    *licence*: under which others may use it, such as cc-by-4.0, or "unknown". *form*: jsonl,
+    parquet, or inspect for logs of Inspect AI; *raw*: with requests and bodies. Raises StoreError
+    where there is no store, WrongUse where the folder cannot be written or something is missing.
+    """
+    if form == "inspect":
+        if raw:
+            raise WrongUse(
+                "--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl"
+            )
+        if licence:
+            raise WrongUse("--licence applies to data sets only: leave it out, or export jsonl")
+    elif licence is None or not re.fullmatch(LICENCE, licence.lower()):
+        raise WrongUse(
+            f"{licence!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was "
+            "written"
+        )
+    with open_results(str(store or default_store())) as opened:
+        if form == "inspect":
+            return export_logs(opened, Path(folder))
+        return write_export(opened, Path(folder), (licence or "").lower(), form, raw)
 
 
 def _marks(connection: Connection) -> Iterator[dict[str, Any]]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 
 from independence_bench.analysis.audit import SEVERITIES, Severity
 from independence_bench.analysis.audit import audit as audit_of
+from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     json_option,
     legend_option,
     show,
     weights_option,
 )
-from independence_bench.cli.selection import (
-    Selection,
-    rules_option,
-    selecting,
-)
+from independence_bench.cli.selection import rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.stored_view import (
@@ -45,11 +43,7 @@ from independence_bench.report.stored_view import (
 @legend_option
 @selecting(rules_option, weights_option, json_option)
 def audit(
-    selection: Selection,
-    path: str | None,
-    lowest: Severity,
-    top: int,
-    as_json: bool,
+    path: str | None, lowest: Severity, top: int, legend: bool, as_json: bool, **selected: Any
 ) -> None:
     """Recompute every number from its records, and list what is missing or damaged.
 
@@ -59,10 +53,10 @@ def audit(
     context = click.get_current_context()
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with replace(selection, store=path or selection.store).opened(earlier=True) as (
-        opened,
-        protocol,
-    ):
+    selection = Selection(**selected)
+    if path:
+        selection = replace(selection, store=path)
+    with selection.opened(earlier=True) as (opened, protocol):
         audited = audit_of(opened, protocol, RULES[selection.rules])
         if not audited.conversations and not audited.findings and not protocol.earlier_form:
             raise WrongUse(
@@ -72,6 +66,6 @@ def audit(
     if as_json:
         click.echo(audit_json(audited, lowest))
     else:
-        show(audit_view(audited, lowest, top))
+        show(audit_view(audited, lowest, top), legend=legend)
     if audited.errors:
         context.exit(1)

@@ -1,7 +1,7 @@
 """Shared by commands that call models: options, the confirmation before, the progress, the summary
 at the end.
 
---shard, --job and --on among them: one order carried out by several workers, by hand or on a
+--shard, --job and --on among them: one run carried out by several workers, by hand or on a
 cluster.
 """
 
@@ -14,25 +14,24 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.api.named import keep_exclusions, read_roster
+from independence_bench.api import commands
+from independence_bench.api.named import keep_exclusions
 from independence_bench.api.orders import forecast_line, lines_before
+from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
-    MILLION,
     Command,
     Number,
     WithSynonyms,
     at_store,
     confirmed,
     err,
-    gathering,
     models_file_option,
     say,
     show,
@@ -41,13 +40,12 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.preview import Forecast, Preview
-from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.errors import STOPPED, Interrupted, WrongUse
+from independence_bench.engine.run import Report, Run
+from independence_bench.engine.session import find_files, find_roster
+from independence_bench.errors import Interrupted, WrongUse
 from independence_bench.escape import label_text, name_text
 from independence_bench.figures import money, plural
-from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
+from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.protocol.plan import Shard
 from independence_bench.report.leaderboard_view import board_view
 from independence_bench.report.table import Note, Prose
@@ -76,17 +74,15 @@ price_option = click.option(
     "--price",
     type=(Number(0), Number(0)),
     metavar="IN OUT",
-    callback=lambda _context, _option, price: price and (price[0] / MILLION, price[1] / MILLION),
     help="Dollars per million tokens (prompt, completion) for models whose price the endpoint "
     "does not list.",
 )
 
 
-_LIMITS = (
+one_subject_limit_options = together(
     click.option(
         "-pt",
         "--parallel-tasks",
-        "calls_at_once",
         type=click.IntRange(1, 4096),
         help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on "
         "this machine]",
@@ -99,20 +95,16 @@ _LIMITS = (
     ),
     price_option,
 )
-one_subject_limit_options = gathering(Limits, "limits", *_LIMITS, at_once=1)
-limit_options = gathering(
-    Limits,
-    "limits",
+limit_options = together(
     click.option(
         "-p",
         "--parallel",
-        "at_once",
         type=click.IntRange(1, 256),
         help="Subjects at once.  [default: 4; 1 for models on this machine]",
     ),
-    *_LIMITS,
+    one_subject_limit_options,
 )
-"""How much at once, and for how much: the command is given *limits*."""
+"""How much at once, and for how much."""
 
 
 def judges_option(default: str = "") -> Callable[[Command], Command]:
@@ -131,17 +123,13 @@ def judges_option(default: str = "") -> Callable[[Command], Command]:
     )
 
 
-def endpoint_options(command: Command) -> Command:
-    """--models-file and --local-url: which endpoints there are; the command is given *roster*."""
-
-    @wraps(command)
-    def gathered(*, models_file: Path | None, local_url: str | None, **typed: Any) -> None:
-        command(roster=read_roster(models_file, local_url), **typed)
-
-    local = click.option(
+endpoint_options = together(
+    models_file_option,
+    click.option(
         "--local-url", metavar="URL", help="The address of the server that local:NAME is on."
-    )
-    return together(models_file_option, local)(gathered)
+    ),
+)
+"""Which endpoints there are."""
 
 
 def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
@@ -153,7 +141,7 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
             "stopped at once; calls in flight may have been charged. The same command continues "
             "from here."
         )
-        click.get_current_context().meta[STOPPED] = True
+        invocation.current().stopped = True
         return None
 
 
@@ -165,11 +153,11 @@ def approved(preview: Preview, ask: bool, answered: bool) -> bool:
     return agreed(preview.forecast, answered)
 
 
-def is_answered(yes: bool, limits: Limits) -> bool:
+def is_answered(yes: bool, wanted: Run) -> bool:
     """Whether the command line says how much it may cost: anything, or a budget, which bounds
     it.
     """
-    return yes or limits.budget is not None
+    return yes or wanted.budget is not None
 
 
 def agreed(forecast: Forecast, answered: bool) -> bool:
@@ -195,15 +183,15 @@ def _agreed(question: str, flag: str = "--yes") -> bool:
 
 
 async def carry_out(
-    options: RunOptions,
+    wanted: Run,
     store: Store,
     ask: bool,
     check: Callable[[Preview], None] = lambda preview: None,
     cluster: Cluster | None = None,
     yes: bool = False,
 ) -> Report | None:
-    """Do what *options* ask for with progress on stderr, then say how it ended; None where a person
-    said no.
+    """Do what is *wanted* with progress on stderr, then say how it ended; None where a person said
+    no.
 
     *ask*: whatever it costs; else it is asked where it costs much, unless *yes* was said, or a
     budget. *check* sees what is about to be done and may raise. *cluster*: where it is carried
@@ -213,27 +201,25 @@ async def carry_out(
 
     def approve(preview: Preview) -> bool:
         check(preview)
-        return approved(preview, ask, is_answered(yes, options.limits))
+        return approved(preview, ask, is_answered(yes, wanted))
 
-    if cluster is not None:
-        report = await run_on_ray(options, store, cluster, approve, display.in_one_line, say)
-    else:
-        report = await run(options, store, approve, display)
+    watch = display if cluster is None else display.in_one_line
+    report = await commands.carry_out(wanted, store, approve, watch, cluster, say)
     if report is not None:
         say_end(report, store, display.line(report, over=True))
     return report
 
 
-def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
+def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
     """Print the leaderboard after *report*, and how to read one of its conversations; whether all
     was completed.
     """
     if report is None:
         return False
-    print_asked(options, store, [report])
+    print_asked(wanted, store, [report])
     played = next((progress for progress in report.subjects if progress.done), None)
     if played is not None:
-        protocol = options.protocol
+        protocol, _ = find_files(wanted)
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
         say(
@@ -243,17 +229,17 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
     return report.complete
 
 
-def print_asked(options: RunOptions, store: Store, reports: Sequence[Report]) -> None:
-    """Print the leaderboards of what *options* asked for, by the judges of *reports*; by others if
+def print_asked(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
+    """Print the leaderboards of what was *wanted*, by the judges of *reports*; by others if
     they rank a subject.
 
     Of a long one only the subjects of *reports* and their neighbours, and where the rest is.
     """
-    keep_exclusions(store, options.roster)
+    keep_exclusions(store, find_roster(wanted))
     judges = {None, *(report.judge for report in reports)}
     played = {progress.label for report in reports for progress in report.subjects}
     whole, shown = True, []
-    for board in boards(store, options.protocol, Wanted(configurations=options.configurations)):
+    for board in wanted_boards(wanted, store):
         ranked = board.ranked
         if len(board.rows) > SHORT:
             whole = False
@@ -265,12 +251,19 @@ def print_asked(options: RunOptions, store: Store, reports: Sequence[Report]) ->
     if whole and shown:
         print_boards(shown, at=at_store(store))
     elif not whole:
-        name = f"aib leaderboard --protocol {shlex.quote(options.protocol.name)}"
-        if options.protocol.weights is not None:
-            name += f" --weights {shlex.quote(options.protocol.weights)}"
+        protocol, _ = find_files(wanted)
+        name = f"aib leaderboard --protocol {shlex.quote(protocol.name)}"
+        if protocol.weights is not None:
+            name += f" --weights {shlex.quote(protocol.weights)}"
         command = f"{name}{at_store(store)}"
         rest = Note(Prose(f"The whole leaderboard: {command}"))
         show(*map(board_view, shown), [rest], command=command)
+
+
+def wanted_boards(wanted: Run, store: Store) -> list[Board]:
+    """The leaderboards of the configurations that were *wanted*."""
+    protocol, _ = find_files(wanted)
+    return boards(store, protocol, Wanted(configurations=wanted.configurations))
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:
@@ -294,7 +287,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     if len(reasons) > MOST_TROUBLES:
         say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
-        click.get_current_context().meta[STOPPED] = isinstance(report.stopped, Interrupted)
+        invocation.current().stopped = isinstance(report.stopped, Interrupted)
         say(f"stopped: {report.stopped}. The same command continues from here.")
     unpriced = sum(tally.unpriced for tally in report.tallies)
     unknown = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
@@ -413,7 +406,7 @@ def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Which part of an order this process carries out, or the cluster that carries out all of
+    """Which part of a run this process carries out, or the cluster that carries out all of
     it.
     """
 
@@ -422,36 +415,34 @@ class Worker:
     cluster: Cluster | None  # None: this process
 
 
-def worker_options(command: Command) -> Command:
-    """--shard, --job and --on; the command is given *worker*."""
+def worker_of(shard: str | None, job: str | None, on: str | None) -> Worker:
+    """What --shard, --job and --on mean together. Raises WrongUse."""
+    cluster = cluster_of(on, shard)
+    part = None if cluster else shard_of(shard, os.environ)
+    return Worker(part, job_of(job, os.environ), cluster)
 
-    @wraps(command)
-    def gathered(*, shard: str | None, job: str | None, on: str | None, **typed: Any) -> None:
-        cluster = cluster_of(on, shard)
-        part = None if cluster else shard_of(shard, os.environ)
-        command(worker=Worker(part, job_of(job, os.environ), cluster), **typed)
 
-    return together(
-        click.option(
-            "--shard",
-            metavar="I/N",
-            help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scaling.md).  "
-            "[default: all]",
-        ),
-        click.option(
-            "--job",
-            metavar="NAME",
-            help="All workers of this name share --budget, and stop where an endpoint refuses "
-            "one of them.  "
-            "[default: with --shard or --on, the same name for the same command]",
-        ),
-        click.option(
-            "--on",
-            metavar="ray[://ADDRESS]",
-            help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts "
-            "(docs/scaling.md).",
-        ),
-    )(gathered)
+worker_options = together(
+    click.option(
+        "--shard",
+        metavar="I/N",
+        help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scaling.md).  "
+        "[default: all]",
+    ),
+    click.option(
+        "--job",
+        metavar="NAME",
+        help="All workers of this name share --budget, and stop where an endpoint refuses "
+        "one of them.  "
+        "[default: with --shard or --on, the same name for the same command]",
+    ),
+    click.option(
+        "--on",
+        metavar="ray[://ADDRESS]",
+        help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts "
+        "(docs/scaling.md).",
+    ),
+)
 
 
 def say_job(report: Report, store: Store) -> None:

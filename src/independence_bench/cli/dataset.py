@@ -15,20 +15,21 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
-from independence_bench.api.named import open_results
+from independence_bench.api.tables import LICENCE, export
 from independence_bench.cli.options import answered, err, out, say, store_option
-from independence_bench.dataset.export import Form, export
+from independence_bench.dataset.export import Exported, Form
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_format import ROWS_FILE
-from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.figures import money, plural
-from independence_bench.integrations.inspect.log_export import export_logs
+from independence_bench.integrations.inspect.log_export import WrittenLogs
 from independence_bench.integrations.inspect.log_import import import_logs, is_log
 from independence_bench.store.database import open_store
 
-LICENCE = r"[a-z0-9][a-z0-9.-]{0,63}"  # as data-set cards have it
+LICENCE_QUESTION = (
+    "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
+)
 FEW = 3  # of each kind, unless all are asked for
 
 
@@ -169,21 +170,6 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str | Non
     return named
 
 
-def _licence_asked() -> str:
-    """The licence that a person names. Raises WrongUse where no person can be asked, or it is
-    none.
-    """
-    question = (
-        "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
-    )
-    named = answered(question, "--licence ID").strip().lower()
-    if not re.fullmatch(LICENCE, named):
-        raise WrongUse(
-            f"{named!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was written"
-        )
-    return named
-
-
 @click.command(name="export")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
@@ -216,21 +202,13 @@ def export_(
     docs/export.md. With `--form inspect` one log for each subject and configuration, for Inspect's
     own tools: docs/inspect.md.
     """
-    with open_results(store) as opened:
-        if form == "inspect":
-            if raw:
-                raise WrongUse(
-                    "--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl"
-                )
-            if licence:
-                raise WrongUse("--licence applies to data sets only: leave it out, or export jsonl")
-            logs = export_logs(opened, folder)
-            logs_read = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
-            out().print(f"{logs.folder}: {logs_read}", soft_wrap=True)
-            return
-        licence = licence or _licence_asked()
-        exported = export(opened, folder, licence, form, raw)
-    counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
+    if form != "inspect" and licence is None:
+        licence = answered(LICENCE_QUESTION, "--licence ID").strip()
+    exported = export(folder, licence=licence, form=form, raw=raw, store=store)
+    if isinstance(exported, WrittenLogs):
+        counts = f"{plural(exported.logs, 'log')} with {plural(exported.samples, 'sample')}"
+    else:
+        counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
     out().print(f"{exported.folder}: {counts}", soft_wrap=True)
-    if exported.in_flight:
+    if isinstance(exported, Exported) and exported.in_flight:
         say(f"left out: {plural(exported.in_flight, 'attempt')} that had not ended")

@@ -20,7 +20,6 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from independence_bench.api.named import read_roster
 from independence_bench.cli.options import (
     MILLION,
     err,
@@ -30,6 +29,7 @@ from independence_bench.cli.options import (
     say,
     trust_option,
 )
+from independence_bench.engine.named import read_roster
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.figures import plural
 from independence_bench.models.client import Client, read_key

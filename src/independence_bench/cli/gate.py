@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from independence_bench.analysis.baseline import (
-    Baseline,
-    baseline_of,
-    build_of,
-    check_same_test,
-    chosen_row,
-    has_items,
-    is_by_items,
+from independence_bench.analysis.gate import Gate
+from independence_bench.api.gates import (
+    GateAnswer,
+    baseline_protocol,
+    head_of,
+    look,
+    write_selected,
 )
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.costs import subject_costs
-from independence_bench.analysis.gate import Gate, compare_build, resolution_of
-from independence_bench.analysis.held_stems import HeldStems, held
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import find_protocol
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
@@ -34,22 +29,17 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.run import check_known, spec_of
 from independence_bench.cli.selection import (
-    Selection,
-    configured_boards,
     judge_option,
+    select,
     selecting,
 )
-from independence_bench.dataset.baseline import is_baseline, read_baseline, write_baseline
-from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
+from independence_bench.dataset.baseline import is_baseline, read_baseline
+from independence_bench.engine.run import Run
+from independence_bench.errors import NotComplete, WrongUse, why
 from independence_bench.figures import plural
-from independence_bench.models.spec import PYTHON, Roster
-from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files
-from independence_bench.report.encode import json_text
+from independence_bench.models.spec import PYTHON
 from independence_bench.report.gate_view import (
     exit_code,
-    gate_values,
     gate_view,
     junit,
     resolution,
@@ -102,18 +92,16 @@ SQLITE = b"SQLite format 3\0"
 )
 @selecting(judge_option, configuration_options, json_option)
 def command(
-    selection: Selection,
     file: Path,
     model: str | None,
     write: bool,
     margin: float | None,
     add_runs: int | None,
-    roster: Roster,
-    limits: Limits,
     yes: bool,
     junit_file: Path | None,
     summary: Path | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Test whether a stored build is worse than the baseline FILE (docs/ci.md).
 
@@ -135,24 +123,30 @@ def command(
       2   wrong use, such as another protocol or judge, or not a baseline
     """
     for option, target in (("--junit", junit_file), ("--summary", summary)):
-        if target is not None and (is_baseline(_head(target)) or _head(target).startswith(SQLITE)):
+        if target is not None and (
+            is_baseline(head_of(target)) or head_of(target).startswith(SQLITE)
+        ):
             raise WrongUse(f"{option}: {target} is a store or a baseline; name another file")
+    selection = select(asked)
     if write:
         if add_runs or margin is not None:
             raise WrongUse("--add-runs and --max-drop are about a comparison: leave --write out")
-        _write(selection, file, model)
+        written = write_selected(selection, file, model)
+        (build,) = written.baseline.builds
+        runs = f"{plural(len(build.runs), 'run')} of {written.baseline.protocol.name}"
+        say(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
+        say(resolution(written.power, written.run_dollars))
         return
-    if selection.judge or selection.variants or selection.delivery:
+    if selection.judge or selection.variants or selection.modes:
         raise WrongUse(
             "--judge, --variants and --modes are about --write: a baseline names its judge and "
             "its configurations"
         )
     baseline = read_baseline(file)
     with open_store(selection.store, create=False, typed=command_line()) as store:
-        protocol, files = _protocol(selection, baseline, store)
-        check_same_test(baseline, protocol, is_by_items(baseline, margin))
-        look = partial(_look, baseline, store, protocol, model, margin, 2 if add_runs else 1)
-        gate = look()
+        protocol, files = baseline_protocol(selection.protocol_name, baseline, store)
+        looked = partial(look, baseline, store, protocol, model, margin, 2 if add_runs else 1)
+        gate = looked()
         if add_runs is not None and gate.verdict == "undecided":
             if model is None and gate.row.subject.endpoint == PYTHON:
                 # no store chooses what is run here
@@ -161,128 +155,34 @@ def command(
                     "`aib gate FILE NAME --add-runs`"
                 )
             say(f"first look: {statement(gate)}")
-            _add_runs(gate, store, files, roster, limits, add_runs, yes)
-            gate = look()
+            more = Run(
+                protocol=(gate.board.protocol, files),
+                models=(spec_of(gate.row.subject),),
+                configurations=gate.board.configurations,
+                runs=max(gate.row.run_scores) + add_runs,
+                parallel=1,
+                allow=permissions(),
+                **asked,
+            )
+            _add_runs(gate, more, store, yes)
+            gate = looked()
     for target, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
         if target is not None:
             _put(target, text)
     if as_json:
-        click.echo(json_text(gate_values(gate)))
+        click.echo(GateAnswer(gate).json())
     else:
         show(gate_view(gate))
     raise SystemExit(exit_code(gate))
 
 
-# ---------------------------------------------------------------- the two sides
-
-
-def _write(selection: Selection, file: Path, model: str | None) -> None:
-    head = _head(file)
-    if head and not is_baseline(head):
-        raise WrongUse(
-            f"--write: {file} is there already, and no baseline; name another file, or delete it"
-        )
-    with selection.opened() as (store, protocol):
-        board = configured_boards(selection, store, protocol)[0]
-        if not board.judge_hashes:
-            raise NotComplete(
-                f"no conversations of {protocol.name} are judged in {store.shown}; run `aib judge`"
-            )
-        row = chosen_row(board, board.ranked or board.rows, model)
-        items = _items_of(store, board).get(row.label)
-        made = baseline_of(board, board.judge_hashes[0], row, items)
-        with store.reading() as connection:
-            costs = subject_costs(connection, board, subjects=[row.subject.hash])
-    write_baseline(file, made)
-    (build,) = made.builds
-    runs = plural(len(build.runs), "run")
-    say(f"{file}: {build.label}, {runs} of {protocol.name}, judge {made.judge.label}")
-    cost = costs.get(row.subject.hash)
-    dollars = None if cost is None or cost.total is None else cost.total / len(build.runs)
-    say(resolution(resolution_of(made, board), dollars))
-
-
-def _items_of(store: Store, board: Board) -> dict[str, HeldStems]:
-    """Label -> its items, of a character."""
-    protocol = board.protocol
-    return dict(held(store, protocol, board.judge)) if has_items(protocol) else {}
-
-
-def _protocol(selection: Selection, baseline: Baseline, store: Store) -> tuple[Protocol, Files]:
-    """The protocol that is named, else the one of the baseline's name that was played last."""
-    name = selection.protocol_name
-    if name is None:
-        with store.reading() as connection:
-            stored = registry.stored_protocols(connection)
-        then = baseline.protocol.name
-        name = next((hash_ for hash_, called, _ in stored if called == then), None)
-        if name is None:
-            known = ", ".join(dict.fromkeys(called for _, called, _ in stored)) or "nothing"
-            raise WrongUse(
-                f"the baseline is of {then}, of which nothing is stored in {store.shown}; it holds "
-                f"{known}"
-            )
-    try:
-        return find_protocol(name, store)
-    except ProtocolError as error:
-        raise WrongUse(str(error)) from error
-
-
-def _look(
-    baseline: Baseline,
-    store: Store,
-    protocol: Protocol,
-    model: str | None,
-    margin: float | None,
-    looks: int,
-) -> Gate:
-    """What is stored now against *baseline*, by the baseline's judge in its configurations."""
-    board = _same_board(baseline, store, protocol)
-    row = chosen_row(board, board.rows, model)
-    items = _items_of(store, board).get(row.label)
-    now = build_of(board, row, items)
-    with store.reading() as connection:
-        cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
-    dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
-    crossings = items.crossings if items else ()
-    return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
-
-
-def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
-    """Of the baseline's configurations and judge."""
-    same_place = [
-        board
-        for board in boards(store, protocol)
-        if tuple(map(str, board.configurations)) == baseline.configurations
-    ]
-    judge = baseline.judge
-    ask = f"`aib judge -j {judge.label.partition('@')[0]}`"
-    if not same_place:
-        raise WrongUse(
-            f"no conversations of {protocol.name} in {' + '.join(baseline.configurations)} are "
-            f"stored in {store.shown}"
-        )
-    for board in same_place:
-        if board.judge_hashes == (judge.hash,):
-            return board
-    others = ", ".join(board.judge for board in same_place if board.judge)
-    if not others:
-        raise NotComplete(
-            f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}"
-        )
-    raise WrongUse(
-        f"the baseline was marked by {judge.label}, what is stored by {others}: {ask} marks it, or "
-        "`aib gate --write` makes a new baseline"
-    )
-
-
 # ---------------------------------------------------------------- a second look
 
 
-def _add_runs(
-    gate: Gate, store: Store, files: Files, roster: Roster, limits: Limits, number: int, yes: bool
-) -> None:
-    """Play *number* more runs. Raises NotComplete if not all of them could be played."""
+def _add_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
+    """Play *more* of the build, by the judge of the baseline. Raises NotComplete if not all of it
+    could be played.
+    """
     with store.reading() as connection:
         judge = registry.judges_to_ask(connection).get(gate.baseline.judge.hash)
     if judge is None:
@@ -290,32 +190,14 @@ def _add_runs(
             f"{gate.baseline.judge.label} cannot be asked: play with `aib rerun`, label, and gate "
             "without --add-runs"
         )
-    options = RunOptions(
-        protocol=gate.board.protocol,
-        files=files,
-        roster=roster,
-        specs=(spec_of(gate.row.subject),),
-        judge=judge,
-        configurations=gate.board.configurations,
-        runs=max(gate.row.run_scores) + number,
-        limits=limits,
-        allow=permissions(),
-    )
     check = partial(check_known, stored=[gate.row.subject])
-    report = calling.to_the_end(calling.carry_out(options, store, not yes, check, yes=yes))
+    report = calling.to_the_end(
+        calling.carry_out(replace(more, judge=judge), store, not yes, check, yes=yes)
+    )
     if report is None or not report.complete:
         raise NotComplete(
             "the added runs are not complete, so it stays undecided; `aib rerun` continues"
         )
-
-
-def _head(file: Path) -> bytes:
-    """How *file* begins; nothing if it is not there."""
-    try:
-        with file.open("rb") as opened:
-            return opened.read(1000)
-    except (OSError, ValueError):
-        return b""
 
 
 def _put(file: Path, text: str) -> None:

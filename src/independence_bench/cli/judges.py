@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from independence_bench.analysis.judge_agreement import validations
+from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
     json_option,
@@ -14,11 +17,9 @@ from independence_bench.cli.options import (
     shown_options,
     weights_option,
 )
-from independence_bench.cli.selection import (
-    Selection,
-    selecting,
-)
+from independence_bench.cli.selection import selecting
 from independence_bench.report.judges_view import validation_view, validations_json
+from independence_bench.report.table import Shown
 
 
 @click.command(name="judges")
@@ -34,19 +35,27 @@ from independence_bench.report.judges_view import validation_view, validations_j
 @shown_options
 @legend_option
 @selecting(weights_option, json_option)
-def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
+def judges(
+    names: tuple[str, ...],
+    top: int | None,
+    find: str | None,
+    legend: bool,
+    as_json: bool,
+    **selected: Any,
+) -> None:
     """Compare the judges: their indices for each subject, how far they agree, which verdicts to
     read.
 
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
     judge, `aib label` a person; the embedded judge is included like any other.
     """
-    with selection.opened() as (opened, protocol):
+    with Selection(**selected).opened() as (opened, protocol):
         validated = validations(opened, protocol, names)
     if as_json:
         click.echo(validations_json(validated))
     elif validated:
-        show_chosen(*(validation_view(validation) for validation in validated))
+        views = [validation_view(validation) for validation in validated]
+        show_chosen(*views, shown=Shown(top, find), legend=legend)
     else:
         say(
             f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge "

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import click
 
@@ -20,11 +21,9 @@ from independence_bench.analysis.chosen_names import (
 from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import jury_paper
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.commands import look_up, take_turns
+from independence_bench.api.commands import look_up, stored_run, take_turns
 from independence_bench.api.named import stored_subjects
-from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling
-from independence_bench.cli.calling import Worker
 from independence_bench.cli.options import (
     FILLED,
     at_store,
@@ -39,16 +38,12 @@ from independence_bench.cli.options import (
     show,
     show_chosen,
     shown_options,
-    split,
     store_option,
     stored_models_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.selection import (
-    Selection,
-    selecting,
-)
+from independence_bench.cli.selection import select, selecting
 from independence_bench.engine.ask import Asker, ask_until_settled
 from independence_bench.engine.ask_judges import (
     JudgeAsker,
@@ -57,19 +52,21 @@ from independence_bench.engine.ask_judges import (
     take_exam,
 )
 from independence_bench.engine.preview import Forecast, Preview, preview_of
-from independence_bench.engine.run import Report, RunPlan, Session
-from independence_bench.engine.session import Limits, RunOptions, resolved
+from independence_bench.engine.run import Report, Run, Session
+from independence_bench.engine.session import find_roster, open_session
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.figures import plural
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.lookup import fit, instead
+from independence_bench.lookup import fit, instead, split
 from independence_bench.models.local import NAME
-from independence_bench.models.spec import ChatModel, Roster
+from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol
+from independence_bench.report.estimate_view import forecast_line
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.names_view import names_json, names_view
+from independence_bench.report.table import Shown
 from independence_bench.store.database import Store, open_store
 
 
@@ -81,12 +78,12 @@ from independence_bench.store.database import Store, open_store
 @calling.yes_option
 @selecting(stored_models_option, experiments_option, configuration_options, weights_option)
 def judge(
-    selection: Selection,
     judges: tuple[str, ...],
-    roster: Roster,
-    limits: Limits,
-    worker: Worker,
+    shard: str | None,
+    job: str | None,
+    on: str | None,
     yes: bool,
+    **asked: Any,
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
@@ -95,72 +92,79 @@ def judge(
     and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
     default configuration is judged, or, if only others were played, these.
     """
-    with selection.stored() as (opened, protocol, files):
-        options = judge_options(
-            opened, protocol, files, roster, permissions(), replace(limits, job=worker.job),
-            selection.variants, selection.delivery, worker.shard, selection.models,
-            selection.experiments,
-        )  # fmt: skip
-        asked = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
-        complete = judge_in_turn(options, asked, opened, yes, worker.cluster)
+    worker, selection = calling.worker_of(shard, job, on), select(asked)
+    wanted = Run(
+        models=selection.models,
+        exp=selection.exp,
+        variants=selection.variants,
+        modes=selection.modes,
+        shard=worker.shard,
+        job=worker.job,
+        allow=permissions(),
+        **asked,
+    )
+    wanted = replace(wanted, roster=find_roster(wanted))
+    with selection.stored(command_line()) as (opened, protocol, files):
+        wanted = stored_run(wanted, opened, (protocol, files))
+        named = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
+        complete = judge_in_turn(wanted, named, opened, yes, worker.cluster)
     if not complete:
         raise SystemExit(1)
 
 
 def judge_in_turn(
-    options: RunOptions,
+    wanted: Run,
     judges: Sequence[str],
     store: Store,
     yes: bool,
     cluster: Cluster | None,
 ) -> bool:
-    """Have *judges* judge, one after the other, what *options* say, then print their rankings;
+    """Have *judges* judge, one after the other, what is *wanted*, then print their rankings;
     whether all was judged.
 
     The budget is that of all of them. What cannot work (a name, a key) is said before anybody is
     asked; an endpoint that fails later ends its own judge's turn. Raises SubjectError,
     EndpointUnusable or StoreError.
     """
-    limits, shared = options.limits, options.shard is not None or cluster is not None
-    if len(judges) > 1 and shared and limits.budget is not None and limits.job is None:
+    shared = wanted.shard is not None or cluster is not None
+    if len(judges) > 1 and shared and wanted.budget is not None and wanted.job is None:
         raise WrongUse(
             "several workers, several judges and a --budget need --job NAME: they all share it"
         )
     if len(judges) == 1:
-        one = replace(options, judge=judges[0])
+        one = replace(wanted, judge=judges[0])
         work = calling.carry_out(one, store, False, cluster=cluster, yes=yes)
         return calling.print_outcome(one, store, calling.to_the_end(work))
-    asyncio.run(look_up(options, judges, store))
-    answered = calling.is_answered(yes, options.limits)
+    asyncio.run(look_up(wanted, judges, store))
+    answered = calling.is_answered(yes, wanted)
     if not answered and not calling.agreed(
-        asyncio.run(_judging_in_all(options, judges, store)), answered
+        asyncio.run(_judging_in_all(wanted, judges, store)), answered
     ):
         return False
     reports: list[Report] = []
 
-    async def turn(name: str, limits: Limits) -> Report | None:
-        now = replace(options, judge=name, limits=limits)
-        report = await calling.carry_out(now, store, ask=False, cluster=cluster, yes=True)
+    async def turn(of_judge: Run) -> Report | None:
+        report = await calling.carry_out(of_judge, store, ask=False, cluster=cluster, yes=True)
         reports.extend([report] if report else [])
         return report
 
-    complete = calling.to_the_end(take_turns(options.limits, judges, turn, say))
+    complete = calling.to_the_end(take_turns(wanted, judges, turn, say))
     if complete is None:
         return False
-    calling.print_asked(options, store, reports)
+    calling.print_asked(wanted, store, reports)
     say(f"compare the judges: aib judges{at_store(store)}")
     return complete
 
 
-async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Store) -> Forecast:
+async def _judging_in_all(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
     """What all *judges* together will take; without one that does not answer, which is said in its
     turn.
     """
     whole = Forecast()
     for name in judges:
         with suppress(EndpointUnusable, SubjectError):
-            async with resolved(replace(options, judge=name), store) as (plan, session):
-                whole += (await preview_of(plan, session)).forecast
+            async with open_session(replace(wanted, judge=name), store) as session:
+                whole += (await preview_of(session)).forecast
     return whole
 
 
@@ -168,7 +172,6 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 @click.option(
     "-j",
     "--judge",
-    "asked",
     type=FILLED,
     metavar="MODEL",
     help="Have this model read what is not read yet.",
@@ -180,12 +183,13 @@ async def _judging_in_all(options: RunOptions, judges: Sequence[str], store: Sto
 @legend_option
 @selecting(stored_models_option, json_option)
 def extract_names(
-    selection: Selection,
-    asked: str | None,
-    roster: Roster,
-    limits: Limits,
+    judge: str | None,
     yes: bool,
+    top: int | None,
+    find: str | None,
+    legend: bool,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Show which name and gender each model chose for itself, and which it had at the end.
 
@@ -193,7 +197,8 @@ def extract_names(
     that no model has read, once each, and its readings are stored. Imported data has the readings
     that were published with it. What became of a name or a gender comes from the judge's marks.
     """
-    with selection.stored() as (opened, protocol, files):
+    selection = select(asked)
+    with selection.stored(command_line()) as (opened, protocol, files):
         if not naming_scenarios(protocol):
             raise WrongUse(
                 f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
@@ -201,15 +206,22 @@ def extract_names(
         chosen = stored_subjects(opened, protocol, selection.models) if selection.models else None
         readings = names_of_some(opened, protocol, chosen)
         complete = True
-        if asked is not None and unread(readings):
-            options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
-            complete = ask(options, unread(readings), opened, yes)
+        if judge is not None and unread(readings):
+            wanted = Run(
+                protocol=(protocol, files),
+                judge=judge,
+                judge_only=True,
+                allow=permissions(),
+                **asked,
+            )
+            complete = ask(wanted, unread(readings), opened, yes)
             readings = names_of_some(opened, protocol, chosen)
         readings = with_changes(readings, boards(opened, protocol))
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:
-        show_chosen(names_view(protocol, readings))
+        view = names_view(protocol, readings)
+        show_chosen(view, shown=Shown(top, find), legend=legend)
     else:
         say(
             f"no conversations of {protocol.name} in which the model chooses who to be are "
@@ -231,47 +243,47 @@ def names_of_some(
     ]
 
 
-def ask(options: RunOptions, left: list[NamesRead], store: Store, yes: bool) -> bool:
-    """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it
+def ask(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
+    """Have the judge of *wanted* read what is *left*, with progress on stderr; whether all of it
     was read.
     """
-    if options.judge == NAME:
+    if wanted.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
-    say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
-    answered = calling.is_answered(yes, options.limits)
+    say(f"{plural(len(left), 'conversation')} to be read by {wanted.judge}")
+    answered = calling.is_answered(yes, wanted)
     report = calling.to_the_end(
-        have_answered(options, store, partial(name_asker, left), len(left), answered)
+        have_answered(wanted, store, partial(name_asker, left), len(left), answered)
     )
     return report is not None and report.complete
 
 
 async def have_answered(
-    options: RunOptions,
+    wanted: Run,
     store: Store,
     asker_of: Callable[[ModelJudge, Session, int], JudgeAsker],
     calls: int,
     answered: bool,
 ) -> Report | None:
-    """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how
-    it ended.
+    """Have the judge that is *wanted* answer what an asker is made of, with progress on stderr; say
+    how it ended.
 
     None where a person said no. *calls*: as many as it may take; *answered* as for
     `calling.agreed`.
     """
     display = ProgressDisplay(err())
-    async with resolved(options, store) as (plan, session):
-        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        free = session.clients[plan.judge.model.endpoint].endpoint.free
+    async with open_session(wanted, store) as session:
+        assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        free = session.clients[session.judge.model.endpoint].endpoint.free
         if not free and not calling.agreed(
             Forecast(calls, dollars=None, paid_calls=calls), answered
         ):
             return None
 
-        async def begin(plan: RunPlan) -> Asker:
-            assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - as above
-            return asker_of(plan.judge, session, plan.calls_at_once)
+        async def begin(session: Session) -> Asker:
+            assert isinstance(session.judge, ModelJudge)  # noqa: S101 - as above
+            return asker_of(session.judge, session, session.calls_at_once)
 
-        report = await ask_until_settled(plan, session, begin, display.in_one_line)
+        report = await ask_until_settled(session, begin, display.in_one_line)
     calling.say_end(report, store, display.line(report, over=True))
     return report
 
@@ -305,11 +317,11 @@ def exam(
     judges: tuple[str, ...],
     rubrics: tuple[str, ...],
     juries: tuple[str, ...],
-    roster: Roster,
-    limits: Limits,
     yes: bool,
+    legend: bool,
     as_json: bool,
     store: str,
+    **asked: Any,
 ) -> None:
     """Have a judge mark conversations whose correct marks are known, and say whether it is fit for
     ranking.
@@ -328,11 +340,13 @@ def exam(
     complete, sat = True, None
     with open_store(store, typed=command_line()) as opened:
         if judges:
-            protocol = protocol_named(questions()[chosen[0]].protocol)
-            options = RunOptions(protocol, {}, roster, None, limits=limits, allow=permissions())
-            complete, sat = _have_sit(
-                options, tuple(dict.fromkeys(judges)), chosen, opened, not yes
+            wanted = Run(
+                protocol=(protocol_named(questions()[chosen[0]].protocol), {}),
+                judge_only=True,
+                allow=permissions(),
+                **asked,
             )
+            complete, sat = _have_sit(wanted, tuple(dict.fromkeys(judges)), chosen, opened, not yes)
         with opened.reading() as connection:
             papers = exam_papers(connection, chosen)
     shown = [paper for paper in papers if sat is None or paper.hashes & sat]
@@ -344,7 +358,7 @@ def exam(
     if as_json:
         click.echo(exams_json(results))
     elif results:
-        show(exams_view(results, bool(judges or juries)))
+        show(exams_view(results, bool(judges or juries)), legend=legend)
     elif complete:
         say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one")
     if not complete:
@@ -364,7 +378,7 @@ def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def _have_sit(
-    options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
+    wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
 ) -> tuple[bool, set[str]]:
     """Ask *judges* what they have not answered yet: whether all of it was, and the hashes of those
     that were asked.
@@ -372,17 +386,15 @@ def _have_sit(
     What it takes is said before, and with *ask* asked about where it costs anything. Raises
     EndpointUnusable, SubjectError or StoreError.
     """
-    asyncio.run(look_up(options, judges, store))
+    asyncio.run(look_up(wanted, judges, store))
     sat: set[str] = set()
     display = ProgressDisplay(err())
-    preview = asyncio.run(_foresee(options, judges, rubrics, store))
+    preview = asyncio.run(_foresee(wanted, judges, rubrics, store))
     if not calling.approved(preview, ask and preview.forecast.dollars != 0, answered=True):
         return False, sat
 
-    async def turn(name: str, limits: Limits) -> Report:
-        sitting = await take_exam(
-            replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line
-        )
+    async def turn(of_judge: Run) -> Report:
+        sitting = await take_exam(of_judge, rubrics, store, display.in_one_line)
         report = sitting.report
         sat.update(sitting.hashes)
         calling.say_end(
@@ -390,11 +402,11 @@ def _have_sit(
         )
         return report
 
-    return bool(calling.to_the_end(take_turns(options.limits, judges, turn, say))), sat
+    return bool(calling.to_the_end(take_turns(wanted, judges, turn, say))), sat
 
 
 async def _foresee(
-    options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store
+    wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store
 ) -> Preview:
     """What all *judges* will take, said of each where they are several; one that does not answer is
     left out.
@@ -402,7 +414,7 @@ async def _foresee(
     previews = []
     for name in judges:
         try:
-            preview = await foresee(replace(options, judge=name), rubrics, store)
+            preview = await foresee(replace(wanted, judge=name), rubrics, store)
         except EndpointUnusable:
             if len(judges) == 1:
                 raise

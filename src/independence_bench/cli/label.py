@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -18,7 +19,13 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.options import configuration_options, err, out, say
+from independence_bench.cli.options import (
+    command_line,
+    configuration_options,
+    err,
+    out,
+    say,
+)
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
@@ -44,7 +51,7 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
     help="Only N conversations, the same ones for every labeller.",
 )
 @selecting(configuration_options)
-def label(selection: Selection, name: str, sample: int | None) -> None:
+def label(name: str, sample: int | None, **selected: Any) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
     You see exactly what a model judge is told: the conversation and the rubric. Your marks are
@@ -59,7 +66,8 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
-    with selection.stored() as (opened, protocol, _):
+    selection = Selection(**selected)
+    with selection.stored(command_line()) as (opened, protocol, _):
         queue = labelling_queue(
             opened, protocol, selection.configurations(protocol), person, sample
         )

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore, interrupting
+from independence_bench.cli.invocation import Invocation
+from independence_bench.errors import INTERRUPTED, BenchError, NoStore, interrupting
 from independence_bench.escape import KNOWN, label_text
 
 if TYPE_CHECKING:
@@ -191,9 +192,7 @@ class LazyGroup(click.Group):
     ) -> click.Context:
         """The context of one command line, which remembers what was typed."""
         typed = tuple(args)
-        context = super().make_context(info_name, args, parent, **extra)
-        context.meta["aib.typed"] = typed
-        return context
+        return super().make_context(info_name, args, parent, obj=Invocation(typed), **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All commands, in the order of `aib --help`."""
@@ -231,11 +230,11 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except SystemExit as end:
-            if end.code == 1 and ctx.meta.get(STOPPED):
+            if end.code == 1 and ctx.obj.stopped:
                 raise SystemExit(INTERRUPTED) from None
             raise
         except BenchError as error:  # for want of what was left undone
-            if ctx.meta.get(STOPPED):
+            if ctx.obj.stopped:
                 error.exit_code = INTERRUPTED
             raise
 
@@ -262,6 +261,9 @@ class LazyGroup(click.Group):
 def _store_of(typed: list[str], argument: bool) -> str | None:
     """The store that *typed* options name; None where a .env, which is not read yet, or an
     *argument* may name it.
+
+    Read by hand: to know its options, click needs the command, which imports all that it computes
+    with. Without a store that is most of the time that the command takes.
     """
     for place, word in enumerate(typed):
         if word.startswith("--store="):
@@ -300,7 +302,7 @@ def cli(context: click.Context) -> None:
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
         take_env_file = importlib.import_module("independence_bench.models.trust").take_env_file
-        found = context.meta["aib.env-file"] = take_env_file(Path(".env"))
+        found = context.obj.env_file = take_env_file(Path(".env"))
         KNOWN.learn_proxies(found.held)
         if found.ignored:
             names = ", ".join(sorted(found.ignored))

@@ -10,8 +10,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
-from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,13 +17,16 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from independence_bench.api.named import ALLOWED_FILE, MODELS_FILE, Permissions
+from independence_bench.api.named import ALLOWED_FILE, Permissions
+from independence_bench.cli import invocation
+from independence_bench.engine.named import MODELS_FILE
 from independence_bench.errors import WrongUse, handling
 from independence_bench.escape import harmless
+from independence_bench.lookup import split
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.response import clean_text
 from independence_bench.models.trust import DATA, STORE, EnvFile
-from independence_bench.report.table import EVERYTHING, Block, Shown, choose
+from independence_bench.report.table import Block, Shown, choose
 from independence_bench.report.terminal import UNBOUNDED, printed
 from independence_bench.store.database import Store, default_store
 
@@ -33,8 +34,6 @@ A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 Command = Callable[..., None]
 MILLION = 1_000_000
-LEGEND = "aib.legend"  # of a context: whether all legends are told
-SHOWN = "aib.shown"  # of a context: which rows of long tables are
 LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
@@ -49,40 +48,16 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def gathering(
-    kind: type, name: str, *options: Callable[[Command], Command], **defaults: object
-) -> Callable[[Command], Command]:
-    """Give a command *options*; those that are fields of *kind* reach it as one such value, called
-    *name*.
-
-    A field that no option gives has the value in *defaults*, or its own default.
-    """
-    together(*options)(holder := click.Command(""))
-    names = {option.name for option in holder.params} & {field.name for field in fields(kind)}
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def call(**typed: Any) -> None:
-            typed[name] = kind(
-                **defaults | {field: typed.pop(field) for field in names & typed.keys()}
-            )
-            command(**typed)
-
-        return together(*options)(call)
-
-    return decorate
-
-
 # heading of `--help` -> options, as parameters are called; what is in none of them stands under the
 # last one
 OPTION_GROUPS = {
-    "Models": "listed every models models_file trust local_url local_model temperature "
+    "Models": "listed all models models_file trust local_url local_model temperature "
     "max_tokens reasoning_effort "
     "provider",
-    "What is played and judged": "protocol protocol_name experiments variants delivery judge "
+    "What is played and judged": "protocol protocol_name exp variants modes judge "
     "no_judge again weights",
     "How many runs": "runs",
-    "Money and speed": "budget price at_once calls_at_once yes",
+    "Money and speed": "budget price parallel parallel_tasks yes",
     "Several machines": "shard job on",
     "Other options": "",
 }
@@ -160,11 +135,6 @@ class Filled(click.types.StringParamType):
 FILLED = Filled()
 
 
-def split(listed: str | None) -> list[str]:
-    """The parts of a list with commas, without empty ones and repetitions."""
-    return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
-
-
 def as_list(
     _context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None
 ) -> tuple[str, ...]:
@@ -174,17 +144,12 @@ def as_list(
     return tuple(split(typed if isinstance(typed, str) else ",".join(typed or ())))
 
 
-_ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
-
-
 def _permissions() -> Permissions:
-    meta = click.get_current_context().meta
-    env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
+    now = invocation.current()
+    env_file = now.env_file or EnvFile()
     # a .env that chooses the folder could bring its own file of permissions
     outside = {name: value for name, value in os.environ.items() if name not in env_file.held}
-    return Permissions(
-        data_folder(outside) / ALLOWED_FILE, meta.get(_TYPED, ()), env_file, confirmed
-    )
+    return Permissions(data_folder(outside) / ALLOWED_FILE, now.trusted, env_file, confirmed)
 
 
 def permissions() -> Permissions:
@@ -204,8 +169,10 @@ def _chosen_store() -> str:
     return default_store()
 
 
-def _keep_trusted(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
-    context.meta[_TYPED] = typed
+def _keep_trusted(
+    _context: click.Context, _option: click.Parameter, typed: tuple[str, ...]
+) -> None:
+    invocation.current().trusted = typed
 
 
 trust_option = click.option(
@@ -247,7 +214,7 @@ configuration_options = together(
     click.option(
         "--delivery",
         "--modes",
-        "delivery",
+        "modes",
         metavar="LIST",
         callback=as_list,
         help="Deliveries: user_role, tool_role.  [default: the protocol's]",
@@ -256,7 +223,7 @@ configuration_options = together(
 experiments_option = click.option(
     "-e",
     "--exp",
-    "experiments",
+    "exp",
     metavar="LIST",
     callback=as_list,
     help="Experiments, e.g. identity,stability.  [default: all]",
@@ -288,15 +255,8 @@ models_file_option = click.option(
 legend_option = click.option(
     "--legend",
     is_flag=True,
-    expose_value=False,
-    callback=lambda context, _option, wanted: context.meta.update({LEGEND: wanted}),
     help="Explain every column.",
 )
-
-
-def _keep_shown(context: click.Context, option: click.Parameter, given: Any) -> None:
-    shown = context.meta.get(SHOWN, EVERYTHING)
-    context.meta[SHOWN] = replace(shown, **{str(option.name): given})
 
 
 shown_options = together(
@@ -304,24 +264,14 @@ shown_options = together(
         "--top",
         type=click.IntRange(min=1),
         metavar="N",
-        expose_value=False,
-        callback=_keep_shown,
         help="Only the first N rows of each long table.",
     ),
     click.option(
         "--find",
         metavar="WORD",
-        expose_value=False,
-        callback=_keep_shown,
         help="Only rows with this in them, such as a part of a label.",
     ),
 )
-
-
-def shown_rows() -> Shown:
-    """What `shown_options` were given."""
-    shown: Shown = click.get_current_context().meta.get(SHOWN, EVERYTHING)
-    return shown
 
 
 weights_option = click.option(
@@ -335,8 +285,11 @@ weights_option = click.option(
 def command_line() -> str:
     """The command line that is being carried out, for the ledger, without --store and what is not
     UTF-8.
+
+    Read by hand, for click keeps no words: the store is known where the ledger is, and its address
+    may hold a password.
     """
-    words = iter(click.get_current_context().meta.get("aib.typed", ()))
+    words = iter(invocation.current().typed)
     kept = []
     for word in words:
         if word == "--store":
@@ -424,23 +377,21 @@ def out(piped: int = UNBOUNDED) -> Console:
     )
 
 
-def show(*views: Iterable[Block], command: str = "") -> None:
-    """Print *views* on stdout, with the legend that was asked for (`legend_option`), or that
-    *command* can be.
+def show(*views: Iterable[Block], legend: bool | None = None, command: str = "") -> None:
+    """Print *views* on stdout. *legend* and *command* as for `printed`: what `legend_option` was
+    given; None: the command has no such option.
     """
-    legend = click.get_current_context().meta.get(LEGEND, False if command else None)
     printed(out(), *map(iter, views), legend=legend, command=command)
 
 
-def show_chosen(*views: Iterable[Block]) -> None:
-    """As `show`, with the rows that were asked for (`shown_options`). Raises WrongUse where --find
+def show_chosen(*views: Iterable[Block], shown: Shown, legend: bool) -> None:
+    """As `show`, with the rows that are *shown* (`shown_options`). Raises WrongUse where --find
     finds nothing.
     """
-    shown = shown_rows()
     chosen = [choose(view, shown) for view in views]
     if shown.find is not None and not any(view.rows for view in chosen):
         raise WrongUse(f"--find: no row has {shown.find} in it")
-    show(*(view.blocks for view in chosen))
+    show(*(view.blocks for view in chosen), legend=legend)
 
 
 def at_store(store: Store) -> str:

@@ -6,29 +6,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from base64 import b64encode
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.held_stems import Depth, held
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import (
-    EFFORTS,
-    NO_EFFORT,
-    forecast_line,
-    forecast_of_all,
-    lines_before,
-    specs_of,
-    with_settings,
-)
+from independence_bench.analysis.held_stems import Depth
+from independence_bench.api.characters import play_of, read_played, read_sides
+from independence_bench.api.named import keep_exclusions
 from independence_bench.cli import calling
 from independence_bench.cli.judging import have_answered
 from independence_bench.cli.options import (
@@ -44,22 +33,20 @@ from independence_bench.cli.options import (
     permissions,
     say,
     show,
-    split,
     store_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_writers import ROUNDS, line_asker, write_items
 from independence_bench.engine.preview import Forecast, Preview
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import EFFORTS, Report, Run
 from independence_bench.engine.schedule import run_each
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.session import find, find_roster
 from independence_bench.errors import WrongUse, why
-from independence_bench.escape import label_text, name_text
+from independence_bench.escape import label_text
 from independence_bench.figures import plural
 from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of
-from independence_bench.lookup import fit
+from independence_bench.lookup import split
 from independence_bench.models.local import NAME as EMBEDDED
-from independence_bench.models.spec import Reasoning, Roster
 from independence_bench.personas.cards import (
     ITEM_EXAMPLES,
     PNG,
@@ -71,7 +58,7 @@ from independence_bench.personas.cards import (
     read_picture,
     sheet_text,
 )
-from independence_bench.personas.earlier import at_depth, everyday_chat, read_chat, whole_turns
+from independence_bench.personas.earlier import whole_turns
 from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
@@ -86,18 +73,14 @@ from independence_bench.personas.sheet import (
     remarks,
 )
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files, load, parse_stored
-from independence_bench.report.persona_view import (
-    Side,
-    depths_json,
-    depths_view,
-    persona_json,
-    persona_view,
-    sides_of,
+from independence_bench.protocol.loader import Files, load
+from independence_bench.report.estimate_view import (
+    forecast_line,
+    forecast_of_all,
+    lines_before,
 )
 from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.terminal import printed
-from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.staging import put_in_place, staging
 from independence_bench.yaml_io import file_text
@@ -157,9 +140,8 @@ def new(
     example: str | None,
     name: str | None,
     writer: str | None,
-    roster: Roster,
-    limits: Limits,
     store: str,
+    **asked: Any,
 ) -> None:
     """Write a new sheet: ask for what it needs, or read it.
 
@@ -193,7 +175,7 @@ def new(
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
-            draft = replace(draft, statements=_written(writer, description, roster, limits, store))
+            draft = replace(draft, statements=_written(writer, description, store, asked))
         text = sheet_text(draft)
     else:
         text = sheet_text(_asked(name))
@@ -234,21 +216,23 @@ def _keep_picture(card: Path, picture: Path) -> None:
 
 
 def _written(
-    writer: str, description: Description, roster: Roster, limits: Limits, store: str
+    writer: str, description: Description, store: str, asked: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
-    """What *writer* makes of *description*. Ends the command where it makes nothing."""
+    """What *writer*, *asked* as a run says it, makes of *description*. Ends the command where it
+    makes nothing.
+    """
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
     called = load("v2")  # as its judges are, with room for a list
     # a small model may never come to an end
     room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))
     called = replace(called, judge=replace(called.judge, max_tokens=room))
-    options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
+    wanted = Run(protocol=(called, {}), judge=writer, judge_only=True, allow=permissions(), **asked)
     display = ProgressDisplay(err())
     with open_store(store, typed=command_line()) as opened:
         approve = partial(calling.approved, ask=False, answered=True)  # one call for each file
-        asked = write_items(options, description.texts, opened, approve, display.in_one_line)
-        answer, report = calling.to_the_end(asked) or ("", None)
+        work = write_items(wanted, description.texts, opened, approve, display.in_one_line)
+        answer, report = calling.to_the_end(work) or ("", None)
         if report is not None:
             calling.say_end(report, opened, display.line(report, over=True))
     items = items_of(answer, description.texts)
@@ -376,9 +360,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 @calling.one_subject_limit_options
 @calling.yes_option
 @store_option
-def write(
-    sheet: Path, writer: str | None, roster: Roster, limits: Limits, yes: bool, store: str
-) -> None:
+def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) -> None:
     """Write down what the person says, in a file next to the sheet: mira.yaml, mira.lines.yaml.
 
     You may edit every line; what is edited is played again, and nothing else. What is in the file
@@ -404,7 +386,14 @@ def write(
     elif writer == EMBEDDED:
         raise WrongUse("the embedded judge cannot write; name a model with --writer")
     else:
-        complete = _have_written(found, left, written, today, writer, roster, limits, yes, store)
+        wanted = Run(
+            protocol=(protocol_of(found), {}),
+            judge=writer,
+            judge_only=True,
+            allow=permissions(),
+            **asked,
+        )
+        complete = _have_written(found, left, written, today, wanted, yes, store)
     if written:
         stems = {**found.frozen, **written}
         text = lines_text(
@@ -438,31 +427,30 @@ def _have_written(
     left: list[StemKey],
     written: dict[StemKey, StemLinesFile],
     today: str,
-    writer: str,
-    roster: Roster,
-    limits: Limits,
+    wanted: Run,
     yes: bool,
     store: str,
 ) -> bool:
-    """Have *writer* write what is *left*, into *written*; whether all of it was."""
+    """Have the judge of *wanted* write what is *left*, into *written*; whether all of it was."""
     say(
-        f"{plural(len(left), 'stem')} to be written by {label_text(writer)}, in 2 to "
+        f"{plural(len(left), 'stem')} to be written by {label_text(wanted.judge or '')}, in 2 to "
         f"{2 * ROUNDS} calls each"
     )
-    options = RunOptions(protocol_of(sheet), {}, roster, writer, limits=limits, allow=permissions())
     asker_of = partial(line_asker, sheet, left, written, today)
     with open_store(store, typed=command_line()) as opened:
-        answered = calling.is_answered(yes, limits)
-        asked = have_answered(options, opened, asker_of, 2 * ROUNDS * len(left), answered)
+        answered = calling.is_answered(yes, wanted)
+        asked = have_answered(wanted, opened, asker_of, 2 * ROUNDS * len(left), answered)
         report = calling.to_the_end(asked)
     return report is not None and report.complete
 
 
 # ---------------------------------------------------------------- played, judged and read
 
+CROSSED = 3  # exit code, as of `aib gate` for what is worse
+
 
 @persona.command()
-@sheet_argument
+@click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
 @click.option(
     "--model",
     "-m",
@@ -517,21 +505,15 @@ def _have_written(
 def run(
     sheet: Path,
     models: tuple[str, ...],
-    runs: int,
     judge: str | None,
-    temperature: float | None,
-    max_tokens: int | None,
-    reasoning_effort: str | None,
-    again: bool,
     quick: bool,
     after: str,
     chat: Path | None,
-    models_file: Path | None,
-    local_url: str | None,
-    limits: Limits,
     yes: bool,
+    legend: bool,
     store: str,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Play a character, judge it, and say what it kept.
 
@@ -545,96 +527,35 @@ def run(
 
     Exit code 3 where a red line was crossed, 1 where something is missing.
     """
-    loaded = load_sheet(sheet)
-    for remark in remarks(loaded):
-        say(label_text(f"note: {remark}"))
-    turns = _turns(after)
-    earlier = everyday_chat(loaded.language) if chat is None else read_chat(chat, loaded.name)
-    if chat is not None and not any(turns):
-        raise WrongUse("--chat is played with --after, which says after how many of its turns")
-    for note in earlier.notes:
+    played = play_of(sheet, _turns(after), quick, chat)
+    for note in played.notes:
         say(label_text(f"note: {note}"))
-    played_files = [at_depth(protocol_files(loaded, quick), earlier, depth) for depth in turns]
-    protocols = [protocol_of(loaded, files) for files in played_files]
-    protocol = protocols[0]
-    roster = read_roster(models_file, local_url)
-    effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    named = split(",".join(models))
-    options = RunOptions(
-        protocol=protocol,
-        files=played_files[0],
-        roster=roster,
-        judge=judge or protocol.judge.model,
-        configurations=protocol.configurations,
-        specs=tuple(
-            with_settings(spec, temperature, max_tokens, effort)
-            for name in named
-            for spec in specs_of(name, roster)
-        ),
-        runs=runs,
-        again=again,
-        limits=limits,
-        allow=permissions(),
+    wanted = find(
+        Run(
+            protocol=played.parts[0],
+            models=split(",".join(models)),
+            judge=judge or played.parts[0][0].judge.model,
+            allow=permissions(),
+            **asked,
+        )
     )
-    picture = _picture(picture_file(sheet))
     with open_store(store, typed=command_line()) as opened:
-        work = _carry_out(options, list(zip(protocols, played_files, strict=True)), opened, yes)
-        report = calling.to_the_end(work)
+        report = calling.to_the_end(_carry_out(wanted, played.parts, opened, yes))
         if report is None:
             raise SystemExit(1)
-        _store_picture(opened, [protocol.name for protocol in protocols], picture)
-        keep_exclusions(opened, roster)
-        played = {name_text(progress.label) for progress in report.subjects}
-        depths = [
-            _read(opened, depth, of, report.judge, played)
-            for depth, of in zip(turns, protocols, strict=True)
-        ]
-        if any(turns):
-            shown = (
-                depths_json(loaded.name, depths, report.judge)
-                if as_json
-                else depths_view(loaded.name, depths)
-            )
+        answer = read_played(played, opened, report)
+        keep_exclusions(opened, find_roster(wanted))
+        for note in answer.notes:
+            say(label_text(f"note: {note}"))
+        if as_json:
+            click.echo(answer.json())
         else:
-            board, sides = depths[0].board, sides_of(depths[0].board, depths[0].stems)
-            shown = (
-                persona_json(loaded.name, board, sides, report.judge)
-                if as_json
-                else persona_view(loaded.name, sides, board)
-            )
-        if isinstance(shown, str):
-            click.echo(shown)
-        else:
-            show(shown)
-        say(*_next(depths, protocols, opened))
+            show(answer.view(), legend=legend)
+        say(*_next(answer.depths, [protocol for protocol, _ in played.parts], opened))
     if not report.complete:
         raise SystemExit(1)
-    if any(mine.crossings for depth in depths for mine in depth.stems.values()):
+    if answer.crossed:
         raise SystemExit(CROSSED)
-
-
-def _picture(path: Path) -> str | None:
-    """The picture at *path*, in base64; None where there is none to show."""
-    if not path.exists():
-        return None
-    try:
-        return b64encode(read_picture(path)).decode("ascii")
-    except WrongUse as error:
-        say(label_text(f"note: it is shown without its picture: {error}"))
-        return None
-
-
-def _store_picture(store: Store, protocols: Sequence[str], picture: str | None) -> None:
-    with store.reading() as connection:
-        changed = [
-            protocol
-            for protocol in protocols
-            if registry.stored_picture(connection, protocol) != picture
-        ]
-    if changed:
-        with store.writing() as connection:
-            for one in changed:
-                registry.keep_picture(connection, one, picture)
 
 
 def _turns(typed: str) -> list[int]:
@@ -654,7 +575,7 @@ def _turns(typed: str) -> list[int]:
 
 
 async def _carry_out(
-    options: RunOptions, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
+    wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
     """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it
     ends is said.
@@ -662,7 +583,7 @@ async def _carry_out(
     Where it costs much a person is asked, unless *yes* was said, or a budget; None for a no.
     """
     display = ProgressDisplay(err())
-    answered = calling.is_answered(yes, options.limits)
+    answered = calling.is_answered(yes, wanted)
     lines: list[str] = []
 
     def approve(previews: Sequence[Preview]) -> bool:
@@ -674,7 +595,7 @@ async def _carry_out(
             say(*lines_before(first, "" if others else takes))
             say(
                 *(
-                    f"{other.plan.protocol.name} · {forecast_line(other.forecast)}"
+                    f"{other.session.protocol.name} · {forecast_line(other.forecast)}"
                     for other in others
                 )
             )
@@ -692,24 +613,11 @@ async def _carry_out(
         answered = answered or calling.is_much(whole)  # nobody is asked twice
         return True
 
-    report = await run_each(options, protocols, store, approve, display)
+    report = await run_each(wanted, protocols, store, approve, display)
     if report is None:
         return None
     calling.say_end(report, store, display.line(report, over=True))
     return report
-
-
-def _read(
-    store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]
-) -> Depth:
-    """What is stored of the subjects that were *played* at one depth."""
-    board = next((ranking for ranking in boards(store, protocol) if ranking.judge == judge), None)
-    stems = held(store, protocol, judge)
-    return Depth(
-        turns,
-        board,
-        {label: mine for label, mine in stems.items() if label.partition("#")[0] in played},
-    )
 
 
 def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) -> list[str]:
@@ -767,6 +675,7 @@ def compare(
     models: tuple[str, ...],
     judge: str | None,
     versions: bool,
+    legend: bool,
     store: str,
     as_json: bool,
 ) -> None:
@@ -774,66 +683,10 @@ def compare(
 
     One column for each model and SHEET, one row for each item.
     """
-    loaded = [load_sheet(path) for path in sheets]
-    with open_store(store, create=False) as opened:
-        played = {str(path): protocol_of(sheet) for path, sheet in zip(sheets, loaded, strict=True)}
-        if versions:
-            names, hashes = (
-                {protocol.name for protocol in played.values()},
-                {protocol.hash for protocol in played.values()},
-            )
-            with opened.reading() as connection:
-                earlier = [row for row in registry.stored_protocols(connection) if row[1] in names]
-            played |= {
-                hash_[:8]: parse_stored(hash_, files, name)
-                for hash_, name, files in earlier
-                if hash_ not in hashes
-            }
-        sides: list[Side] = []
-        first: Board | None = None
-        ranked = {called: boards(opened, protocol) for called, protocol in played.items()}
-        by = _judge(judge, ranked.values())
-        for called, protocol in played.items():
-            board = next((board for board in ranked[called] if board.judge == by), None)
-            first = first or board
-            stems = held(opened, protocol, by)
-            if stems and ranked[called] and board is None:
-                say(
-                    label_text(
-                        f"note: {called} was not judged by {by}: persona run with --judge, or "
-                        "aib judge, does it"
-                    )
-                )
-            named = {label: f"{label} · {called}" if len(played) > 1 else label for label in stems}
-            sides += [
-                replace(side, label=named[side.label])
-                for side in sides_of(board, stems)
-                if not models or any(model in side.label for model in models)
-            ]
-        if not sides:
-            by = f" by {' or '.join(models)}" if models else ""
-            raise WrongUse(
-                f"nothing of {', '.join(map(str, sheets))} was played{by} into {opened.shown}; "
-                "aib persona run"
-            )
-        if as_json:
-            click.echo(persona_json(loaded[0].name, first, sides, first.judge if first else None))
-        else:
-            show(persona_view(loaded[0].name, sides, first))
-
-
-def _judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
-    """The one judge by whom everything is compared: *typed*, else who judged the most, the first
-    main judge of those.
-
-    None where nothing is judged. Raises WrongUse where no judge fits *typed*, or several do.
-    """
-    counts = Counter(
-        board.judge
-        for boards_of in ranked
-        for board in boards_of
-        if board.judge and len(board.judge_hashes) == 1
-    )
-    if typed is not None:
-        return fit({judge: judge for judge in counts}, typed, "judge", "judges here:")
-    return max(counts, key=counts.__getitem__, default=None)
+    answer = read_sides(store, sheets, models, judge, versions)
+    for note in answer.notes:
+        say(label_text(f"note: {note}"))
+    if as_json:
+        click.echo(answer.json())
+    else:
+        show(answer.view(), legend=legend)

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
+from typing import Any
 
 import click
 
-from independence_bench.analysis.board import Board, rule_differences
-from independence_bench.analysis.compare_settings import (
-    ConfigurationComparison,
-    compare_configurations,
-)
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import (
     IndexPrice,
-    price_indices,
-    subject_costs,
-    with_reasoning_tokens,
 )
 from independence_bench.analysis.item_analysis import measure_board
-from independence_bench.analysis.leaderboard import boards, read_records
-from independence_bench.api.named import (
-    stored_subjects,
-)
+from independence_bench.api.leaderboards import compared_in, read_leaderboard
+from independence_bench.api.selection import Selection, configured_boards
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -32,30 +23,24 @@ from independence_bench.cli.options import (
     show,
     show_chosen,
     shown_options,
-    shown_rows,
     stored_models_option,
 )
 from independence_bench.cli.selection import (
-    Selection,
-    configured_boards,
     judged_options,
     rules_option,
     selecting,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
-from independence_bench.protocol.definition import EARLIER_FORM
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import (
     board_view,
-    boards_json,
     differences_view,
     matching,
 )
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.table import EVERYTHING, Block, Shown
-from independence_bench.store import registry
 
 
 @click.command(name="leaderboard")
@@ -73,7 +58,15 @@ from independence_bench.store import registry
 @shown_options
 @legend_option
 @selecting(stored_models_option, judged_options, rules_option, json_option)
-def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool) -> None:
+def leaderboard(
+    detailed: bool,
+    wide: bool,
+    top: int | None,
+    find: str | None,
+    legend: bool,
+    as_json: bool,
+    **selected: Any,
+) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --models, --top and --find choose which models are shown, --find by a word of their labels;
@@ -81,64 +74,31 @@ def leaderboard(selection: Selection, detailed: bool, wide: bool, as_json: bool)
 
     --rules published also lists every row that our own rules rank or score differently, and why.
     """
-    shown = shown_rows()
-    own_rules = selection.rules == OWN.name
-    with selection.opened(earlier=True) as (opened, protocol):
-        with opened.reading() as connection:
-            records = read_records(connection, protocol)
-            stored = [
-                f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)
-            ]
-        wanted = selection.wanted
-        scored = boards(records, protocol, wanted)
-        own = scored if own_rules else boards(records, protocol, replace(wanted, rules=OWN))
-        if selection.models:
-            chosen = {one.hash for one in stored_subjects(opened, protocol, selection.models)}
-            scored, own = (
-                [board for whole in every if (board := whole.only(chosen)).rows]
-                for every in (scored, own)
-            )
-        with opened.reading() as connection:
-            more = detailed or wide
-            costs = [subject_costs(connection, board) for board in scored if more]
-            if more or as_json:
-                scored = with_reasoning_tokens(connection, scored)
-        priced = [
-            price_indices(board.ranked, spent) for board, spent in zip(scored, costs, strict=False)
-        ]
+    shown = Shown(top, find)
+    answer = read_leaderboard(Selection(**selected), detailed or wide, detailed or wide or as_json)
     if as_json:
-        differing = None if own_rules else rule_differences(own, scored)
-        click.echo(boards_json(scored, differing, compared_in(scored), priced))
-    elif scored:
-        if shown.find and not any(matching(board.rows, shown) for board in scored):
-            labels = dict.fromkeys(row.label for board in scored for row in board.rows)
+        click.echo(answer.json())
+    elif answer.boards:
+        if shown.find and not any(matching(board.rows, shown) for board in answer):
+            labels = dict.fromkeys(row.label for board in answer for row in board.rows)
             near = instead(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
         differences = (
-            [] if own_rules else [differences_view(rule_differences(own, scored), selection.rules)]
+            [] if answer.rules == OWN.name else [differences_view(answer.differences, answer.rules)]
         )
-        print_boards(scored, shown, priced, differences, marks=detailed)
-    elif protocol.earlier_form:
-        say(f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)")
+        print_boards(answer.boards, shown, answer.costs, differences, marks=detailed, legend=legend)
     else:
-        by = f" by a judge called {selection.judge}" if selection.judge else ""
-        asked = f"{protocol.name} {protocol.hash[:12]}"
-        others = [name for name in stored if name != asked]
-        known = (
-            f"it holds {', '.join(others)} (--protocol chooses)"
-            if others
-            else "`aib run` plays and judges"
-        )
-        say(f"no conversations of {asked}{by} are stored in {opened.shown}; {known}")
+        say(answer.nothing)
 
 
 def print_boards(
-    shown_boards: list[Board],
+    shown_boards: Sequence[Board],
     shown: Shown = EVERYTHING,
     priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
     at: str = "",
     marks: bool = True,
+    legend: bool = False,
 ) -> None:
     """Print *shown_boards*, one table after the other; then for each judge its configurations, if
     there are several.
@@ -155,34 +115,28 @@ def print_boards(
         board_view(board, shown, of_board, marks)
         for board, of_board in zip_longest(shown_boards, priced)
     ]
-    show(*views, *configurations, *below, command=f"aib leaderboard{at}")
-
-
-def compared_in(every: list[Board]) -> list[ConfigurationComparison]:
-    """For each judge of *every* board its configurations, if there are several."""
-    judges = dict.fromkeys(board.judge for board in every)
-    return [
-        comparison
-        for comparison in (compare_configurations(every, judge) for judge in judges)
-        if comparison is not None
-    ]
+    show(*views, *configurations, *below, legend=legend, command=f"aib leaderboard{at}")
 
 
 @click.command(name="scenarios")
 @shown_options
 @legend_option
 @selecting(judged_options, configuration_options, json_option)
-def scenarios(selection: Selection, as_json: bool) -> None:
+def scenarios(
+    top: int | None, find: str | None, legend: bool, as_json: bool, **selected: Any
+) -> None:
     """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
     goes with the others.
 
     Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
     figures are.
     """
+    selection = Selection(**selected)
     with selection.opened() as (opened, protocol):
         scored = configured_boards(selection, opened, protocol)
     measured = [(board, measure_board(board)) for board in scored]
     if as_json:
         click.echo(scenarios_json(measured))
     else:
-        show_chosen(*(scenarios_blocks(board, analysis) for board, analysis in measured))
+        views = [scenarios_blocks(board, analysis) for board, analysis in measured]
+        show_chosen(*views, shown=Shown(top, find), legend=legend)

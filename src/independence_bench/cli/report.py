@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.leaderboard import boards, read_records
 from independence_bench.api.named import (
-    experiments_of,
     stored_subjects,
 )
+from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     experiments_option,
     out,
     say,
     stored_models_option,
 )
-from independence_bench.cli.selection import (
-    Selection,
-    judged_options,
-    rules_option,
-    selecting,
-)
+from independence_bench.cli.selection import judged_options, rules_option, selecting
+from independence_bench.engine.named import experiments_of
 from independence_bench.errors import WrongUse, why
 from independence_bench.report.contents import Contents, Only, contents_json, read_contents
 from independence_bench.report.report_markdown import moment, report_markdown
@@ -47,7 +44,7 @@ STEM = "LEADERBOARD"
     "--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record."
 )
 @selecting(stored_models_option, experiments_option, judged_options, rules_option)
-def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
+def generate_report(folder: Path, keep: bool, **selected: Any) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
@@ -57,11 +54,12 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
     --models and --exp limit what is shown: ranks, intervals and the index stay those of all models
     and experiments.
     """
+    selection = Selection(**selected)
     with selection.opened() as (opened, protocol):
         chosen = stored_subjects(opened, protocol, selection.models) if selection.models else []
         only = Only(
             frozenset(subject.hash for subject in chosen),
-            experiments_of(protocol, selection.experiments),
+            experiments_of(protocol, selection.exp),
         )
         with opened.reading() as connection:
             records = read_records(connection, protocol)

@@ -11,14 +11,15 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import click
 
 from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api.named import find_protocol, stored_subjects
-from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_options
 from independence_bench.cli import calling
-from independence_bench.cli.calling import Worker, price_option
+from independence_bench.cli.calling import price_option
 from independence_bench.cli.options import (
     FILLED,
     GroupedCommand,
@@ -29,7 +30,6 @@ from independence_bench.cli.options import (
     command_line,
     configuration_options,
     experiments_option,
-    gathering,
     legend_option,
     models_file_option,
     permissions,
@@ -37,15 +37,17 @@ from independence_bench.cli.options import (
     say,
     show,
     store_option,
+    together,
     weights_option,
 )
-from independence_bench.cli.selection import Selection, selecting
+from independence_bench.cli.selection import select, selecting
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.session import Limits, RunOptions, resolved
+from independence_bench.engine.run import EFFORTS, Run
+from independence_bench.engine.session import find, named_models, open_session
 from independence_bench.errors import BenchError, NoSubject, ProtocolError, SubjectError
 from independence_bench.escape import label_text
-from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
+from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec
 from independence_bench.models.trust import keys_at_hand
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.encode import json_text
@@ -57,14 +59,13 @@ from independence_bench.report.estimate_view import (
     estimate_view,
     expectation,
     expected_index,
+    lines_before,
 )
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 # what is to be played and judged, for `aib run` and `aib estimate-cost`
-plan_options = gathering(
-    RunOrder,
-    "order",
+plan_options = together(
     click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
     click.option(
         "-m",
@@ -76,7 +77,6 @@ plan_options = gathering(
     ),
     click.option(
         "--all",
-        "every",
         is_flag=True,
         help="All active subjects of models.yaml; where it names none, of the shipped list.",
     ),
@@ -152,12 +152,14 @@ plan_options = gathering(
 )
 @store_option
 def run(
-    order: RunOrder,
-    weights: str | None,
-    limits: Limits,
-    worker: Worker,
+    models: tuple[str, ...],
+    listed: tuple[str, ...],
+    shard: str | None,
+    job: str | None,
+    on: str | None,
     yes: bool,
     store: str,
+    **asked: Any,
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
 
@@ -177,19 +179,27 @@ def run(
     command; the same command without --shard does what is left of all parts. With --on a Ray
     cluster does this (docs/scaling.md).
     """
-    order = replace(order, weights=weights)
-    _say_names_of_the_original(order)
+    worker = calling.worker_of(shard, job, on)
+    wanted = Run(
+        models=(*models, *listed),
+        shard=worker.shard,
+        job=worker.job,
+        allow=permissions(),
+        **asked,
+    )
+    _say_names_of_the_original(wanted)
+    named = named_models(wanted)
     try:
-        options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+        wanted = find(wanted)
     except ProtocolError as error:
-        raise _as_stored(error, order.protocol, store) from error
+        raise _as_stored(error, asked["protocol"], store) from error
     except NoSubject:
-        _say_what_all_would_cost(order, store)
+        _say_what_all_would_cost(wanted, store)
         raise
-    ask = not (order.named or yes)
     with open_store(store, typed=command_line()) as opened:
-        work = calling.carry_out(options, opened, ask, cluster=worker.cluster, yes=yes)
-        complete = calling.print_outcome(options, opened, calling.to_the_end(work))
+        ask = not (named or yes)
+        work = calling.carry_out(wanted, opened, ask, cluster=worker.cluster, yes=yes)
+        complete = calling.print_outcome(wanted, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
 
@@ -219,24 +229,23 @@ def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
 LOCAL = {"LOCAL_MODEL_URL": "--local-url", "LOCAL_MODEL_ID": "--local-model"}
 
 
-def _say_names_of_the_original(order: RunOrder) -> None:
+def _say_names_of_the_original(wanted: Run) -> None:
     """That its variables are not read: they would play another model than the one that was
     named.
     """
-    given = order.local_url or order.local_model
+    given = wanted.local_url or wanted.local_model
     if set_ := [] if given else [name for name in LOCAL if keys_at_hand().get(name)]:
         options = " and ".join(LOCAL[name] for name in set_)
         are = "are" if len(set_) > 1 else "is"
         say(f"note: {' and '.join(set_)} {are} not read: use {options}")
 
 
-def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
+def _say_what_all_would_cost(wanted: Run, store: str) -> None:
     """The forecast of the shipped list, as far as it is known here; only lists of models are
     read.
     """
     with suppress(BenchError), open_store(store) as opened:
-        everything = run_options(replace(order, every=True), permissions(), Limits())
-        preview, _ = asyncio.run(_foresee(everything, opened))
+        preview, _ = asyncio.run(_foresee(replace(wanted, all=True), opened))
         say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
 
 
@@ -255,7 +264,6 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 @click.option(
     "-j",
     "--judge",
-    "asked",
     cls=WithSynonyms,
     synonyms=("--judge-model",),
     type=FILLED,
@@ -266,14 +274,11 @@ def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
 @selecting(configuration_options, weights_option)
 def rerun(
-    selection: Selection,
     subjects: tuple[str, ...],
     listed: tuple[str, ...],
-    roster: Roster,
-    runs: int | None,
-    asked: str | None,
-    limits: Limits,
+    judge: str | None,
     yes: bool,
+    **asked: Any,
 ) -> None:
     """Play more runs of stored subjects, and retry invalid replies and failed judgements.
 
@@ -282,8 +287,8 @@ def rerun(
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
     """
-    subjects = (*subjects, *listed)
-    with selection.stored() as (opened, protocol, files):
+    subjects, selection = (*subjects, *listed), select(asked)
+    with selection.stored(command_line()) as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
             functions = [model for model in chosen if model.endpoint == PYTHON]
@@ -296,27 +301,19 @@ def rerun(
                 )
             )
         played = selection.configurations(protocol)
-        options = RunOptions(
-            protocol=protocol,
-            files=files,
-            roster=roster,
-            judge=asked or _main_judge(opened, protocol, played),
+        wanted = Run(
+            protocol=(protocol, files),
+            models=tuple(spec_of(subject) for subject in chosen),
             configurations=played,
-            specs=tuple(spec_of(subject) for subject in chosen),
-            runs=runs or protocol.runs,
+            judge=judge or _main_judge(opened, protocol, played),
             again=True,
-            limits=limits,
-            allow=permissions(),
             unnamed=not subjects,
+            allow=permissions(),
+            **asked,
         )
-        work = calling.carry_out(
-            options,
-            opened,
-            ask=not yes,
-            check=lambda preview: check_known(preview, chosen),
-            yes=yes,
-        )
-        complete = calling.print_outcome(options, opened, calling.to_the_end(work))
+        check = partial(check_known, stored=chosen)
+        work = calling.carry_out(wanted, opened, ask=not yes, check=check, yes=yes)
+        complete = calling.print_outcome(wanted, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
 
@@ -362,7 +359,7 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
 def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
     """Raises SubjectError where a stored subject would be resolved to a different one."""
     known = {subject.hash for subject in stored}
-    for subject in preview.plan.subjects:
+    for subject in preview.session.subjects:
         if subject.hash not in known:
             if subject.endpoint == PYTHON:
                 raise SubjectError(
@@ -385,10 +382,12 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
 @legend_option
 @store_option
 def estimate_cost(
-    order: RunOrder,
-    price: tuple[float, float] | None,
+    models: tuple[str, ...],
+    listed: tuple[str, ...],
+    legend: bool,
     as_json: bool,
     store: str,
+    **asked: Any,
 ) -> None:
     """Estimate the calls, tokens and dollars of `aib run`, and the difference of two subjects that
     it will show. Only the list of prices is requested, without a key where none is set.
@@ -399,38 +398,44 @@ def estimate_cost(
     else from published runs of the model, stored ones of others, or the protocol's typical model.
     The cost of eight of ten published subjects lies between `from` and `to`.
     """
-    _say_names_of_the_original(order)
-    order = replace(order, every=order.every or not order.named)
+    wanted = Run(models=(*models, *listed), allow=permissions(), **asked)
+    _say_names_of_the_original(wanted)
+    if not named_models(wanted):
+        wanted = replace(wanted, all=True)
     try:
-        options = run_options(order, permissions(), Limits(price=price))
+        wanted = find(wanted)
     except ProtocolError as error:
-        raise _as_stored(error, order.protocol, store) from error
+        raise _as_stored(error, asked["protocol"], store) from error
     with open_store(store) as opened:
-        preview, shows = asyncio.run(_foresee(options, opened))
+        preview, shows = asyncio.run(_foresee(wanted, opened))
     for remark in preview.remarks:
         say(f"note: {label_text(remark)}")
     if as_json:
         click.echo(json_text({**estimate_values(preview), "detectable": shows}))
     else:
-        show(estimate_view(preview), *([] if shows is None else [detectable_view(shows)]))
+        views = [estimate_view(preview), *([] if shows is None else [detectable_view(shows)])]
+        show(*views, legend=legend)
 
 
-async def _foresee(options: RunOptions, store: Store) -> tuple[Preview, Detectable | None]:
-    """The forecast of the plan, and which difference its runs can show; None: it makes no index."""
-    async with resolved(options, store, asking=False) as (plan, session):
-        preview = await preview_of(plan, session)
-        if options.experiments:
+async def _foresee(wanted: Run, store: Store) -> tuple[Preview, Detectable | None]:
+    """The forecast of what is *wanted*, and which difference its runs can show; None: it makes no
+    index.
+    """
+    async with open_session(wanted, store, asking=False) as session:
+        preview = await preview_of(session)
+        if session.experiments:
             return preview, None
-        played = set(plan.configurations)
         same = [
             board
-            for board in boards(store, plan.protocol, Wanted(configurations=plan.configurations))
-            if set(board.configurations) == played
+            for board in boards(
+                store, session.protocol, Wanted(configurations=session.configurations)
+            )
+            if set(board.configurations) == set(session.configurations)
         ]
-        judge = (plan.judge.hash,) if plan.judge else ()
+        judge = (session.judge.hash,) if session.judge else ()
         board = max(
             same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None
         )
-        expected = expectation(plan.protocol, plan.configurations, board, plan.subjects)
-        index = expected_index(board, {subject.hash for subject in plan.subjects})
-        return preview, detectable(expected, index, plan.runs)
+        expected = expectation(session.protocol, session.configurations, board, session.subjects)
+        index = expected_index(board, {subject.hash for subject in session.subjects})
+        return preview, detectable(expected, index, session.runs)

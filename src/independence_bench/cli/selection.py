@@ -1,92 +1,24 @@
-"""The options that commands on stored results share, as one value, and the boards that they ask
-for.
-"""
+"""The options that commands on stored results share: which of what is stored is meant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
 
 import click
 
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.api.named import (
-    configurations,
-    find_protocol,
-    need_today,
-    not_stored,
-    open_results,
-    weighed,
-)
+from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
     Command,
-    command_line,
-    gathering,
-    split,
     store_option,
     stored_protocol_option,
     together,
     weights_option,
 )
-from independence_bench.errors import WrongUse
-from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.store.database import Store, open_store
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """As typed; a command that lacks an option has its default."""
-
-    store: str
-    protocol_name: str | None = None
-    weights: str | None = None
-    judge: str | None = None
-    jury: str | None = None
-    rules: str = OWN.name
-    variants: tuple[str, ...] = ()
-    delivery: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    experiments: tuple[str, ...] = ()
-
-    @contextmanager
-    def opened(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
-        """The store, and the protocol with the weights that were asked for; *earlier*: also one of
-        an earlier form.
-        """
-        jurors(self.judge, self.jury)
-        with open_results(self.store) as store:
-            protocol, _ = find_protocol(self.protocol_name, store)
-            if not earlier:
-                need_today(protocol)
-            yield store, weighed(protocol, self.weights)
-
-    @contextmanager
-    def stored(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol, Files]]:
-        """The store of a command that asks or marks, the protocol with those weights, and the
-        protocol's files; *earlier*: also one of an earlier form.
-        """
-        with open_store(self.store, create=False, typed=command_line()) as store:
-            protocol, files = find_protocol(self.protocol_name, store)
-            if not earlier:
-                need_today(protocol)
-            yield store, weighed(protocol, self.weights), files
-
-    def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
-        """Those of *protocol* that were asked for."""
-        return configurations(protocol, self.variants, self.delivery)
-
-    @property
-    def wanted(self) -> Wanted:
-        """The leaderboards that were asked for, in all configurations."""
-        jury = tuple(jurors(self.judge, self.jury))
-        return Wanted(self.judge, jury, RULES[self.rules], self.weights)
-
 
 judge_option = click.option(
     "--judge", type=FILLED, metavar="NAME", help="Only judges whose label contains NAME."
@@ -104,34 +36,14 @@ jury_option = click.option(
 judged_options = together(judge_option, jury_option, weights_option)
 
 
-def jurors(judge: str | None, jury: str | None) -> list[str]:
-    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and
-    together with --judge.
-    """
-    if judge and jury is not None:
-        raise WrongUse(
-            "--judge chooses single judges, --jury several together: leave one of them out"
-        )
-    names = split(jury)
-    if jury is not None and not names:
-        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
-    return names
-
-
 def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the
-    others by name.
-    """
-    return gathering(Selection, "selection", *options, stored_protocol_option, store_option)
+    """Give a command *options*, --protocol and --store: the fields of a `Selection` among them."""
+    return together(*options, stored_protocol_option, store_option)
 
 
-def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
-    """The leaderboards of the configurations that were asked for. Raises WrongUse if there is
-    none.
+def select(asked: dict[str, Any]) -> Selection:
+    """The selection among the values of a command's options, taken out of *asked*: the rest is of
+    a run.
     """
-    chosen = selection.configurations(protocol)
-    every = boards(store, protocol, selection.wanted)
-    if found := [board for board in every if board.configurations == chosen]:
-        return found
-    others = dict.fromkeys(one for board in every for one in board.configurations)
-    raise WrongUse(not_stored(protocol, chosen, tuple(others), selection.judge))
+    mine = [field.name for field in fields(Selection) if field.name in asked]
+    return Selection(**{name: asked.pop(name) for name in mine})

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
 from independence_bench.analysis.conversations import find_transcripts, stored_scenarios
-from independence_bench.cli.options import FILLED, configuration_options, out, say
-from independence_bench.cli.selection import Selection, selecting
+from independence_bench.api.selection import Selection
+from independence_bench.cli import invocation
+from independence_bench.cli.options import FILLED, command_line, configuration_options, out, say
+from independence_bench.cli.selection import selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -24,15 +27,16 @@ from independence_bench.report.terminal import printed
 @click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
 @selecting(configuration_options)
-def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:
+def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) -> None:
     """Print one conversation with all its marks.
 
     SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
-    with selection.stored(earlier=True) as (opened, protocol, _):
+    selection = Selection(**selected)
+    with selection.stored(command_line(), earlier=True) as (opened, protocol, _):
         chosen = every_configuration(protocol)
-        if selection.variants or selection.delivery:
+        if selection.variants or selection.modes:
             chosen = selection.configurations(protocol)
         if scenario is None:
             _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
@@ -72,5 +76,5 @@ def _list_scenarios(
             "--variants and --delivery choose others"
         )
     printed(out(), scenarios_view(label, stored))
-    typed = click.get_current_context().meta["aib.typed"]
+    typed = invocation.current().typed
     say(harmless(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}"))

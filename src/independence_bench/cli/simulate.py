@@ -15,16 +15,14 @@ import click
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.conversations import find_transcripts
-from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.cli import calling
 from independence_bench.cli.options import Number, command_line, out, say
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
-from independence_bench.engine.run import Report
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.run import Report, Run
+from independence_bench.engine.session import find, find_files, find_roster
 from independence_bench.errors import WrongUse, handling, why
 from independence_bench.figures import number
 from independence_bench.models.spec import Endpoint, Roster
-from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import printed
 from independence_bench.simulate.catalog import summary_lines
@@ -233,12 +231,12 @@ def demo(store: str, open_it: bool | None) -> None:
     """
     say(NOT_REAL)
     with open_store(store, typed=command_line()) as opened:
-        options = _options()
-        report = calling.to_the_end(_played(options, opened))
-        if report is None or not calling.print_outcome(options, opened, report):
+        wanted = _wanted()
+        report = calling.to_the_end(_played(wanted, opened))
+        if report is None or not calling.print_outcome(wanted, opened, report):
             raise SystemExit(1)
-        board, *_ = boards(opened, options.protocol, Wanted(configurations=options.configurations))
-        printed(out(), chain(dialogue(options, opened), explained(board)))
+        board, *_ = calling.wanted_boards(wanted, opened)
+        printed(out(), chain(dialogue(wanted, opened), explained(board)))
         at = f"--store {shlex.quote(store)}"
         say(
             f"where two of them differ: aib compare sim/rock sim/slow-caver-2 {at}",
@@ -249,7 +247,7 @@ def demo(store: str, open_it: bool | None) -> None:
         serve_viewer(store, port=PORT, open_it=True)
 
 
-def dialogue(options: RunOptions, store: Store) -> Iterator[Block]:
+def dialogue(wanted: Run, store: Store) -> Iterator[Block]:
     """What the human says last in one scenario, and the first words of who holds and of who gives
     in.
     """
@@ -257,7 +255,7 @@ def dialogue(options: RunOptions, store: Store) -> Iterator[Block]:
     yield Title("Two replies to the same words")
     for place, model in enumerate(models):
         _, (talk, *_) = find_transcripts(
-            store, options.protocol, options.configurations, model, scenario
+            store, find_files(wanted)[0], wanted.configurations, model, scenario
         )
         *_, asked, reply = talk.transcript.lines
         if not place:
@@ -285,26 +283,26 @@ def explained(board: Board) -> Iterator[Block]:
     )
 
 
-def _options() -> RunOptions:
+def _wanted() -> Run:
     """What is played, its endpoint without an address."""
-    protocol, files = load_with_files(PROTOCOL)
     endpoint = Endpoint(ENDPOINT, "", "openrouter", free=True)
     roster = Roster()
     roster = replace(roster, endpoints={**roster.endpoints, ENDPOINT: endpoint})
-    return RunOptions(
-        protocol=protocol,
-        files=files,
-        roster=roster,
-        judge=f"{ENDPOINT}:{JUDGE}",
-        configurations=protocol.configurations,
-        specs=tuple(spec for model in CAST for spec in roster.find(f"{ENDPOINT}:{model}")),
-        runs=RUNS,
-        limits=Limits(at_once=len(CAST), calls_at_once=16),
+    return find(
+        Run(
+            protocol=PROTOCOL,
+            roster=roster,
+            models=[f"{ENDPOINT}:{model}" for model in CAST],
+            judge=f"{ENDPOINT}:{JUDGE}",
+            runs=RUNS,
+            parallel=len(CAST),
+            parallel_tasks=16,
+        )
     )
 
 
-async def _played(options: RunOptions, store: Store) -> Report | None:
-    """The report of playing and judging *options* against an endpoint of this process."""
+async def _played(wanted: Run, store: Store) -> Report | None:
+    """The report of playing and judging what is *wanted* against an endpoint of this process."""
     async with simulate() as simulation:
-        here = replace(options, roster=options.roster.moved(ENDPOINT, simulation.url))
+        here = replace(wanted, roster=find_roster(wanted).moved(ENDPOINT, simulation.url))
         return await calling.carry_out(here, store, ask=False, yes=True)

@@ -30,6 +30,7 @@ from independence_bench.report.stored_view import (
     costs_json,
     costs_view,
 )
+from independence_bench.report.table import Shown
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
 from independence_bench.store.database import Store, open_store
@@ -42,7 +43,7 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, un
 @legend_option
 @json_option
 @store_option
-def costs(as_json: bool, store: str) -> None:
+def costs(top: int | None, find: str | None, legend: bool, as_json: bool, store: str) -> None:
     """Show what each command spent, and the same by judge and by model, next to list prices.
 
     All calls since the store was made are counted, of all protocols, including rejected and cleared
@@ -55,7 +56,8 @@ def costs(as_json: bool, store: str) -> None:
         if as_json:
             click.echo(costs_json(spending))
         else:
-            show_chosen(costs_view(spending, opened.shown))
+            view = costs_view(spending, opened.shown)
+            show_chosen(view, shown=Shown(top, find), legend=legend)
 
 
 LONGEST = 500  # characters of a reason

@@ -1,4 +1,4 @@
-"""The one loop that asks models, and the conversations of a plan, which it plays and has judged.
+"""The one loop that asks models, and the conversations of a session, which it plays and has judged.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends
 no more than it has to (`calls.limits`) and becomes a line of the report, which can be read at any
@@ -29,7 +29,6 @@ from independence_bench.engine.preview import ConversationCost, conversation_cos
 from independence_bench.engine.run import (
     Progress,
     Report,
-    RunPlan,
     Session,
     Trouble,
     interruptible,
@@ -192,7 +191,7 @@ class Asker(ABC):
         endpoint.
         """
         self.report, self.calls_at_once = Report(subjects, session.budget), calls_at_once
-        self._session, self._most = session, most
+        self.session, self._most = session, most
         self._stopping = asyncio.Event()
         self._admission = Admission(session.budget)
         self._over: BudgetSpent | None = None  # nothing more begins
@@ -218,7 +217,7 @@ class Asker(ABC):
 
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
-        session = self._session
+        session = self.session
 
         def notice(text: str) -> None:
             self.report.notice = text
@@ -352,39 +351,38 @@ class Asker(ABC):
         return self._stopping.is_set() or self._over is not None
 
 
-MOST_SETTLED = 5  # times that an order is planned anew: a model has fewer settings to leave out
+MOST_SETTLED = 5  # times that a run is looked up anew: a model has fewer settings to leave out
 
 
 async def ask_until_settled(
-    plan: RunPlan,
     session: Session,
-    begin: Callable[[RunPlan], Awaitable[Asker]],
+    begin: Callable[[Session], Awaitable[Asker]],
     watch: Callable[[Asker], Awaitable[None]],
-    approve: Callable[[RunPlan], Awaitable[bool]] | None = None,
+    approve: Callable[[Session], Awaitable[bool]] | None = None,
 ) -> Report:
-    """What became of *plan*, which *begin* makes an asker of, while *watch* looks on.
+    """What became of *session*, which *begin* makes an asker of, while *watch* looks on.
 
     Where an endpoint refuses a setting of a model, what is in flight is stored, the model is looked
-    up again without it, and the new plan begins with what is stored, unless *approve* says no.
+    up again without it, and the new session begins with what is stored, unless *approve* says no.
     """
-    asker = await begin(plan)
+    asker = await begin(session)
     report = await asker.run_watched(watch(asker))
     for _ in range(MOST_SETTLED):
         if not report.unsettled or report.stopped is not None or session.settle is None:
             break
-        plan = await session.settle(plan)
+        session = await session.settle(session)
         for model, why in report.unsettled.items():
             now = [
                 m.label
-                for m in plan.models
+                for m in session.models
                 if (m.endpoint, m.model) == (model.endpoint, model.model)
             ]
             called = f"it is called {now[0]} now" if now else "it is left out now"
             report.remarks.append(f"{model.label} cannot be called so, {called} ({why})")
-        if approve is not None and not await approve(plan):
+        if approve is not None and not await approve(session):
             report.stopped = BenchError("it will cost more than was foreseen, and you said no")
             break
-        earlier, asker = report, await begin(plan)
+        earlier, asker = report, await begin(session)
         asker.report.begin_from(earlier)
         report = await asker.run_watched(watch(asker))
     return report
@@ -394,28 +392,28 @@ async def ask_until_settled(
 
 
 class Engine(Asker):
-    """Carries out one plan. `report` can be read at any time while it runs."""
+    """Plays and judges what is left of a session. `report` can be read at any time meanwhile."""
 
-    def __init__(self, plan: RunPlan, session: Session) -> None:
-        subjects = [Progress(subject.label) for subject in plan.subjects]
-        super().__init__(session, subjects, plan.calls_at_once, plan.at_once * plan.calls_at_once)
-        self.plan = plan
-        self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
+    def __init__(self, session: Session) -> None:
+        subjects = [Progress(subject.label) for subject in session.subjects]
+        most = session.at_once * session.calls_at_once
+        super().__init__(session, subjects, session.calls_at_once, most)
+        self.protocol_hash = session.protocol.hash  # of all its texts: once is enough
         # of conversations, by subject, script and whether they are only judged, where they are
         # admitted
         self.costs: Mapping[tuple[str, str, bool], ConversationCost] | None = None
 
     async def ask_all(self, executor: Executor) -> None:
-        """Play and judge every subject, so many at once as the plan says."""
+        """Play and judge every subject, so many at once as the session says."""
         unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
-        if self.plan.judge is not None:
+        if self.session.judge is not None:
             self.report.judge = (await executor.commits.do(registry.stored_judges))[
-                self.plan.judge.hash
+                self.session.judge.hash
             ]
-        at_once = asyncio.Semaphore(self.plan.at_once)
+        at_once = asyncio.Semaphore(self.session.at_once)
         players = [
             _Player(self, executor, number, subject.hash in unknown)
-            for number, subject in enumerate(self.plan.subjects)
+            for number, subject in enumerate(self.session.subjects)
         ]
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
@@ -426,7 +424,7 @@ class Engine(Asker):
                 player.subject: (player.pending.to_play, player.pending.to_judge)
                 for player in players
             }
-            self.costs = await conversation_costs(self.plan, self._session, pending)
+            self.costs = await conversation_costs(self.session, pending)
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.play_all(at_once))
@@ -435,22 +433,24 @@ class Engine(Asker):
         """Store what is played and who plays it. Returns the subjects (hashes) that the store did
         not know.
         """
-        plan = self.plan
+        session = self.session
         # who only judges may find nothing of it
         registry.keep_protocol(
             connection,
             self.protocol_hash,
-            plan.protocol.name,
-            plan.files,
-            now if plan.runs else None,
+            session.protocol.name,
+            session.files,
+            now if session.runs else None,
         )
-        unknown = {subject.hash for subject in plan.subjects} - registry.stored_subjects(
+        unknown = {subject.hash for subject in session.subjects} - registry.stored_subjects(
             connection
         ).keys()
-        for subject in plan.subjects:
+        for subject in session.subjects:
             registry.keep_subject(connection, subject)
-        if plan.judge is not None:
-            registry.keep_judge(connection, plan.judge.hash, plan.judge.label, plan.judge.spec)
+        if session.judge is not None:
+            registry.keep_judge(
+                connection, session.judge.hash, session.judge.label, session.judge.spec
+            )
         return unknown
 
 
@@ -458,12 +458,13 @@ class _Player:
     """Plays and judges one subject."""
 
     def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
-        """*number*: of the plan's subjects; *unknown*: nothing of it was stored before this
+        """*number*: of the session's subjects; *unknown*: nothing of it was stored before this
         command.
         """
-        self.engine, self.plan, self.executor, self.unknown = engine, engine.plan, executor, unknown
-        self.number, self.subject = number, self.plan.subjects[number]
-        self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
+        self.engine, self.session = engine, engine.session
+        self.executor, self.unknown = executor, unknown
+        self.number, self.subject = number, self.session.subjects[number]
+        self.judge_calls = 0 if self.session.judge is None else self.session.judge.calls
         self.pending = Pending(engine.report.subjects[number])
         # by script: the same in every run, 7% of our CPU
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
@@ -474,11 +475,11 @@ class _Player:
         """
 
         def begin(connection: Connection) -> Pending:
-            pending = find_pending(connection, self.plan, self.subject)
+            pending = find_pending(connection, self.session, self.subject)
             registry.begin_runs(
                 connection, [(self.engine.protocol_hash, job) for job in pending.to_begin]
             )
-            if not self.plan.runs and pending.progress.planned:
+            if not self.session.runs and pending.progress.planned:
                 registry.keep_played(
                     connection, self.engine.protocol_hash, self.executor.clocks.now()
                 )
@@ -494,7 +495,7 @@ class _Player:
             # one after the other where they run here: a server that holds one prompt need not read
             # it again
             at_once = (
-                self.plan.calls_at_once if client is not None and client.endpoint.here else None
+                self.session.calls_at_once if client is not None and client.endpoint.here else None
             )
             await self.engine.converse(
                 self.executor, self.pending.progress, self._conversations(), at_once
@@ -532,7 +533,7 @@ class _Player:
         run subject by subject.
         """
         assert self.engine.costs is not None  # noqa: S101 - only asked for on a budget
-        order = job.run * len(self.plan.subjects) + self.number
+        order = job.run * len(self.session.subjects) + self.number
         return Cost(
             order,
             self.engine.costs[self.subject.hash, job.script_hash, judge_only],
@@ -545,7 +546,7 @@ class _Player:
         *shared*: the replies that all branches begin with are counted where another branch asks for
         them.
         """
-        plan, commits = self.plan, self.executor.commits
+        session, commits = self.session, self.executor.commits
         talk, asked = self._opening(job)
         replies: list[tuple[str, Reply]] = []
         while talk.awaiting:
@@ -566,7 +567,7 @@ class _Player:
             talk = talk.answered(Words(reply.text, reply.notes))
             if talk.awaiting:
                 asked = request(
-                    talk, self.subject, job.configuration, plan.protocol, job.transcript_id
+                    talk, self.subject, job.configuration, session.protocol, job.transcript_id
                 )
         invalid = replies[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
@@ -578,7 +579,7 @@ class _Player:
             return
         calls.progress.ended("done")
         try:
-            if plan.judge is None:
+            if session.judge is None:
                 return
             await self._judge(job, talk.transcript, calls)
         finally:
@@ -588,8 +589,8 @@ class _Player:
     def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
         """The conversation up to the first reply, and what is sent for that."""
         if (known := self.openings.get(job.script_hash)) is None:
-            talk = opening(self.plan.protocol, job.configuration, job.scenario)
-            known = talk, request(talk, self.subject, job.configuration, self.plan.protocol)
+            talk = opening(self.session.protocol, job.configuration, job.scenario)
+            known = talk, request(talk, self.subject, job.configuration, self.session.protocol)
             self.openings[job.script_hash] = known
         talk, asked = known
         return talk, replace(
@@ -603,23 +604,23 @@ class _Player:
             kind="reply",
             request=asked,
             table=results.REPLIES,
-            final=lambda reply: reply.reason is None or not self.plan.again,
-            read=reply_reader(self.plan.protocol, job.configuration),
+            final=lambda reply: reply.reason is None or not self.session.again,
+            read=reply_reader(self.session.protocol, job.configuration),
             none=lambda reason: Reply("", reason=reason),
-            priority=talk.asks_left + (self.plan.judge is not None),
+            priority=talk.asks_left + (self.session.judge is not None),
         )
 
     async def _judge(
         self, job: Job, transcript: Transcript | None, calls: ConversationCalls
     ) -> None:
         """Have *transcript* judged; None: the stored one of *job*."""
-        assert self.plan.judge is not None  # noqa: S101 - only planned where there is one
+        assert self.session.judge is not None  # noqa: S101 - only planned where there is one
         if transcript is None:
             read = partial(results.read_transcript, transcript_id=job.transcript_id)
             transcript = (await self.executor.commits.do(read))[0]
-        case = JudgingInput(transcript, job.scenario, self.plan.protocol.judge_instructions)
+        case = JudgingInput(transcript, job.scenario, self.session.protocol.judge_instructions)
         try:
-            judgement = await self.plan.judge.judge(case, calls)
+            judgement = await self.session.judge.judge(case, calls)
         except GaveUp as error:
             # a judge that cannot be asked stops itself or its endpoint, never the subject
             raise GaveUp(

@@ -33,8 +33,8 @@ from independence_bench.engine.ask import (
     ask_until_settled,
 )
 from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
-from independence_bench.engine.session import RunOptions, resolve_judge, resolved
+from independence_bench.engine.run import Progress, Report, Run, Session, Trouble
+from independence_bench.engine.session import open_session, resolve_judge
 from independence_bench.hashing import judgement_key
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
@@ -133,12 +133,12 @@ class ExamAsker(JudgeAsker):
         self.judgements[case.key(judge.hash)] = await judge.judge(case, calls)
         calls.progress.ended("judged")
 
-    async def preview(self, plan: RunPlan) -> Preview:
-        """The preview of *plan*, which has no subjects, with the forecast of the judgements that
-        are missing.
+    async def preview(self) -> Preview:
+        """The preview of the session, which has no subjects, with the forecast of the judgements
+        that are missing.
         """
-        preview = await preview_of(plan, self._session)
-        with self._session.store.reading() as connection:
+        preview = await preview_of(self.session)
+        with self.session.store.reading() as connection:
             taken = {judge.hash: verdict_tokens(connection, judge.hash) for judge in self.judges}
         total = Forecast()
         for key in self._left.keys() - self.judgements.keys():
@@ -151,7 +151,7 @@ class ExamAsker(JudgeAsker):
         self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
     ) -> Forecast:
         """Of one judgement. *taken*: what the judge's verdicts have taken so far, in tokens."""
-        client = self._session.clients[judge.model.endpoint]
+        client = self.session.clients[judge.model.endpoint]
         info = await client.info(judge.model.model)
         sent = judge_request(case, judge.model).messages
         prompt = int(sum(tokens_in(message.content or "") for message in sent))
@@ -171,47 +171,45 @@ class ExamOutcome:
     report: Report
 
 
-async def foresee(options: RunOptions, rubrics: Collection[str], store: Store) -> Preview:
-    """What is left to ask the judge of *options* about those files of questions. Raises what
-    `resolved` does.
+async def foresee(wanted: Run, rubrics: Collection[str], store: Store) -> Preview:
+    """What is left to ask the judge that is *wanted* about those files of questions. Raises what
+    `open_session` does.
     """
-    async with resolved(options, store) as (plan, session):
-        return await (await _exam_asker(options, rubrics, plan, session)).preview(plan)
+    async with open_session(wanted, store) as session:
+        return await (await _exam_asker(wanted, rubrics, session)).preview()
 
 
 async def take_exam(
-    options: RunOptions,
+    wanted: Run,
     rubrics: Collection[str],
     store: Store,
     watch: Callable[[Asker], Awaitable[None]],
 ) -> ExamOutcome:
-    """Ask the judge of *options* what it has not been asked yet, while *watch* looks on.
+    """Ask the judge that is *wanted* what it has not been asked yet, while *watch* looks on.
 
-    Ctrl-C as with `Asker.run_watched`. Raises what `resolved` does, or StoreError.
+    Ctrl-C as with `Asker.run_watched`. Raises what `open_session` does, or StoreError.
     """
     askers: list[ExamAsker] = []
-    async with resolved(options, store) as (plan, session):
+    async with open_session(wanted, store) as session:
 
-        async def begin(plan: RunPlan) -> Asker:
-            askers.append(await _exam_asker(options, rubrics, plan, session))
+        async def begin(session: Session) -> Asker:
+            askers.append(await _exam_asker(wanted, rubrics, session))
             return askers[-1]
 
-        report = await ask_until_settled(plan, session, begin, watch)
+        report = await ask_until_settled(session, begin, watch)
     return ExamOutcome(tuple(judge.hash for judge in askers[-1].judges), report)
 
 
-async def _exam_asker(
-    options: RunOptions, rubrics: Collection[str], plan: RunPlan, session: Session
-) -> ExamAsker:
+async def _exam_asker(wanted: Run, rubrics: Collection[str], session: Session) -> ExamAsker:
     judges: dict[str, Judge] = {}
     for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
         judge = await resolve_judge(
-            replace(options, protocol=protocol_named(name)), session.clients
+            replace(wanted, protocol=(protocol_named(name), {})), session.clients
         )
         assert judge is not None  # noqa: S101 - an exam is of a judge
         judges[name] = judge
     sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
-    return ExamAsker(sittings, session, plan.calls_at_once)
+    return ExamAsker(sittings, session, session.calls_at_once)
 
 
 def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:

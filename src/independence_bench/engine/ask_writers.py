@@ -3,7 +3,7 @@ its description.
 
     line_asker(sheet, wanted, written, today, writer, session, ..)
         # aib persona write SHEET --writer MODEL
-    await write_items(options, texts, store, approve, watch)
+    await write_items(wanted, texts, store, approve, watch)
         # aib persona new SHEET --from CARD --writer MODEL
 
 Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints
@@ -26,8 +26,8 @@ from independence_bench.engine.ask import (
 )
 from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
 from independence_bench.engine.preview import Forecast, Preview, preview_of
-from independence_bench.engine.run import Report, RunPlan, Session, Trouble
-from independence_bench.engine.session import RunOptions, resolved
+from independence_bench.engine.run import Report, Run, Session, Trouble
+from independence_bench.engine.session import open_session
 from independence_bench.hashing import content_hash, judgement_key, text_hash
 from independence_bench.judging.extraction import (
     SHEET_SCHEMA,
@@ -146,24 +146,24 @@ def _task_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
 
 
 async def write_items(
-    options: RunOptions,
+    wanted: Run,
     texts: Mapping[str, str],
     store: Store,
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> tuple[str, Report] | None:
-    """What the judge of *options* writes of a description's *texts* ("": nothing), and how it went.
+    """What the judge of *wanted* writes of a description's *texts* ("": nothing), and how it went.
 
-    None where *approve* declines what it will cost. Raises what `resolved` does, or StoreError.
+    None where *approve* declines what it will cost. Raises what `open_session` does, or StoreError.
     """
     answers: list[str] = []
-    async with resolved(options, store) as (plan, session):
-        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        call = _writing(texts, plan.judge.model)
+    async with open_session(wanted, store) as session:
+        assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        call = _writing(texts, session.judge.model)
 
-        async def begin(plan: RunPlan) -> Asker:
-            assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - as above
-            asked = _writing(texts, plan.judge.model)
+        async def begin(session: Session) -> Asker:
+            assert isinstance(session.judge, ModelJudge)  # noqa: S101 - as above
+            asked = _writing(texts, session.judge.model)
 
             async def ask(calls: ConversationCalls) -> None:
                 judgement = await calls.ask(asked)
@@ -172,22 +172,22 @@ async def write_items(
                 calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
 
             task = ConversationTask("the description", 1, ask)
-            return JudgeAsker([plan.judge], 1, [task], session, 1)
+            return JudgeAsker([session.judge], 1, [task], session, 1)
 
         with store.reading() as connection:
             known = results.find_judgements(connection, [call.key])
-        client, sent = session.clients[plan.judge.model.endpoint], call.request.messages
+        client, sent = session.clients[session.judge.model.endpoint], call.request.messages
         prompt = int(sum(tokens_in(message.content or "") for message in sent))
         # it quotes what it reads
-        most = (await client.info(plan.judge.model.model)).most(prompt, prompt)
+        most = (await client.info(session.judge.model.model)).most(prompt, prompt)
         forecast = (
             Forecast()
             if known
             else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
         )
-        if not approve(replace(await preview_of(plan, session), forecast=forecast, exam=None)):
+        if not approve(replace(await preview_of(session), forecast=forecast, exam=None)):
             return None
-        report = await ask_until_settled(plan, session, begin, watch)
+        report = await ask_until_settled(session, begin, watch)
     return "".join(answers), report
 
 

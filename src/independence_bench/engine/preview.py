@@ -1,4 +1,4 @@
-"""What a plan will send and cost, and what its models are known not to support: shown before
+"""What a run will send and cost, and what its models are known not to support: shown before
 anything is sent.
 
 What the scripts hold is counted; how long replies and verdicts will be is what those of the same or
@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.calls.budget import CHARACTERS_A_TOKEN, PROMPT_OVERHEAD
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Session
 from independence_bench.engine.session import find_pending, remarks_on, tokens_before
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
@@ -114,41 +114,41 @@ class Preview:
     """What a command will send and cost, shown before anything is sent."""
 
     # `asyncio.run` writes down what it returns, and this has all of a protocol
-    plan: RunPlan = field(repr=False)
+    session: Session = field(repr=False)
     forecast: Forecast
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
-    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: no judge
+    exam: BoardExam | None = None  # what the exam says of the session's judge; None: no judge
 
 
-async def preview_of(
-    plan: RunPlan, session: Session, judging: set[tuple[str, str]] | None = None
-) -> Preview:
-    """What *plan* will take, and what the store has cost so far.
+async def preview_of(session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
+    """What is left of *session* will take, and what the store has cost so far.
 
-    *judging*: what plans that come before it will have judged, to which this one's is added.
+    *judging*: what sessions that come before it will have judged, to which this one's is added.
     """
     judging = set() if judging is None else judging
     bounded = session.budget.limit is not None
-    infos = await _infos(plan, session)
+    infos = await _infos(session)
     estimates = []
     with session.store.reading() as connection:
-        foresight = Foresight.of(connection, plan, session, infos)
+        foresight = Foresight.of(connection, session, infos)
         spent = attempts.spending(connection)
         exam = (
-            examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash])
-            if plan.judge
+            examined_judges(connection, session.protocol, session.judge).exam_of(
+                [session.judge.hash]
+            )
+            if session.judge
             else None
         )
-        for subject in plan.subjects:
-            pending = find_pending(connection, plan, subject)
+        for subject in session.subjects:
+            pending = find_pending(connection, session, subject)
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
             estimates.append(foresight.estimate(subject, pending.to_play, pending.to_judge))
     free, kept, clients = foresight.free, foresight.kept, session.clients
-    remarks = [*plan.notes]
+    remarks = [*session.notes]
     remarks += [
         f"the list of models was not read: {client.unlisted}"
         for client in clients.values()
@@ -159,7 +159,7 @@ async def preview_of(
         for chat_model, info in infos.items()
         if chat_model not in free | kept.keys() and info.most(1, 1) is None
     ]
-    remarks += remarks_on(plan, infos, unknown, bounded)
+    remarks += remarks_on(session, infos, unknown, bounded)
     for model, (_, then) in kept.items():
         remarks.append(
             f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}"
@@ -167,14 +167,14 @@ async def preview_of(
     whole = sum((part.whole for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
-    return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
+    return Preview(session, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 
-async def _infos(plan: RunPlan, session: Session) -> dict[ChatModel, ModelInfo]:
-    """What the endpoints' lists say of the models that *plan* asks."""
-    models = [*plan.subjects] if plan.runs else []
-    if isinstance(plan.judge, ModelJudge):
-        models.append(plan.judge.model)
+async def _infos(session: Session) -> dict[ChatModel, ModelInfo]:
+    """What the endpoints' lists say of the models that are asked."""
+    models = [*session.subjects] if session.runs else []
+    if isinstance(session.judge, ModelJudge):
+        models.append(session.judge.model)
     clients = session.clients
     return {model: await clients[model.endpoint].info(model.model) for model in models}
 
@@ -188,17 +188,17 @@ class ConversationCost:
 
 
 async def conversation_costs(
-    plan: RunPlan, session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
+    session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
 ) -> dict[tuple[str, str, bool], ConversationCost]:
     """What conversations cost: by their subject's hash, their script's and whether they are only
     judged.
 
     *pending*: the jobs of each subject that are left to play, and those that are left to judge.
     """
-    infos = await _infos(plan, session)
+    infos = await _infos(session)
     costs: dict[tuple[str, str, bool], ConversationCost] = {}
     with session.store.reading() as connection:
-        foresight = Foresight.of(connection, plan, session, infos)
+        foresight = Foresight.of(connection, session, infos)
         for subject, (to_play, to_judge) in pending.items():
             usual = foresight.usual(subject, (*to_play, *to_judge))
             for jobs, judged_only in ((to_play, False), (to_judge, True)):
@@ -217,9 +217,8 @@ async def conversation_costs(
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What the calls of *plan* are foreseen by: prices, and how long replies were before."""
+    """What the calls of *session* are foreseen by: prices, and how long replies were before."""
 
-    plan: RunPlan
     session: Session
     judge: ChatModel | None
     prices: Mapping[ChatModel, ModelInfo]
@@ -236,12 +235,11 @@ class Foresight:
     def of(
         cls,
         connection: Connection,
-        plan: RunPlan,
         session: Session,
         infos: Mapping[ChatModel, ModelInfo],
     ) -> Foresight:
         """Read from the store what it knows of the models; *infos* are their lists' words."""
-        judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
+        judge = session.judge.model if isinstance(session.judge, ModelJudge) else None
         free = {model for model in infos if session.clients[model.endpoint].endpoint.free}
         prices = {**infos, **{model: ModelInfo(model.model, 0.0, 0.0) for model in free}}
         kept = {
@@ -253,13 +251,14 @@ class Foresight:
         prices |= {
             model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()
         }
-        ways = plan.configurations
+        ways = session.configurations
         hashes = {
-            told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios
+            told_hash(session.protocol, way, one)
+            for way in ways
+            for one in session.protocol.scenarios
         }
         judge_bytes = tokens.judgement_bytes(connection, judge.hash, hashes) if judge else None
         return cls(
-            plan,
             session,
             judge,
             prices,
@@ -267,13 +266,13 @@ class Foresight:
             kept,
             tokens.verdict_tokens(connection, judge.hash) if judge else {},
             judge_bytes or BYTES_A_TOKEN,
-            UsualUse(connection, plan.protocol, ways),
+            UsualUse(connection, session.protocol, ways),
             connection,
         )
 
     def usual(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
         """How long the replies of *subject* in *jobs* are, as far as the store knows."""
-        ids = [scenario.id for scenario in self.plan.protocol.scenarios]
+        ids = [scenario.id for scenario in self.session.protocol.scenarios]
         a_token = tokens.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
         return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
 
@@ -296,7 +295,7 @@ class Foresight:
         # none where nothing is played: only judges are asked
         client = self.session.clients.get(subject.endpoint)
         return estimate(
-            self.plan.protocol,
+            self.session.protocol,
             subject,
             to_play,
             to_judge,
@@ -348,7 +347,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one subject's part of a plan will take, or several' together, the judge apart. None: no
+    """What one subject's part of a run will take, or several' together, the judge apart. None: no
     price is known.
     """
 

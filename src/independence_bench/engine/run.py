@@ -1,64 +1,136 @@
-"""Values that pass through the engine: the plan of a command, its session, progress and report.
+"""Values that pass through the engine: what is asked for (`Run`), what is left of it (`Session`),
+how far it is (`Progress`), and what became of it (`Report`).
 
-Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how the
-plan is carried out or shown.
+Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how a run
+is carried out or shown.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
 from independence_bench.calls.limits import Clocks
-from independence_bench.errors import BenchError, Interrupted, handling, is_typed
+from independence_bench.errors import BenchError, Interrupted, WrongUse, handling, is_typed
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.spec import AUTO, ChatModel, ModelSpec, Reasoning, Roster
+from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import Files
 from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
+
+NO_EFFORT = "none"  # the published labels' word for off
+EFFORTS = (
+    *(effort.value for effort in Reasoning if effort is not Reasoning.UNSET),
+    NO_EFFORT,
+    AUTO,
+)
+LEAST, MOST = 1e-6, 1e9  # dollars that a budget may be
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is asked for, by the names of the options of `aib run`; what is left open is None or ().
+
+    A value may stand where users write a name: a protocol with its files, a model with its
+    settings, a stored model. `engine.session.find` puts values in place of all names.
+    """
+
+    models: str | Sequence[str | ModelSpec | ChatModel] = ()
+    all: bool = False  # without *models*: those of our list, where models.yaml names none
+    models_file: str | Path | None = None
+    local_url: str | None = None
+    local_model: str | Sequence[str] = ()
+    roster: Roster | None = (
+        None  # the endpoints and models that those three mean; None: still to read
+    )
+    protocol: str | Path | tuple[Protocol, Files] = "v2"
+    weights: str | None = None
+    exp: str | Sequence[str] = ()  # only these experiments
+    variants: str | Sequence[str] = ()
+    modes: str | Sequence[str] = ()
+    configurations: tuple[Configuration, ...] = ()  # what *variants* and *modes* mean
+    runs: int | None = None  # stored ones included; None: as many as the protocol says
+    temperature: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None  # one of EFFORTS
+    provider: str | None = None
+    judge: str | None = None  # None: the protocol's; the embedded one where that alone is played
+    no_judge: bool = False
+    judge_only: bool = False  # play nothing
+    again: bool = False  # what was invalid, or failed to be judged, is asked for once more
+    parallel: int | None = None  # models at once; None: 4, and 1 where one runs on this machine
+    # calls at once of one model, at each endpoint; None: 8, and 1 on this machine
+    parallel_tasks: int | None = None
+    budget: float | None = None  # dollars that one command may spend, or all workers of its job
+    # dollars per million tokens, sent and received, where an endpoint lists no price
+    price: tuple[float, float] | None = None
+    shard: Shard | None = None  # only this part of it
+    job: str | None = None  # what this command is a worker of, with others
+    # not named by the user: models that are no longer offered are left out, with a remark
+    unnamed: bool = False
+    allow: Allow = known_only  # asked before a key is read
+
+    def check(self) -> None:
+        """Raise WrongUse for a setting that cannot be, as the command line does by its options."""
+        _within("runs", self.runs, 1, 1000)
+        _within("temperature", self.temperature, 0, 2)
+        _within("max_tokens", self.max_tokens, 1, 1_000_000)
+        _within("parallel", self.parallel, 1, 256)
+        _within("parallel_tasks", self.parallel_tasks, 1, 4096)
+        _within("budget", self.budget, LEAST, MOST)
+        for dollars in self.price or ():
+            _within("price", dollars, 0, MOST)
+        if self.reasoning_effort not in (None, *EFFORTS):
+            raise WrongUse(
+                f"reasoning_effort is {self.reasoning_effort!r}; it should be "
+                f"{', '.join(EFFORTS)} or None"
+            )
+
+
+def _within(name: str, value: float | None, least: float, most: float) -> None:
+    """Raises WrongUse unless *value* is None or a number in that range, which NaN is not."""
+    if value is not None and not (isinstance(value, int | float) and least <= value <= most):
+        raise WrongUse(f"{name} is {value!r}; it should be a number from {least:g} to {most:g}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a command works with: its store, the open clients, what it may spend, time and
-    chance.
+    """What is left of a run when its names, models and judge are looked up: what is to do, and what
+    it is done with. *runs* 0: play nothing, judge what is stored.
     """
 
-    store: Store
-    clients: Mapping[str, Client]
-    budget: Budget = field(default_factory=Budget)
-    clocks: Clocks = field(default_factory=Clocks)
-    # settings of a model that a user asked for, by name or in models.yaml
-    asked_for: Mapping[ChatModel, frozenset[Setting]] = field(default_factory=dict)
-    # looks up the subjects and the judge of a plan again, by what was learned of them since
-    settle: Callable[[RunPlan], Awaitable[RunPlan]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """The plan of one command. *runs* 0: play nothing, judge what is stored."""
-
     protocol: Protocol
-    files: Mapping[str, str]  # the protocol's, for the snapshot
+    files: Files  # the protocol's, for the snapshot
     configurations: tuple[Configuration, ...]
     subjects: tuple[ChatModel, ...]
     runs: int
     judge: Judge | None
-    again: bool = False  # what was invalid, or failed to be judged, is asked for once more
+    store: Store
+    clients: Mapping[str, Client]
+    budget: Budget = field(default_factory=Budget)
+    again: bool = False
     at_once: int = 4  # subjects
     calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
     shard: Shard | None = None  # only this part of it; None: all
     # which models have another name at their endpoint, and why subjects of a list are not played
     notes: tuple[str, ...] = ()
+    clocks: Clocks = field(default_factory=Clocks)
+    # settings of a model that a user asked for, by name or in models.yaml
+    asked_for: Mapping[ChatModel, frozenset[Setting]] = field(default_factory=dict)
+    # looks up the subjects and the judge of a session again, by what was learned of them since
+    settle: Callable[[Session], Awaitable[Session]] | None = None
 
     @property
     def models(self) -> list[ChatModel]:
@@ -104,9 +176,18 @@ class Progress:
 
     def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
         """Count how a conversation or its judgement ended."""
-        setattr(self, how, getattr(self, how) + 1)
-        if how == "invalid" and self.to_judge:
-            self.to_judge -= 1
+        match how:
+            case "done":
+                self.done += 1
+            case "invalid":
+                self.invalid += 1
+                self.to_judge = max(self.to_judge - 1, 0)
+            case "judged":
+                self.judged += 1
+            case "unjudged":
+                self.unjudged += 1
+            case "failed":
+                self.failed += 1
         if trouble is not None:
             self.troubles.append(trouble)
 

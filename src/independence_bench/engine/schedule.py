@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from independence_bench.engine.ask import Asker, Engine, ask_until_settled
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Session
-from independence_bench.engine.session import RunOptions, resolved
+from independence_bench.engine.run import Progress, Report, Run, Session
+from independence_bench.engine.session import open_session
 from independence_bench.errors import BenchError
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
@@ -22,83 +22,82 @@ from independence_bench.store.database import Store
 
 
 async def run(
-    options: RunOptions,
+    wanted: Run,
     store: Store,
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
-    """Play and judge what *options* ask for; None where *approve* said no.
+    """Play and judge what is *wanted*; None where *approve* said no.
 
     *watch* runs together with the engine and is cancelled at its end. Ctrl-C once: what is in
     flight is waited for and stored; twice: it is left.
     """
-    async with resolved(options, store) as (plan, session):
-        if not approve(await preview_of(plan, session)):
+    async with open_session(wanted, store) as session:
+        if not approve(await preview_of(session)):
             return None
-        return await play(plan, session, watch, approve)
+        return await play(session, watch, approve)
 
 
 async def play(
-    plan: RunPlan,
     session: Session,
     watch: Callable[[Asker], Awaitable[None]],
     approve: Callable[[Preview], bool] | None = None,
 ) -> Report:
-    """Play and judge *plan*, watched as in `run`; *approve* is asked again where it turns out that
-    a model has to be called in another way.
+    """Play and judge what is left of *session*, watched as in `run`; *approve* is asked again where
+    it turns out that a model has to be called in another way.
     """
 
-    async def begin(plan: RunPlan) -> Engine:
-        return Engine(plan, session)
+    async def begin(session: Session) -> Engine:
+        return Engine(session)
 
-    async def approved(plan: RunPlan) -> bool:
-        return approve is None or approve(await preview_of(plan, session))
+    async def approved(session: Session) -> bool:
+        return approve is None or approve(await preview_of(session))
 
-    return await ask_until_settled(plan, session, begin, watch, approved)
+    return await ask_until_settled(session, begin, watch, approved)
 
 
 async def run_each(
-    options: RunOptions,
+    wanted: Run,
     protocols: Sequence[tuple[Protocol, Files]],
     store: Store,
     approve: Callable[[Sequence[Preview]], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
-    """As `run`, what *options* ask for of each of *protocols*, one after the other and on one
-    budget.
+    """As `run`, what is *wanted* of each of *protocols*, one after the other and on one budget.
 
     All of them are foreseen before the first is played: once more after one stem of a subject of
     which no reply is stored, whose lengths are not known. The protocols are variants of that of
-    *options*: sampled, configured and judged alike. *approve* is called each time.
+    *wanted*: sampled, configured and judged alike. *approve* is called each time.
     """
-    async with resolved(options, store) as (plan, session):
-        plans = [replace(plan, protocol=protocol, files=files) for protocol, files in protocols]
-        previews = await _previews(plans, session)
+    async with open_session(wanted, store) as session:
+        parts = [replace(session, protocol=protocol, files=files) for protocol, files in protocols]
+        previews = await _previews(parts)
         if not approve(previews):
             return None
         whole = Report([], session.budget)
         # what is asked for again would be asked for twice
         if (
-            not options.again
+            not session.again
             and previews[0].forecast.dollars != 0
             and any(estimate.unheard for estimate in previews[0].estimates)
         ):
-            units = len({scenario.stem for scenario in plans[0].protocol.scenarios}) * plan.runs
-            pilot = await play(replace(plans[0], shard=Shard(1, units)), session, watch)
+            stems = {scenario.stem for scenario in parts[0].protocol.scenarios}
+            pilot_of = replace(parts[0], shard=Shard(1, len(stems) * session.runs))
+            pilot = await play(pilot_of, watch)
             # what it played is counted where the rest is
             pilot.subjects = [
                 Progress(subject.label, tally=subject.tally, state=subject.state)
                 for subject in pilot.subjects
             ]
             whole.add(pilot)
-            if whole.stopped is None and not approve(await _previews(plans, session)):
+            if whole.stopped is None and not approve(await _previews(parts)):
                 whole.stopped = BenchError("it will cost more than was foreseen, and you said no")
-        for part in plans:
+        for part in parts:
             if whole.stopped is None:
-                whole.add(await play(part, session, watch))
+                whole.add(await play(part, watch))
         return whole
 
 
-async def _previews(plans: Sequence[RunPlan], session: Session) -> list[Preview]:
+async def _previews(parts: Sequence[Session]) -> list[Preview]:
     judging: set[tuple[str, str]] = set()
-    return [await preview_of(plan, session, judging) for plan in plans]
+    return [await preview_of(part, judging) for part in parts]

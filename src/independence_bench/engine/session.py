@@ -1,8 +1,7 @@
-"""From what a command asks for to what is left to do: opens keys, clients and model files, looks up
-subjects and judge.
+"""From what is asked for to what is left to do: finds what names mean, opens keys, clients and
+model files, looks up models and judge, and reads from the store what is there already.
 
-Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. What
-is left of it is read from the store here, for the preview and for the engine. Prints nothing.
+`Run` -> `open_session` -> `Session` -> `find_pending`. Prints nothing.
 """
 
 from __future__ import annotations
@@ -18,23 +17,33 @@ from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import USER_ROLE, advice_on_tools
 from independence_bench.engine.delivered import find_hidden
+from independence_bench.engine.named import configurations, experiments_of, read_roster, weighed
 from independence_bench.engine.run import (
+    NO_EFFORT,
     Progress,
-    RunPlan,
+    Run,
     Session,
     Trouble,
     invalid_trouble,
     judge_trouble,
 )
-from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
+from independence_bench.errors import (
+    EndpointUnusable,
+    MissingKey,
+    NoSubject,
+    SubjectError,
+    WrongUse,
+)
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
 from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.judging.prompt import told_hash
+from independence_bench.lookup import listed
 from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client, read_key, runs_here
+from independence_bench.models.endpoints import shipped_subjects
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
 from independence_bench.models.messages import tokens_in
@@ -49,9 +58,9 @@ from independence_bench.models.spec import (
     Reasoning,
     Roster,
 )
-from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Job, Shard, jobs, shared_openings
+from independence_bench.protocol.loader import Files, load_with_files
+from independence_bench.protocol.plan import Job, jobs, shared_openings
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -60,72 +69,138 @@ OWN_TEMPLATE = (
     "restart it with the model's own chat template (llama.cpp: --jinja), take another model, or "
     f"add {USER_ROLE}"
 )
+MILLION = 1_000_000
 FEW_PRICES = 5  # that are not known, and named one by one
 AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server is made for many
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much at once, and for how much."""
-
-    at_once: int | None = None  # subjects; None: 4, and 1 where one of them runs on this machine
-    # within one subject, at each endpoint; None: 8, and 1 on this machine
-    calls_at_once: int | None = None
-    budget: float | None = None  # dollars that one command may spend, or all workers of its job
-    # dollars a token, prompt and reply, where an endpoint lists none
-    price: tuple[float, float] | None = None
-    job: str | None = None  # what this command is a worker of, with others; None: of nothing
+# ---------------------------------------------------------------- what names mean
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What a command line asks for, before anything is looked up."""
+def find(run: Run) -> Run:
+    """*run* with values in place of its names, found in files; no endpoint is asked.
 
-    protocol: Protocol
-    files: Mapping[str, str]
-    roster: Roster
-    judge: str | None  # as typed; None for no judging
-    configurations: tuple[Configuration, ...] = ()
-    specs: tuple[ModelSpec, ...] = ()
-    subjects: tuple[ChatModel, ...] = ()  # resolved already: those of the store, to be judged
-    runs: int = 0  # 0: judge what is stored
-    again: bool = False  # what was invalid, or failed to be judged, is asked for once more
-    limits: Limits = Limits()
-    experiments: tuple[str, ...] = ()  # only these; none named: all
-    allow: Allow = known_only  # asked before a key is read
-    shard: Shard | None = None  # only this part of the plan; None: all of it
-    # not named by the user: subjects that are no longer offered are left out, with a remark
-    unnamed: bool = False
+    Without named models it is the active ones of models.yaml, or with *all* else those of our list.
+    If no judge is named it is the protocol's; of the embedded model by itself, the embedded one, so
+    that no key is needed. Raises WrongUse, and what files raise.
+    """
+    protocol, texts = find_files(run)
+    run = replace(run, protocol=(protocol, texts), roster=find_roster(run))
+    if run.judge is None:
+        alone = named_models(run) == [NAME]
+        run = replace(run, judge=NAME if alone else protocol.judge.model)
+    run = _find_models(run)
+    return replace(
+        run,
+        configurations=run.configurations
+        or configurations(protocol, listed(run.variants), listed(run.modes)),
+        runs=run.runs or protocol.runs,
+        exp=experiments_of(protocol, listed(run.exp)),
+    )
+
+
+def find_files(run: Run) -> tuple[Protocol, Files]:
+    """The protocol of *run*, with the weights that it asks for, and its files."""
+    if isinstance(run.protocol, tuple):
+        return run.protocol
+    protocol, texts = load_with_files(run.protocol)
+    return weighed(protocol, run.weights), texts
+
+
+def find_roster(run: Run) -> Roster:
+    """The endpoints of *run*, and the models of models.yaml."""
+    if run.roster is not None:
+        return run.roster
+    return read_roster(None if run.models_file is None else Path(run.models_file), run.local_url)
+
+
+def named_models(run: Run) -> list[str]:
+    """The models that *run* names, each once, those of a local server included."""
+    typed = [run.models] if isinstance(run.models, str) else run.models
+    return [
+        *listed([model for model in typed if isinstance(model, str)]),
+        *(f"local:{name}" for name in listed(run.local_model)),
+    ]
+
+
+def _find_models(run: Run) -> Run:
+    """*run* with its models, each with the settings that were asked for in place of its own."""
+    if run.local_model and not run.local_url:
+        raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
+    roster, names = find_roster(run), named_models(run)
+    values = (
+        [] if isinstance(run.models, str) else [m for m in run.models if not isinstance(m, str)]
+    )
+    if run.judge_only and names:
+        raise WrongUse("only stored models are judged without playing them: use `judge`")
+    if run.all and names:
+        raise WrongUse("--all means every subject: leave out the models, or --all")
+    specs, unnamed = [spec for name in names for spec in find_specs(name, roster)], run.unnamed
+    if not names and not values and not run.judge_only:
+        unnamed = not roster.specs
+        listing = roster.specs or (shipped_subjects() if run.all else ())
+        specs = [spec for spec in listing if spec.active]
+        if not specs:
+            raise NoSubject(
+                "no subject: name a model (`aib run embedded`), list some in models.yaml, or say "
+                "--all"
+            )
+    models = (*values, *(_with_settings(spec, run) for spec in specs))
+    return replace(run, models=models, local_model=(), all=False, unnamed=unnamed)
+
+
+def find_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
+    """The subject or subjects that *typed* means. Raises SubjectError."""
+    model = f"{GGUF}:{files.SMOLLM2}" if typed.strip() == NAME else typed
+    specs = roster.find(model, shipped_subjects())
+    return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
+
+
+def _with_settings(spec: ModelSpec, run: Run) -> ModelSpec:
+    """*spec* with those of the settings of *run* that are not None, which a user has asked for
+    then.
+    """
+    effort = Reasoning.OFF.value if run.reasoning_effort == NO_EFFORT else run.reasoning_effort
+    said = {"temperature": run.temperature, "effort": effort}
+    return replace(
+        spec,
+        asked_for=spec.asked_for | {name for name, value in said.items() if value is not None},
+        temperature=spec.temperature if run.temperature is None else run.temperature,
+        max_tokens=spec.max_tokens if run.max_tokens is None else run.max_tokens,
+        reasoning=spec.reasoning if effort is None else effort,
+        provider=spec.provider if run.provider is None else run.provider,
+    )
+
+
+# ---------------------------------------------------------------- what is asked for, looked up
 
 
 @asynccontextmanager
-async def resolved(
-    options: RunOptions, store: Store, asking: bool = True
-) -> AsyncIterator[tuple[RunPlan, Session]]:
-    """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a
-    budget.
+async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIterator[Session]:
+    """What is left of *run*, its models and judge looked up, with open clients and a budget.
 
     Not *asking*: no call will be sent, so a missing key is none: an endpoint's list may be open to
-    everybody. Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a
-    subject that there is not.
+    everybody. Raises what `find` does, EndpointUnusable where a key is missing or nothing answers,
+    SubjectError for a subject that there is not.
     """
+    run = find(run)
+    protocol, texts = find_files(run)
+    runs = 0 if run.judge_only else run.runs or protocol.runs
     async with AsyncExitStack() as stack:
-        judge_spec = None if options.judge in (None, NAME) else judge_spec_of(options)
+        specs = [model for model in run.models if isinstance(model, ModelSpec)]
+        judge_spec = None if run.no_judge or run.judge == NAME else judge_spec_of(run)
         try:
-            called = [
-                *(options.specs if options.runs else ()),
-                *([judge_spec] if judge_spec else []),
-            ]
-            clients = await stack.enter_async_context(_clients(called, options, store, asking))
+            called = [*(specs if runs else ()), *([judge_spec] if judge_spec else [])]
+            clients = await stack.enter_async_context(_clients(called, run, store, asking))
         except MissingKey as error:
-            if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
+            if error.endpoint in {spec.endpoint for spec in specs} or not runs:
                 raise
             raise EndpointUnusable(
                 f"{error}; or judge with --judge embedded, or later with --no-judge"
             ) from None
         asked_for: dict[ChatModel, frozenset[Setting]] = {}
-        subjects, notes = await _resolve_all(options, clients, asked_for, asking)
-        judge = await resolve_judge(options, clients)
+        subjects, notes = await _resolve_all(run, clients, asked_for, asking)
+        judge = await resolve_judge(run, clients)
         if judge_spec is not None and isinstance(judge, ModelJudge):
             notes += renamed(judge_spec, judge.model)
         here = any(
@@ -133,30 +208,33 @@ async def resolved(
             for subject in subjects
             if subject.endpoint in clients
         )
-        plan = RunPlan(
-            protocol=options.protocol,
-            files=options.files,
-            configurations=options.configurations,
+
+        async def settle(session: Session) -> Session:
+            """*session* with its subjects and its judge as they are called by now."""
+            subjects, _ = await _resolve_all(run, clients, asked_for, asking=False)
+            judge = await resolve_judge(run, clients)
+            return replace(session, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
+
+        session = Session(
+            protocol=protocol,
+            files=texts,
+            configurations=run.configurations,
             subjects=tuple(dict.fromkeys(subjects)),
-            runs=options.runs,
+            runs=runs,
             judge=judge,
-            again=options.again,
-            at_once=options.limits.at_once or (1 if here else AT_ONCE),
-            calls_at_once=options.limits.calls_at_once or (1 if here else CALLS_AT_ONCE),
-            experiments=options.experiments,
+            store=store,
+            clients=clients,
+            again=run.again,
+            at_once=run.parallel or (1 if here else AT_ONCE),
+            calls_at_once=run.parallel_tasks or (1 if here else CALLS_AT_ONCE),
+            experiments=listed(run.exp),
+            shard=run.shard,
             notes=tuple(dict.fromkeys(notes)),
-            shard=options.shard,
+            asked_for=asked_for,
+            settle=settle,
         )
-        job = None if plan.shard is None else shared_job(plan, plan.shard.of)
-        budget = Budget(options.limits.budget, options.limits.job or job)
-
-        async def settle(plan: RunPlan) -> RunPlan:
-            """*plan* with its subjects and its judge as they are called by now."""
-            subjects, _ = await _resolve_all(options, clients, asked_for, asking=False)
-            judge = await resolve_judge(options, clients)
-            return replace(plan, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
-
-        yield plan, Session(store, clients, budget, asked_for=asked_for, settle=settle)
+        job = None if run.shard is None else shared_job(session, run.shard.of)
+        yield replace(session, budget=Budget(run.budget, run.job or job))
 
 
 def as_file(spec: ModelSpec) -> ModelSpec:
@@ -172,54 +250,55 @@ def as_file(spec: ModelSpec) -> ModelSpec:
     return replace(spec, model=name, max_tokens=limit, accept_cut_off=True)
 
 
-def shared_job(plan: RunPlan, parts: int) -> str:
-    """One name for all of so many parts of the same plan; 0: however many there are."""
-    subjects = sorted(subject.hash for subject in plan.subjects)
+def shared_job(session: Session, parts: int) -> str:
+    """One name for all of so many parts of the same run; 0: however many there are."""
+    subjects = sorted(subject.hash for subject in session.subjects)
     played = [
-        plan.protocol.hash,
-        list(map(str, plan.configurations)),
+        session.protocol.hash,
+        list(map(str, session.configurations)),
         subjects,
-        plan.runs,
-        plan.experiments,
+        session.runs,
+        session.experiments,
     ]
-    return (
-        f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
-    )
+    judge = session.judge and session.judge.hash
+    return f"{session.protocol.name}-{content_hash([played, judge, parts])[:12]}"
 
 
-async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
-    """The judge of *options* as it marks their protocol, *clients* being open to it; None where
-    none was asked for.
+async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None:
+    """The judge of *run* as it marks the protocol, *clients* being open to it; None where none was
+    asked for.
     """
-    if options.judge == NAME:
+    if run.no_judge:
+        return None
+    protocol, _ = find_files(run)
+    if run.judge == NAME:
         weights = Weights.load()
         path = files.pin_of(files.SMOLLM2).path
-        if needs_model(weights, options.protocol):
+        if needs_model(weights, protocol):
             path = Path(files.find(files.SMOLLM2).path)  # said before anything is played
         return EmbeddedJudge(StateReader(path), weights)
-    if options.judge is None:
-        return None
-    spec = judge_spec_of(options)
-    model = await _resolve(spec, options.protocol, clients)
-    return ModelJudge(as_judge(model, spec), options.again)
+    spec = judge_spec_of(run)
+    model = await _resolve(spec, protocol, clients)
+    return ModelJudge(as_judge(model, spec), run.again)
 
 
-def judge_spec_of(options: RunOptions) -> ModelSpec:
+def judge_spec_of(run: Run) -> ModelSpec:
     """The judge that was named, or the protocol's own, called as the protocol says.
 
     Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what
     is run here.
     """
-    if options.judge == OLD:
+    if run.judge == OLD:
         raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
-    default = options.protocol.judge
+    protocol, _ = find_files(run)
+    default = protocol.judge
     # what models.yaml says is how a subject is called
-    own = options.judge is None or options.judge == default.model
-    spec = default if own or options.judge is None else options.roster.find(options.judge)[0]
+    own = run.judge is None or run.judge == default.model
+    spec = default if own or run.judge is None else find_roster(run).find(run.judge)[0]
     if spec.endpoint == PYTHON:
         if own:
             raise SubjectError(
-                f"the judge of {options.protocol.name} is a Python function: name it with --judge"
+                f"the judge of {protocol.name} is a Python function: name it with --judge"
             )
         return ModelSpec(spec.model, spec.endpoint)  # which is told nothing but messages
     model = files.find(spec.model).name if spec.endpoint == GGUF else spec.model
@@ -228,15 +307,16 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
 
 @asynccontextmanager
 async def _clients(
-    specs: Sequence[ModelSpec], options: RunOptions, store: Store, asking: bool
+    specs: Sequence[ModelSpec], run: Run, store: Store, asking: bool
 ) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint, with what *store* has learned of its models; raises
     EndpointUnusable where a key is missing or nothing answers.
     """
+    price = None if run.price is None else (run.price[0] / MILLION, run.price[1] / MILLION)
     async with AsyncExitStack() as stack:
+        roster = find_roster(run)
         endpoints = {
-            name: options.roster.endpoint(name)
-            for name in sorted({spec.endpoint for spec in specs})
+            name: roster.endpoint(name) for name in sorted({spec.endpoint for spec in specs})
         }
         for name, endpoint in endpoints.items():
             if not endpoint.url and not endpoint.ours:
@@ -246,7 +326,7 @@ async def _clients(
         keys: dict[str, str | None] = {}
         for name, endpoint in endpoints.items():
             try:
-                keys[name] = read_key(endpoint, options.allow)
+                keys[name] = read_key(endpoint, run.allow)
             except MissingKey:
                 if asking:
                     raise
@@ -258,16 +338,14 @@ async def _clients(
         for name, endpoint in endpoints.items():
             if name == GGUF:
                 models = [files.find(spec.model) for spec in specs if spec.endpoint == GGUF]
-                served = server.serve(
-                    list(dict.fromkeys(models)), at_once=options.limits.calls_at_once or 1
-                )
+                served = server.serve(list(dict.fromkeys(models)), at_once=run.parallel_tasks or 1)
                 endpoint = replace(endpoint, url=await stack.enter_async_context(served))
             if runs_here(endpoint):
-                endpoint = replace(endpoint, here=True, at_once=options.limits.calls_at_once or 1)
+                endpoint = replace(endpoint, here=True, at_once=run.parallel_tasks or 1)
             made = (
                 FunctionClient(endpoint)
                 if name == PYTHON
-                else Client(endpoint, keys[name], price=options.limits.price)
+                else Client(endpoint, keys[name], price=price)
             )
             client = await stack.enter_async_context(made)
             client.know(known.get(name, {}), stored)
@@ -290,47 +368,50 @@ async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Cl
 
 
 async def _resolve_all(
-    options: RunOptions,
+    run: Run,
     clients: Mapping[str, Client],
     asked_for: dict[ChatModel, frozenset[Setting]],
     asking: bool,
 ) -> tuple[list[ChatModel], list[str]]:
-    """The subjects of *options*; with them, a line each, which have another name there and, where
-    the user named none, why some are left out.
+    """The subjects of *run*; with them, a line each, which have another name there and, where the
+    user named none, why some are left out.
 
     *asked_for* is given the settings that the user asked for of each. *asking*: they are going to
     be played, so what a server does not show them is found out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
-    subjects, left_out, notes = list(options.subjects), list[SubjectError](), list[str]()
+    protocol, _ = find_files(run)
+    specs = [model for model in run.models if isinstance(model, ModelSpec)]
+    subjects = [model for model in run.models if isinstance(model, ChatModel)]
+    left_out, notes = list[SubjectError](), list[str]()
     by_tool = [
-        way for way in options.configurations if way.delivery == "tool_role" and options.runs
+        way for way in run.configurations if way.delivery == "tool_role" and not run.judge_only
     ]
-    if by_tool and any(spec.endpoint == PYTHON for spec in options.specs):
+    if by_tool and any(spec.endpoint == PYTHON for spec in specs):
         raise SubjectError(
             f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: "
             "say --delivery user_role"
         )
-    for spec in options.specs if by_tool else ():
+    for spec in specs if by_tool else ():
         if spec.endpoint == GGUF and not files.find(spec.model).shows_tools:
             raise SubjectError(
                 f"the chat template of {spec.model} shows no tools, so it is not played in "
                 f"{by_tool[0]}: say --delivery user_role"
             )
-    for spec in options.specs:
+    for spec in specs:
         try:
-            model = await _resolve(spec, options.protocol, clients)
+            model = await _resolve(spec, protocol, clients)
             if by_tool and asking:
-                await _check_tools(clients[spec.endpoint], model, by_tool[0], options.protocol)
+                await _check_tools(clients[spec.endpoint], model, by_tool[0], protocol)
             subjects.append(model)
             asked_for[model] = frozenset(map(Setting, spec.asked_for))
             notes += renamed(spec, model)
         except SubjectError as error:
-            if not options.unnamed:
+            if not run.unnamed:
                 raise
             left_out.append(error)
-    if options.specs and not subjects:
+    if specs and not subjects:
         raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
     return subjects, [*notes, *(f"left out: {error}" for error in left_out)]
 
@@ -360,21 +441,21 @@ async def _check_tools(
 
 
 def remarks_on(
-    plan: RunPlan,
+    session: Session,
     infos: Mapping[ChatModel, ModelInfo],
     unpriced: Sequence[ChatModel],
     bounded: bool,
 ) -> list[str]:
-    """Remarks on the models of *plan*, of which their endpoints' lists say what is in *infos*.
+    """Remarks on the models of *session*, of which their endpoints' lists say what is in *infos*.
 
     *unpriced*: those whose prices are not known; *bounded*: there is a budget. Raises what
     `_check_room` does.
     """
     remarks = _remarks_on_prices(unpriced, bounded)
     for model, info in infos.items():
-        remarks += _remarks_on(plan, model, info)
-        if model in plan.subjects:
-            _check_room(plan, model, info)
+        remarks += _remarks_on(session, model, info)
+        if model in session.subjects:
+            _check_room(session, model, info)
     return remarks
 
 
@@ -393,7 +474,7 @@ def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
 
 
-def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
+def _remarks_on(session: Session, model: ChatModel, info: ModelInfo) -> list[str]:
     """Remarks on *model*: what its endpoint's list does not support."""
     remarks = []
     if model.endpoint == "local" and not info.identity:
@@ -427,9 +508,9 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
             f"{model.name} does not list reasoning: it may not reason, despite its label"
         )
     in_tool_role = any(
-        configuration.delivery == "tool_role" for configuration in plan.configurations
+        configuration.delivery == "tool_role" for configuration in session.configurations
     )
-    if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
+    if model in session.subjects and in_tool_role and "tools" not in info.parameters:
         remarks.append(
             f"{model.name} does not list tools: tool_role may be refused; --delivery user_role "
             "needs none"
@@ -437,13 +518,16 @@ def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     return remarks
 
 
-def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
+def _check_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
     """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its
     endpoint says.
     """
-    sent = max(tokens_before(plan.protocol, way) for way in plan.configurations) + model.most_tokens
-    if plan.protocol.earlier and info.context is not None and sent > info.context:
-        turns = 2 * len(plan.protocol.earlier)
+    sent = (
+        max(tokens_before(session.protocol, way) for way in session.configurations)
+        + model.most_tokens
+    )
+    if session.protocol.earlier and info.context is not None and sent > info.context:
+        turns = 2 * len(session.protocol.earlier)
         raise WrongUse(
             f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after "
             f"{turns} turns, replies included; say a smaller --after, or --max-tokens"
@@ -457,12 +541,12 @@ def tokens_before(protocol: Protocol, way: Configuration) -> float:
     )
 
 
-# ---------------------------------------------------------------- what is left of a plan
+# ---------------------------------------------------------------- what is left of it
 
 
 @dataclass(slots=True)
 class Pending:
-    """One subject's part of a plan: how far it is, and what is left."""
+    """One subject's part of a run: how far it is, and what is left."""
 
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
@@ -473,99 +557,107 @@ class Pending:
     to_begin: list[Job] = field(default_factory=list)
 
 
-def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
-    """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is
-    judged.
+def find_pending(connection: Connection, session: Session, subject: ChatModel) -> Pending:
+    """What is stored of *subject*'s part of *session* and what is left; for 0 runs: what is stored
+    is judged.
     """
-    if plan.runs:
-        numbers = range(1, plan.runs + 1)
-        every = list(
-            jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments)
-        )
-    else:
-        # the jobs of the runs that count for the plan's protocol, whether or not each of them was
-        # played
-        every = []
-        for results in results_of(connection, plan.protocol, plan.configurations, subject.hash):
-            wanted = [
-                configuration
-                for configuration in plan.configurations
-                if configuration in results.configurations
-            ]
-            runs = results.runs.get(subject.hash, ())
-            every += jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
-    if plan.shard is not None:
-        every = list(plan.shard.part(every))
+    every = _jobs_of(connection, session, subject)
     scripts = {job.script_hash for job in every}
     stored = {
         row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)
     }
-    if not plan.runs:
+    if not session.runs:
         every = [job for job in every if job.transcript_id in stored]
-    judged = (
-        stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash)
-        if plan.judge
-        else {}
-    )
     progress = Progress(subject.label, planned=len(every))
     pending = Pending(progress)
+    complete: list[tuple[Job, str]] = []  # with the hash of what was heard
     for job in every:
-        # an id is a hash, and most plans are new
+        # an id is a hash, and most runs are new
         ending = stored.get(job.transcript_id) if stored else None
-        if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
+        if ending is None or (ending.state == "invalid" and session.again and session.runs):
             pending.to_play.append(job)
-        elif ending.state == "invalid":
-            # who only judges has done all that can be done
-            progress.ended(
-                "invalid",
-                Trouble(job.title, invalid_trouble(ending.reason)) if plan.runs else None,
-            )
+        elif ending.state != "invalid":
+            complete.append((job, ending.heard_hash))
         else:
-            progress.ended("done")
-            if plan.judge is None:
-                continue
-            key = (ending.heard_hash, told_hash(plan.protocol, job.configuration, job.scenario))
-            reason = judged.get(key)
-            if key not in judged or (reason is not None and plan.again):
-                pending.to_judge.append(job)
-                pending.judged_as.append(key)
-            elif reason is None:
-                progress.ended("judged")
-            else:
-                progress.ended(
-                    "unjudged",
-                    Trouble(job.title, judge_trouble(reason, plan.judge.calls)),
-                )
-    if plan.runs and len(pending.to_play) < len(every):
-        pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
+            # who only judges has done all that can be done
+            trouble = Trouble(job.title, invalid_trouble(ending.reason)) if session.runs else None
+            progress.ended("invalid", trouble)
+    progress.done = len(complete)
+    if session.runs and len(pending.to_play) < len(every):
+        pending.to_begin = _not_begun(connection, session, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    asked = sum(len(job.scenario.asks) for job in pending.to_play)
     bought = shared_openings(pending.to_play)
-    progress.calls_left = asked - sum(
+    progress.calls_left = sum(len(job.scenario.asks) for job in pending.to_play) - sum(
         job.scenario.shared for job in pending.to_play if job.place in bought
     )
-    if plan.judge is not None:
-        progress.to_judge = progress.done + len(pending.to_play)
-        progress.calls_left += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
+    if session.judge is not None:
+        verdicts = stored_results.verdicts(connection, scripts, subject.hash, session.judge.hash)
+        _find_judged(pending, complete, session, session.judge, verdicts)
     return pending
+
+
+def _jobs_of(connection: Connection, session: Session, subject: ChatModel) -> list[Job]:
+    """Every conversation of *subject*'s part of *session*; for 0 runs: of the runs that count for
+    the protocol, whether or not each of them was played.
+    """
+    only = session.experiments
+    if session.runs:
+        numbers = range(1, session.runs + 1)
+        every = list(
+            jobs(session.protocol, session.configurations, subject, numbers, experiments=only)
+        )
+    else:
+        every = []
+        for results in results_of(
+            connection, session.protocol, session.configurations, subject.hash
+        ):
+            wanted = [one for one in session.configurations if one in results.configurations]
+            runs = results.runs.get(subject.hash, ())
+            every += jobs(session.protocol, wanted, subject, runs, experiments=only)
+    return every if session.shard is None else list(session.shard.part(every))
+
+
+def _find_judged(
+    pending: Pending,
+    complete: Sequence[tuple[Job, str]],
+    session: Session,
+    judge: Judge,
+    verdicts: Mapping[tuple[str, str], str | None],
+) -> None:
+    """Put into *pending* which of the *complete* conversations *judge* has judged, by its stored
+    *verdicts*: why one failed, None for one that did not.
+    """
+    progress = pending.progress
+    for job, heard in complete:
+        key = (heard, told_hash(session.protocol, job.configuration, job.scenario))
+        reason = verdicts.get(key)
+        if key not in verdicts or (reason is not None and session.again):
+            pending.to_judge.append(job)
+            pending.judged_as.append(key)
+        elif reason is None:
+            progress.ended("judged")
+        else:
+            progress.ended("unjudged", Trouble(job.title, judge_trouble(reason, judge.calls)))
+    progress.to_judge = progress.done + len(pending.to_play)
+    progress.calls_left += judge.calls * (len(pending.to_play) + len(pending.to_judge))
 
 
 def _not_begun(
     connection: Connection,
-    plan: RunPlan,
+    session: Session,
     subject: ChatModel,
     every: Sequence[Job],
     to_play: Sequence[Job],
 ) -> list[Job]:
     """One job of each run and configuration with nothing *to_play* that no command has begun for
-    the plan's protocol.
+    the session's protocol.
 
     In the others the first conversation that is played, or fails, begins the run.
     """
     runs = {(job.run, job.configuration): job for job in every}
     for job in to_play:
         runs.pop((job.run, job.configuration), None)
-    begun = registry.begun_runs(connection, plan.protocol.name, subject.hash) if runs else set()
+    begun = registry.begun_runs(connection, session.protocol.name, subject.hash) if runs else set()
     return [
         job
         for (run, configuration), job in runs.items()

@@ -28,9 +28,9 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, interruptible
+from independence_bench.engine.run import Progress, Report, Run, Session, Trouble, interruptible
 from independence_bench.engine.schedule import play
-from independence_bench.engine.session import RunOptions, find_pending, resolved, shared_job
+from independence_bench.engine.session import find, find_pending, open_session, shared_job
 from independence_bench.errors import (
     BenchError,
     EndpointUnusable,
@@ -70,7 +70,7 @@ class Order:
     """What all workers are told. Never holds a secret."""
 
     version: str  # of this package
-    options: bytes  # `RunOptions`, pickled: read where the versions are the same
+    run: bytes  # `Run`, found and pickled: read where the versions are the same
     permissions: Permissions
     # the database's address; None: it has a password, so workers know it by themselves
     store: str | None
@@ -106,10 +106,10 @@ def carry_out(order: Order, number: int, parts: int) -> PartEnd:
     try:
         # made by this package's driver and carried by Ray, which runs pickled code of whoever may
         # reach it anyway
-        read: RunOptions = pickle.loads(order.options)  # noqa: S301
-        options = replace(read, allow=order.permissions, shard=Shard(number, parts))
+        read: Run = pickle.loads(order.run)  # noqa: S301
+        wanted = replace(read, allow=order.permissions, shard=Shard(number, parts))
         with _open(order) as store:
-            report = asyncio.run(_play(options, store))
+            report = asyncio.run(_play(wanted, store))
     except BenchError as error:
         return PartEnd(host, KNOWN.redacted_message(str(error)))
     # before anything was sent, or for the second time
@@ -137,9 +137,9 @@ def _open(order: Order) -> Store:
     return store
 
 
-async def _play(options: RunOptions, store: Store) -> Report:
-    async with resolved(options, store) as (plan, session):
-        return await play(plan, session, _unwatched)
+async def _play(wanted: Run, store: Store) -> Report:
+    async with open_session(wanted, store) as session:
+        return await play(session, _unwatched)
 
 
 async def _unwatched(_: object) -> None:
@@ -163,14 +163,14 @@ class Cluster:
 
 
 async def run_on_ray(
-    options: RunOptions,
+    wanted: Run,
     store: Store,
     cluster: Cluster,
     approve: Callable[[Preview], bool],
     watch: Callable[[HandedOut], Awaitable[None]],
     tell: Callable[[str], object],
 ) -> Report | None:
-    """Play and judge what *options* ask for on *cluster*; None where *approve* said no.
+    """Play and judge what is *wanted* on *cluster*; None where *approve* said no.
 
     *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker
     is lost. Ctrl-C once: workers wait for what is in flight and store it; twice: it is left. Raises
@@ -190,19 +190,20 @@ async def run_on_ray(
             "AIB_STORE"
         )
     ray = _ray()
-    asked = _AskedPermissions(options.allow)
-    async with resolved(replace(options, allow=asked), store) as (plan, session):
-        if not approve(await preview_of(plan, session)):
+    asked = _AskedPermissions(wanted.allow)
+    wanted = find(wanted)  # a worker may have other files
+    async with open_session(replace(wanted, allow=asked), store) as session:
+        if not approve(await preview_of(session)):
             return None
-        budget = Budget(options.limits.budget, options.limits.job or shared_job(plan, 0))
-        work = HandedOut(plan, store, Report([], budget))
+        budget = Budget(wanted.budget, wanted.job or shared_job(session, 0))
+        work = HandedOut(session, Report([], budget))
         if not await asyncio.to_thread(work.look):
-            return await Engine(plan, session).run()  # writes down that it was asked for
+            return await Engine(session).run()  # writes down that it was asked for
     secret = address.password is not None or "password" in address.query
-    sent = replace(options, allow=known_only, limits=replace(options.limits, job=budget.job))
+    sent = replace(wanted, allow=known_only, job=budget.job)
     order = Order(
         version=__version__,
-        options=pickle.dumps(sent),
+        run=pickle.dumps(sent),
         permissions=Permissions(frozenset(asked.given)),
         store=None if secret else address.render_as_string(),
         shown=store.shown,
@@ -216,22 +217,24 @@ async def run_on_ray(
 class HandedOut:
     """An order that others carry out. `report` is what the store said at the last look."""
 
-    def __init__(self, plan: RunPlan, store: Store, report: Report) -> None:
-        self.report, self._plan, self._store = report, plan, store
+    def __init__(self, session: Session, report: Report) -> None:
+        self.report, self._session = report, session
         self._since: int | None = None  # the store's last attempt before this command
 
     def look(self) -> int:
         """Read how far it is. Returns how many conversations and judgements are left, of all
         subjects.
         """
-        plan, report = self._plan, self.report
-        with self._store.reading() as connection:
+        session, report = self._session, self.report
+        with session.store.reading() as connection:
             if self._since is None:
                 self._since = last_attempt(connection)
-            pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
+            pending = [find_pending(connection, session, subject) for subject in session.subjects]
             used = used_since(connection, report.budget.job or "", self._since)
             report.judge = (
-                registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
+                registry.stored_judges(connection).get(session.judge.hash)
+                if session.judge
+                else None
             )
         report.subjects, report.budget.spent = [subject.progress for subject in pending], used.cost
         report.others = Tally(

@@ -12,7 +12,8 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import sittings_shift
 from independence_bench.analysis.statistics.planning import Expected, expect, seen_apart
 from independence_bench.analysis.uncertainty import INDEX, designs
-from independence_bench.engine.preview import Estimate, Preview
+from independence_bench.engine.preview import Estimate, Forecast, Preview
+from independence_bench.escape import label_text, name_text
 from independence_bench.figures import money, plural
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -31,12 +32,92 @@ from independence_bench.report.table import (
     columns_of,
 )
 
+# ---------------------------------------------------------------- said before anything is sent
+
+
+def lines_before(preview: Preview, takes: str = "") -> list[str]:
+    """What is about to be done, what it takes and costs, what the store has cost so far, and
+    remarks: one line each.
+
+    *takes*: in place of what is said of its cost.
+    """
+    session, forecast, before = preview.session, preview.forecast, preview.spent_before
+    lines = []
+    if session.runs:
+        who = (
+            session.subjects[0].label
+            if len(session.subjects) == 1
+            else f"{len(session.subjects)} subjects"
+        )
+        where = " + ".join(str(configuration) for configuration in session.configurations)
+        only = f" · only {', '.join(session.experiments)}" if session.experiments else ""
+        part = f" · part {session.shard.number} of {session.shard.of}" if session.shard else ""
+        lines.append(
+            f"{session.protocol.name} · {name_text(who)} · {plural(session.runs, 'run')} · "
+            f"{where}{only}{part}"
+        )
+    if forecast.calls:
+        lines.append(takes or forecast_line(forecast))
+    if before.attempts:
+        lost = f", {before.lost} of them lost in flight" if before.lost else ""
+        lines.append(
+            f"the store has cost {money(before.total)} so far in "
+            f"{plural(before.attempts, 'call')}{lost}"
+        )
+    if forecast.calls and preview.exam and preview.exam.line:
+        lines.append(
+            f"judge {name_text(session.judge.label)} · {preview.exam.line}"
+            if session.judge
+            else preview.exam.line
+        )
+    return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
+
+
+def forecast_of_all(previews: Sequence[Preview]) -> str:
+    """What all of *previews* take together, in one line: the range of its cost, and what a cache
+    could save.
+    """
+    whole = sum((one for preview in previews for one in preview.estimates), Estimate())
+    forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
+    line = forecast_line(forecast)
+    if forecast.dollars and whole.low is not None and whole.high is not None:
+        line += f" ({money(whole.low)} to {money(whole.high)})"
+    if forecast.prompt_tokens and any(preview.session.protocol.earlier for preview in previews):
+        share = forecast.repeated_tokens / forecast.prompt_tokens
+        line += (
+            f"; {share:.0%} of what is sent repeats an earlier request, which is cheaper where "
+            "it is cached"
+        )
+        if (
+            forecast.cached_dollars
+            and forecast.dollars
+            and forecast.cached_dollars < forecast.dollars
+        ):
+            line += f": {money(forecast.cached_dollars)} at best"
+    return line
+
+
+def forecast_line(forecast: Forecast) -> str:
+    """12 calls, about 3,400 tokens, about $0.01; at most 12 calls, where fewer may do."""
+    dollars = forecast.dollars
+    cost = (
+        "price not known"
+        if dollars is None
+        else "free"
+        if dollars == 0
+        else f"about {money(dollars)}"
+    )
+    tokens = forecast.prompt_tokens + forecast.completion_tokens
+    most = "at most " if forecast.at_most else ""
+    return f"{most}{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"
+
+
 # ---------------------------------------------------------------- calls, tokens, dollars
 
 
 def estimate_values(preview: Preview) -> Mapping[str, object]:
     """What a run takes, for `json_text`."""
-    plan, whole = preview.plan, sum(preview.estimates, Estimate())
+    session, whole = preview.session, sum(preview.estimates, Estimate())
     subjects = [
         {
             "label": estimate.label,
@@ -50,9 +131,9 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
         for estimate in preview.estimates
     ]
     return {
-        "protocol": plan.protocol.name,
-        "runs": plan.runs,
-        "judge": plan.judge.label if plan.judge else None,
+        "protocol": session.protocol.name,
+        "runs": session.runs,
+        "judge": session.judge.label if session.judge else None,
         "judge_exam": preview.exam,
         "subjects": subjects,
         "candidates": whole.candidate,
@@ -77,12 +158,12 @@ def _basis(estimate: Estimate) -> str:
 
 def estimate_view(preview: Preview) -> Iterator[Block]:
     """A row for each subject: what is left to be asked of it, and what that costs."""
-    plan, estimates = preview.plan, preview.estimates
-    where = " + ".join(str(configuration) for configuration in plan.configurations)
-    judge = plan.judge.label if plan.judge else "none"
-    runs = plural(plan.runs, "run")
+    session, estimates = preview.session, preview.estimates
+    where = " + ".join(str(configuration) for configuration in session.configurations)
+    judge = session.judge.label if session.judge else "none"
+    runs = plural(session.runs, "run")
     yield Note(
-        ("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
+        ("\n", Name(session.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
     )
     if exam := (preview.exam.line if preview.exam else None):
         yield Note(Prose(exam))

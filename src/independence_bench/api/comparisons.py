@@ -1,0 +1,300 @@
+"""`aib compare` as a function: two models, the settings of one, or two versions of a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
+from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
+from independence_bench.analysis.compare_versions import (
+    VersionComparison,
+    compare_versions,
+    earlier_board,
+    version_change,
+)
+from independence_bench.analysis.costs import with_reasoning_tokens
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.api.answers import Answer
+from independence_bench.api.named import find_protocol, need_today
+from independence_bench.api.selection import Selection, configured_boards
+from independence_bench.engine.named import weighed
+from independence_bench.errors import WrongUse
+from independence_bench.escape import label_text
+from independence_bench.lookup import fit, listed
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.scoring import OWN
+from independence_bench.report.compare_view import (
+    paired_values,
+    paired_view,
+    version_values,
+    version_view,
+)
+from independence_bench.report.encode import json_text
+from independence_bench.report.table import Block
+from independence_bench.store import registry
+from independence_bench.store.database import Store, default_store
+
+VERSION = "version"
+WAYS = {
+    "reasoning": ("reasoning efforts", compare_efforts),
+    "provider": ("providers", compare_providers),
+}
+BY = (*WAYS, VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons(Answer):
+    """Pairs of models, of settings of one model, or of versions; `rows` has a row for the index of
+    each pair, and one for each of its dimensions and scenarios.
+    """
+
+    pairs: tuple[SubjectComparison | VersionComparison, ...]
+    notes: tuple[str, ...] = ()  # which judge they are by, and which version is the old one
+
+    def __iter__(self) -> Iterator[SubjectComparison | VersionComparison]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, place: int) -> SubjectComparison | VersionComparison:
+        return self.pairs[place]
+
+    def json(self) -> str:
+        """What `aib compare --json` prints."""
+        return json_text(
+            [
+                version_values(pair) if isinstance(pair, VersionComparison) else paired_values(pair)
+                for pair in self.pairs
+            ]
+        )
+
+    def views(self) -> list[Iterator[Block]]:
+        """Each pair, to be printed."""
+        return [
+            version_view(pair) if isinstance(pair, VersionComparison) else paired_view(pair)
+            for pair in self.pairs
+        ]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The index of each pair, then its dimensions and its scenarios."""
+        found: list[dict[str, Any]] = []
+        for pair in self.values():
+            one, other = pair["a"], pair["b"]
+            of = {"protocol": pair["protocol"], "judge": pair["judge"]}
+            of |= {"a": one["label"], "b": other["label"]}
+            index = {"scenario": None, "dimension": "index"}
+            index |= {"first": one["index"], "second": other["index"]}
+            scores = [index | (pair["index"] or {}), *pair["dimensions"], *pair["scenarios"]]
+            found += [of | score for score in scores]
+        return found
+
+
+def compare(
+    *models: str,
+    by: str | None = None,
+    against: str | Path | None = None,
+    store: str | Path | None = None,
+    protocol: str | Path | None = None,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    weights: str | None = None,
+    rules: str = OWN.name,
+    variants: str | Sequence[str] = (),
+    modes: str | Sequence[str] = (),
+) -> Comparisons:
+    """Two *models* compared scenario by scenario, as `aib compare A B` does; with *by* "reasoning",
+    "provider" or "version" one model, or every model, with itself.
+
+    *against*: with "version", the old version of the *protocol*. Raises StoreError where there is
+    no store, WrongUse for what cannot be compared.
+    """
+    selection = Selection(
+        str(store or default_store()),
+        None if protocol is None else str(protocol),
+        weights,
+        judge,
+        ",".join(jury) or None,
+        rules,
+        listed(variants),
+        listed(modes),
+    )
+    return read_comparisons(selection, models, by, None if against is None else str(against))
+
+
+def read_comparisons(
+    selection: Selection, models: Sequence[str], by: str | None, against: str | None
+) -> Comparisons:
+    """What `compare` gives, of what is meant by *selection*."""
+    if by not in (None, *BY):
+        raise WrongUse(f"by is {by!r}; it should be {', '.join(BY)} or None")
+    if against is not None and by != VERSION:
+        raise WrongUse("--against names the old version for --by version")
+    if len(models) != 2 and not by:
+        raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
+    if by and len(models) > 1:
+        raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
+    if by == VERSION:
+        return _versions(selection, against, models)
+    with selection.opened() as (opened, protocol):
+        scored = configured_boards(selection, opened, protocol)
+        board, pairs, notes = _by(by, scored, models) if by else _two(scored, *models)
+        compared = compare_pairs(*_with_reasoning_tokens(opened, board, pairs))
+    return Comparisons(tuple(compared), tuple(notes))
+
+
+# of rows of the board, and which judge it is by
+Pairs = tuple[Board, Sequence[tuple[Row, Row]], list[str]]
+
+
+def _with_reasoning_tokens(
+    store: Store, board: Board, pairs: Sequence[tuple[Row, Row]]
+) -> tuple[Board, list[tuple[Row, Row]]]:
+    """The same, with the reasoning tokens of all *pairs*."""
+    hashes = {row.subject.hash for pair in pairs for row in pair}
+    with store.reading() as connection:
+        (board,) = with_reasoning_tokens(connection, [board], subjects=hashes)
+    rows = {row.subject.hash: row for row in board.rows}
+    return board, [(rows[a.subject.hash], rows[b.subject.hash]) for a, b in pairs]
+
+
+def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
+    """The two by the main judge, or by the next one that has judged both. Raises WrongUse where
+    none has.
+    """
+    fitting, wrong = [], []
+    for board in every:
+        rows = {row.subject.hash: row for row in board.rows}
+        labels = {hash_: row.label for hash_, row in rows.items()}
+        try:
+            fitting.append((board, rows[fit(labels, a)], rows[fit(labels, b)]))
+        except WrongUse as error:
+            wrong.append(error)
+    if not fitting:
+        raise wrong[0]
+    board, first, second = fitting[0]
+    if first is second:
+        raise WrongUse(f"both are {first.label}; name two subjects")
+    notes = _judge_notes(board, every, [other for other, *_ in fitting[1:]], "both")
+    return board, [(first, second)], notes
+
+
+def _judge_notes(
+    board: Board, every: Sequence[Board], others: Sequence[Board], what: str
+) -> list[str]:
+    """Which judge is shown, where it is not the main one of *every* board, or where *others* fit,
+    too.
+    """
+    notes = []
+    if board.main_judge not in (None, board.judge) and any(
+        other.judge == board.main_judge for other in every
+    ):
+        notes.append(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
+    if others:
+        names = ", ".join(other.judge or "none" for other in others)
+        which = "the main judge" if board.judge == board.main_judge else "the first that fits"
+        notes.append(
+            f"by {label_text(board.judge or 'none')}, {which}; also judged by "
+            f"{label_text(names)} (--judge chooses)"
+        )
+    return notes
+
+
+def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
+    """Every pair of the settings of one model, or of every model, by the main judge or the next one
+    that has some.
+
+    Raises WrongUse where nothing differs in that.
+    """
+    title, compare_settings = WAYS[by]
+    fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
+    for board in every:
+        rows = {row.label: row for row in board.rows}
+        pairs: list[tuple[Row, Row]] = []
+        for group in compare_settings(board, {}):
+            if typed and typed[0].lower() not in group.model.lower():
+                continue
+            base = next(
+                (way for way in group.variants if way.index is not None and way.difference is None),
+                None,
+            )
+            if base is not None:
+                others = [variant for variant in group.variants if variant.label != base.label]
+                pairs += [(rows[base.label], rows[variant.label]) for variant in others]
+        if pairs:
+            fitting.append((board, pairs))
+    if not fitting:
+        of = f" of {typed[0]}" if typed else ""
+        raise WrongUse(
+            f"there are no two {title}{of} to compare: subjects that differ in nothing else, one "
+            "of them complete"
+        )
+    board, pairs = fitting[0]
+    return board, pairs, _judge_notes(board, every, [other for other, _ in fitting[1:]], "them")
+
+
+def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -> Comparisons:
+    """The subjects of those names, or all that have marks by both versions, by the first judge that
+    has judged both.
+
+    Raises WrongUse where there is no older version, or nothing to compare.
+    """
+    if selection.rules != OWN.name:
+        raise WrongUse("--by version uses our own rules: leave --rules out")
+    notes: list[str] = []
+    with selection.opened() as (opened, new):
+        found = find_protocol(against, opened)[0] if against else _played_before(new, opened, notes)
+        old = weighed(found, selection.weights)
+        change = version_change(old, new, selection.configurations(new))
+        before, after = (boards(opened, version, selection.wanted) for version in (old, new))
+    wanted = set(change.configurations)
+    new_boards = [board for board in after if wanted <= set(board.configurations)]
+    for now in new_boards:
+        then = earlier_board(change, now, before)
+        if then is None:
+            continue
+        earlier = {row.subject.hash: row for row in then.rows}
+        rows = {row.subject.hash: row for row in now.rows if row.subject.hash in earlier}
+        if rows:
+            labels = {hash_: row.label for hash_, row in rows.items()}
+            chosen = [fit(labels, name) for name in typed] or list(rows)
+            notes += _judge_notes(now, new_boards, [], "both")
+            pairs = [(earlier[hash_], rows[hash_]) for hash_ in chosen]
+            return Comparisons(tuple(compare_versions(change, then, now, pairs)), tuple(notes))
+    names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
+    raise WrongUse(
+        f"no subject was played and judged by {names} in "
+        f"{' + '.join(map(str, change.configurations))} by one judge; "
+        "`aib run --protocol` plays each of them"
+    )
+
+
+def _played_before(new: Protocol, store: Store, notes: list[str]) -> Protocol:
+    """The stored version of *new*'s name that was played last of the others; which one, where there
+    are several, is added to *notes*. Raises WrongUse where there is none.
+    """
+    with store.reading() as connection:
+        others = [
+            row
+            for row in registry.stored_protocols(connection)
+            if row[1] == new.name and row[0] != new.hash
+        ]
+    if not others:
+        raise WrongUse(
+            f"no other version of {new.name} was played into {store.shown}; --against names "
+            "another protocol"
+        )
+    hash_, name, files = others[0]
+    if len(others) > 1:
+        notes.append(
+            f"against {name} {hash_[:8]}, played last of the others; --against names another: "
+            f"{', '.join(row[0][:8] for row in others[1:])}"
+        )
+    found = parse_stored(hash_, files, where=f"{store.shown}: {name}")
+    need_today(found)
+    return found

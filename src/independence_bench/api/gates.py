@@ -1,0 +1,235 @@
+"""`aib gate` as functions: what is stored of a build against a baseline, and the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from independence_bench.analysis.baseline import (
+    Baseline,
+    baseline_of,
+    build_of,
+    check_same_test,
+    chosen_row,
+    has_items,
+    is_by_items,
+)
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.costs import subject_costs
+from independence_bench.analysis.gate import Gate, Resolution, compare_build, resolution_of
+from independence_bench.analysis.held_stems import HeldStems, held
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.api.answers import Answer
+from independence_bench.api.named import find_protocol
+from independence_bench.api.selection import Selection, configured_boards
+from independence_bench.dataset.baseline import is_baseline, read_baseline
+from independence_bench.dataset.baseline import write_baseline as write_file
+from independence_bench.errors import NotComplete, ProtocolError, WrongUse
+from independence_bench.lookup import listed
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files
+from independence_bench.report.encode import json_text
+from independence_bench.report.gate_view import exit_code, gate_values
+from independence_bench.store import registry
+from independence_bench.store.database import Store, default_store, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class GateAnswer(Answer):
+    """Whether a build is worse than a baseline; `rows` has a row for each score, or for each item
+    of a character.
+    """
+
+    gate: Gate
+
+    @property
+    def verdict(self) -> str:
+        """pass, fail or undecided."""
+        return self.gate.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `aib gate`."""
+        return exit_code(self.gate)
+
+    def json(self) -> str:
+        """What `aib gate --json` prints."""
+        return json_text(gate_values(self.gate))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The items of a character; else the index, then its dimensions and its scenarios."""
+        (build,) = self.values()["builds"]
+        of = {"build": build["label"], "baseline": build["before"]["label"]}
+        if build["items"]:
+            return [of | item for item in build["items"]["items"]]
+        return [of | row for row in (*build["scores"], *build["dimensions"], *build["scenarios"])]
+
+
+def gate(
+    baseline: str | Path,
+    model: str | None = None,
+    *,
+    store: str | Path | None = None,
+    protocol: str | Path | None = None,
+    max_drop: float | None = None,
+) -> GateAnswer:
+    """Whether what is stored of a build is worse than the file *baseline*, as `aib gate` says;
+    *model* names the build if the store has several, *max_drop* how many points lower it may be.
+
+    Plays nothing. Raises NotComplete where scores are missing, WrongUse for another protocol or
+    judge, or for what is no baseline.
+    """
+    read, name = read_baseline(Path(baseline)), None if protocol is None else str(protocol)
+    with open_store(
+        str(store or default_store()), create=False, typed="independence_bench.gate"
+    ) as opened:
+        found, _ = baseline_protocol(name, read, opened)
+        return GateAnswer(look(read, opened, found, model, max_drop))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is in a baseline's file, and the smallest drop that it can decide."""
+
+    baseline: Baseline
+    power: Resolution
+    run_dollars: float | None  # what a run of it costs
+
+
+def write_baseline(
+    file: str | Path,
+    model: str | None = None,
+    *,
+    store: str | Path | None = None,
+    protocol: str | Path | None = None,
+    judge: str | None = None,
+    variants: str | Sequence[str] = (),
+    modes: str | Sequence[str] = (),
+) -> Written:
+    """Write what is stored of *model* as the baseline *file*, as `aib gate --write` does. Raises
+    NotComplete where nothing is judged, WrongUse where *file* is there already and no baseline.
+    """
+    return write_selected(
+        Selection(
+            str(store or default_store()),
+            None if protocol is None else str(protocol),
+            judge=judge,
+            variants=listed(variants),
+            modes=listed(modes),
+        ),
+        Path(file),
+        model,
+    )
+
+
+def write_selected(selection: Selection, file: Path, model: str | None) -> Written:
+    """What `write_baseline` does, with what is meant by *selection*."""
+    head = head_of(file)
+    if head and not is_baseline(head):
+        raise WrongUse(
+            f"--write: {file} is there already, and no baseline; name another file, or delete it"
+        )
+    with selection.opened() as (store, protocol):
+        board = configured_boards(selection, store, protocol)[0]
+        if not board.judge_hashes:
+            raise NotComplete(
+                f"no conversations of {protocol.name} are judged in {store.shown}; run `aib judge`"
+            )
+        row = chosen_row(board, board.ranked or board.rows, model)
+        items = _items_of(store, board).get(row.label)
+        with store.reading() as connection:
+            cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(
+                row.subject.hash
+            )
+    made = baseline_of(board, board.judge_hashes[0], row, items)
+    write_file(file, made)
+    (build,) = made.builds
+    dollars = None if cost is None or cost.total is None else cost.total / len(build.runs)
+    return Written(made, resolution_of(made, board), dollars)
+
+
+def head_of(file: Path) -> bytes:
+    """How *file* begins; nothing if it is not there."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(1000)
+    except (OSError, ValueError):
+        return b""
+
+
+def _items_of(store: Store, board: Board) -> dict[str, HeldStems]:
+    """Label -> its items, of a character."""
+    protocol = board.protocol
+    return dict(held(store, protocol, board.judge)) if has_items(protocol) else {}
+
+
+def baseline_protocol(name: str | None, baseline: Baseline, store: Store) -> tuple[Protocol, Files]:
+    """The protocol of that *name*, else the one of the baseline's name that was played last."""
+    if name is None:
+        with store.reading() as connection:
+            stored = registry.stored_protocols(connection)
+        then = baseline.protocol.name
+        name = next((hash_ for hash_, called, _ in stored if called == then), None)
+        if name is None:
+            known = ", ".join(dict.fromkeys(called for _, called, _ in stored)) or "nothing"
+            raise WrongUse(
+                f"the baseline is of {then}, of which nothing is stored in {store.shown}; it holds "
+                f"{known}"
+            )
+    try:
+        return find_protocol(name, store)
+    except ProtocolError as error:
+        raise WrongUse(str(error)) from error
+
+
+def look(
+    baseline: Baseline,
+    store: Store,
+    protocol: Protocol,
+    model: str | None,
+    margin: float | None,
+    looks: int = 1,
+) -> Gate:
+    """What is stored now against *baseline*, by the baseline's judge in its configurations; so many
+    *looks* there are to be.
+    """
+    check_same_test(baseline, protocol, is_by_items(baseline, margin))
+    board = _same_board(baseline, store, protocol)
+    row = chosen_row(board, board.rows, model)
+    items = _items_of(store, board).get(row.label)
+    with store.reading() as connection:
+        cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
+    now = build_of(board, row, items)
+    dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
+    crossings = items.crossings if items else ()
+    return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
+
+
+def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
+    """Of the baseline's configurations and judge."""
+    same_place = [
+        board
+        for board in boards(store, protocol)
+        if tuple(map(str, board.configurations)) == baseline.configurations
+    ]
+    judge = baseline.judge
+    ask = f"`aib judge -j {judge.label.partition('@')[0]}`"
+    if not same_place:
+        raise WrongUse(
+            f"no conversations of {protocol.name} in {' + '.join(baseline.configurations)} are "
+            f"stored in {store.shown}"
+        )
+    for board in same_place:
+        if board.judge_hashes == (judge.hash,):
+            return board
+    others = ", ".join(board.judge for board in same_place if board.judge)
+    if not others:
+        raise NotComplete(
+            f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}"
+        )
+    raise WrongUse(
+        f"the baseline was marked by {judge.label}, what is stored by {others}: {ask} marks it, or "
+        "`aib gate --write` makes a new baseline"
+    )

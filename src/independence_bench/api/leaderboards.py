@@ -1,0 +1,168 @@
+"""`aib leaderboard` as a function: the leaderboards of a store, as values and as a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from independence_bench.analysis.board import Board, RuleDifference, rule_differences
+from independence_bench.analysis.compare_settings import (
+    ConfigurationComparison,
+    compare_configurations,
+)
+from independence_bench.analysis.costs import (
+    IndexPrice,
+    price_indices,
+    subject_costs,
+    with_reasoning_tokens,
+)
+from independence_bench.analysis.leaderboard import boards, read_records
+from independence_bench.api.answers import Answer
+from independence_bench.api.named import stored_subjects
+from independence_bench.api.selection import Selection
+from independence_bench.errors import WrongUse
+from independence_bench.lookup import listed
+from independence_bench.protocol.definition import EARLIER_FORM, Protocol
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.scoring import OWN
+from independence_bench.report.leaderboard_view import boards_json
+from independence_bench.store import registry
+from independence_bench.store.database import Store, default_store
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard(Answer):
+    """The leaderboards of a protocol, one for each configuration and judge; `rows` has a row for
+    each model on each of them, ranked or not.
+    """
+
+    boards: tuple[Board, ...]
+    rules: str = OWN.name
+    # where our own rules rank or score otherwise; empty where the leaderboards are by them
+    differences: tuple[RuleDifference, ...] = ()
+    # of each leaderboard what a run of its ranked models costs, where that was asked for
+    costs: tuple[Sequence[IndexPrice], ...] = ()
+    nothing: str = ""  # why there is none
+
+    def __iter__(self) -> Iterator[Board]:
+        return iter(self.boards)
+
+    def __len__(self) -> int:
+        return len(self.boards)
+
+    def __getitem__(self, place: int) -> Board:
+        return self.boards[place]
+
+    def json(self) -> str:
+        """What `aib leaderboard --json` prints."""
+        differing = None if self.rules == OWN.name else self.differences
+        return boards_json(self.boards, differing, compared_in(self.boards), self.costs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each model on each leaderboard: those that are ranked first."""
+        shared = ("protocol", "configurations", "judge", "main_judge", "rules", "weighting")
+        return [
+            {name: board[name] for name in shared} | row
+            for board in self.values()["boards"]
+            for row in (*board["ranked"], *board["incomplete"])
+        ]
+
+
+def leaderboard(
+    store: str | Path | None = None,
+    *,
+    protocol: str | Path | None = None,
+    models: str | Sequence[str] = (),
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    weights: str | None = None,
+    rules: str = OWN.name,
+    detailed: bool = False,
+) -> Leaderboard:
+    """The leaderboards of what is stored, as `aib leaderboard` shows them; without a *protocol*,
+    those of the one that was played last.
+
+    *models* choose rows, of which ranks and intervals stay those of all; *judge* is a part of the
+    labels of those that are shown, and a *jury* several judges together. *detailed*: with what a
+    run costs.
+
+    Raises StoreError where there is no store, WrongUse for a name that fits nothing.
+    """
+    if rules not in RULES:
+        raise WrongUse(f"rules is {rules!r}; it should be {' or '.join(RULES)}")
+    selection = Selection(
+        str(store or default_store()),
+        None if protocol is None else str(protocol),
+        weights,
+        judge,
+        ",".join(jury) or None,
+        rules,
+        models=listed(models),
+    )
+    return read_leaderboard(selection, detailed)
+
+
+def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) -> Leaderboard:
+    """The leaderboards that are meant; *detailed*: with what a run costs; *tokens*: with the
+    reasoning tokens of each model.
+    """
+    with selection.opened(earlier=True) as (store, protocol):
+        with store.reading() as connection:
+            records = read_records(connection, protocol)
+        wanted = selection.wanted
+        scored = boards(records, protocol, wanted)
+        own = (
+            scored
+            if selection.rules == OWN.name
+            else boards(records, protocol, replace(wanted, rules=OWN))
+        )
+        if selection.models:
+            chosen = {one.hash for one in stored_subjects(store, protocol, selection.models)}
+            scored, own = (
+                [board for whole in every if (board := whole.only(chosen)).rows]
+                for every in (scored, own)
+            )
+        with store.reading() as connection:
+            spent = [subject_costs(connection, board) for board in scored if detailed]
+            if tokens:
+                scored = with_reasoning_tokens(connection, scored)
+        return Leaderboard(
+            tuple(scored),
+            selection.rules,
+            () if selection.rules == OWN.name else tuple(rule_differences(own, scored)),
+            tuple(
+                price_indices(board.ranked, of) for board, of in zip(scored, spent, strict=False)
+            ),
+            "" if scored else _nothing(selection, store, protocol),
+        )
+
+
+def _nothing(selection: Selection, store: Store, protocol: Protocol) -> str:
+    """Why there is no leaderboard of *protocol*, and what there is."""
+    if protocol.earlier_form:
+        return f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)"
+    with store.reading() as connection:
+        stored = [
+            f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)
+        ]
+    by = f" by a judge called {selection.judge}" if selection.judge else ""
+    asked = f"{protocol.name} {protocol.hash[:12]}"
+    others = [name for name in stored if name != asked]
+    known = (
+        f"it holds {', '.join(others)} (--protocol chooses)"
+        if others
+        else "`aib run` plays and judges"
+    )
+    return f"no conversations of {asked}{by} are stored in {store.shown}; {known}"
+
+
+def compared_in(every: Sequence[Board]) -> list[ConfigurationComparison]:
+    """For each judge of *every* board its configurations, if there are several."""
+    judges = dict.fromkeys(board.judge for board in every)
+    return [
+        comparison
+        for comparison in (compare_configurations(every, judge) for judge in judges)
+        if comparison is not None
+    ]

@@ -1,0 +1,29 @@
+"""One command line that is being carried out: what click has no place for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from independence_bench.models.trust import EnvFile
+
+
+@dataclass(slots=True)
+class Invocation:
+    """What was typed, and what becomes of it; click hands it down as its context's object."""
+
+    typed: tuple[str, ...] = ()
+    env_file: EnvFile | None = None  # what .env holds; None: there is none
+    # what --trust was given: the default of --store may have to ask for it, before a command has
+    # any value
+    trusted: tuple[str, ...] = ()
+    stopped: bool = False  # a person stopped what it carries out
+
+
+def current() -> Invocation:
+    """That of the command that is being carried out."""
+    found = click.get_current_context().find_object(Invocation)
+    return Invocation() if found is None else found
