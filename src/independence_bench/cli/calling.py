@@ -22,7 +22,6 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.api import commands
 from independence_bench.api.named import keep_exclusions
-from independence_bench.api.orders import forecast_line, lines_before
 from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
@@ -47,6 +46,7 @@ from independence_bench.escape import label_text, name_text
 from independence_bench.figures import money, plural
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.protocol.plan import Shard
+from independence_bench.report.estimate_view import forecast_line, lines_before
 from independence_bench.report.leaderboard_view import board_view
 from independence_bench.report.table import Note, Prose
 from independence_bench.store import attempts
