@@ -19,11 +19,11 @@ from terminals import displayed
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board, JudgesKin
-from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.answers import mark_order_of
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model
 from independence_bench.analysis.leaderboard import Wanted, boards
+from independence_bench.analysis.row_costs import RunCost, judging_cost
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import (
     embedded_of,

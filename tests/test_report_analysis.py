@@ -19,11 +19,11 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import Wanted, boards
 from independence_bench.analysis.results import Results
+from independence_bench.analysis.row_costs import SubjectCost, price_indices
 from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol

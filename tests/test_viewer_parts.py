@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
+from independence_bench.analysis.row_costs import RunCost
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.figures import HUNDREDTHS, POINTS, WHOLE, number, share
 from independence_bench.hashing import slug

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from independence_bench.analysis.branches import BranchStatistics, Share
-from independence_bench.analysis.costs import IndexPrice
 from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
 from independence_bench.analysis.health import Health, RunTimes
 from independence_bench.analysis.lookalikes import LabelDoubt
@@ -29,7 +28,17 @@ from independence_bench.analysis.statistics.values import (
 )
 from independence_bench.analysis.uncertainty import BoardUncertainty, SittingsAllowance
 from independence_bench.columns import HIDDEN, IN_FULL, INSIDE, SENT, Column
-from independence_bench.figures import COUNT, HUNDRED, POINTS, Points, Whole, share
+from independence_bench.figures import (
+    COUNT,
+    DOLLARS,
+    HUNDRED,
+    POINTS,
+    WHOLE,
+    Dollars,
+    Points,
+    Whole,
+    share,
+)
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
@@ -43,6 +52,33 @@ from independence_bench.protocol.scoring import (
 )
 from independence_bench.store.registry import Decision, PublishedRow
 from independence_bench.store.results import Judgement, Told, nobody
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPrice:
+    """What a ranked subject's index costs, in dollars of one run. None: not known."""
+
+    label: str
+    index: float
+    replies_per_run: Dollars | None
+    judging_per_run: Dollars | None  # what the board's judge took for it
+    # both together
+    dollars_per_run: Annotated[
+        float | None,
+        Column("$ a run", DOLLARS, wide=True, spare=1, meaning="replies and judge of one run"),
+    ]
+
+    @property
+    def free(self) -> Annotated[bool, SENT]:
+        """Whether neither its replies nor its judge cost anything."""
+        return self.dollars_per_run == 0
+
+    @property
+    def points_per_dollar(self) -> Annotated[float | None, WHOLE]:
+        """The index over the dollars of one run; None where it is free, or its price is not
+        known.
+        """
+        return self.index / self.dollars_per_run if self.dollars_per_run else None
 
 
 @dataclass(frozen=True, slots=True)

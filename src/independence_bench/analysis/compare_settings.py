@@ -23,7 +23,7 @@ from typing import Annotated
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.costs import SubjectCost
+from independence_bench.analysis.row_costs import SubjectCost
 from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.sample_means import effect_interval

@@ -3,41 +3,23 @@
 Dollars are what providers reported; where one reported none and its list price was kept, they are
 computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0. All
 sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed
-up apart. What a row of a board cost, and how many tokens of reasoning that took, is read here, too:
-rejected answers were paid for and count, and where the price of an answer is not known there is no
-cost. Formats nothing.
+up apart. Formats nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import fsum
-from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import (
-    Key,
-    ReasoningTokens,
-    reasoning_tokens,
-)
-from independence_bench.columns import SENT, Column
-from independence_bench.figures import DOLLARS, WHOLE, Count, Dollars
-from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
-from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
-from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
-
-if TYPE_CHECKING:  # what a store has cost is told without making a board
-    from independence_bench.analysis.board import Board, Row
 
 # outcomes of a call that may have cost something though no cost was reported
 MAY_COST = (
@@ -222,180 +204,3 @@ def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str,
             cleared[key].model if settings is None else labels.get(settings.hash, settings.label)
         )
     return names
-
-
-# ---------------------------------------------------------------- of the rows of a board
-
-
-NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
-CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectCost:
-    """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
-
-    dollars: float | None = None  # its replies
-    # the judgements of them by the board's judge, or by all of its jury
-    judging: float | None = None
-    served: tuple[tuple[str, int], ...] = ()  # (provider, replies), the one that served most first
-
-    @property
-    def total(self) -> float | None:
-        """Replies and judgements together."""
-        return None if self.dollars is None or self.judging is None else self.dollars + self.judging
-
-
-def subject_costs(
-    connection: Connection, board: Board, subjects: Collection[str] | None = None
-) -> dict[str, SubjectCost]:
-    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share
-    counts once.
-
-    *subjects*: of these alone; None: of all.
-    """
-    wanted = {
-        of: mine
-        for of, mine in board.results.by_subject.items()
-        if subjects is None or of in subjects
-    }
-    about = dict.fromkeys(played.key for mine in wanted.values() for played in mine)
-    judged = [of_judge[key] for key in about for of_judge in board.given if key in of_judge]
-    keys = stored_results.reply_keys_of(
-        connection, (played.row.id for mine in wanted.values() for played in mine)
-    )
-    called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
-    replies, judgements = (
-        usage.attempt_costs(connection, kind, None if subjects is None else called)
-        for kind in ("reply", "judgement")
-    )
-    specs = registry.judge_specs(connection)
-    # to the key of each judgement by the board's judge, or its jury
-    given: dict[Key, list[str]] = defaultdict(list)
-    bought = set()  # of those keys
-    for judgement in judged:
-        given[judgement.about].append(judgement.key)
-        if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
-            bought.add(judgement.key)
-    costs = {}
-    for subject, mine in wanted.items():
-        asked_for = dict.fromkeys(key for played in mine for key in keys.get(played.row.id, ()))
-        marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
-        attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]
-        served = Counter(
-            attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME
-        )
-        judging = _in_all([judgements.get(key, ()) for key in marked if key in bought])
-        costs[subject] = SubjectCost(
-            _in_all([replies.get(key, ()) for key in asked_for]),
-            None if board.judge is None else judging,
-            tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
-        )
-    return costs
-
-
-def with_reasoning_tokens(
-    connection: Connection, boards: Sequence[Board], subjects: Collection[str] | None = None
-) -> list[Board]:
-    """*boards* of one protocol, whose rows know how much reasoning their replies came with.
-
-    *subjects*: as for `subject_costs`.
-    """
-    read: dict[tuple[Configuration, ...], Mapping[str, ReasoningTokens]] = {}
-    made = []
-    for board in boards:
-        if board.configurations not in read:
-            wanted = board.results.by_subject.keys() if subjects is None else subjects
-            read[board.configurations] = reasoning_tokens(connection, board.results, wanted)
-        found = read[board.configurations]
-        ranked, incomplete = (
-            tuple(replace(row, reasoning_tokens=found.get(row.subject.hash)) for row in rows)
-            for rows in (board.ranked, board.incomplete)
-        )
-        made.append(replace(board, ranked=ranked, incomplete=incomplete))
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class IndexPrice:
-    """What a ranked subject's index costs, in dollars of one run. None: not known."""
-
-    label: str
-    index: float
-    replies_per_run: Dollars | None
-    judging_per_run: Dollars | None  # what the board's judge took for it
-    # both together
-    dollars_per_run: Annotated[
-        float | None,
-        Column("$ a run", DOLLARS, wide=True, spare=1, meaning="replies and judge of one run"),
-    ]
-
-    @property
-    def free(self) -> Annotated[bool, SENT]:
-        """Whether neither its replies nor its judge cost anything."""
-        return self.dollars_per_run == 0
-
-    @property
-    def points_per_dollar(self) -> Annotated[float | None, WHOLE]:
-        """The index over the dollars of one run; None where it is free, or its price is not
-        known.
-        """
-        return self.index / self.dollars_per_run if self.dollars_per_run else None
-
-
-def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """What one run of each subject with an index cost, in the order of *rows*."""
-    prices = []
-    for row in rows:
-        if row.index is None:
-            continue
-        mine = spent.get(row.subject.hash, SubjectCost())
-        each = (
-            None if paid is None else paid / row.runs
-            for paid in (mine.dollars, mine.judging, mine.total)
-        )
-        prices.append(IndexPrice(row.label, row.index, *each))
-    return prices
-
-
-@dataclass(frozen=True, slots=True)
-class RunCost:
-    """What one run of one subject takes a judge. None: not known of every scenario."""
-
-    dollars: Dollars | None = None
-    seconds: Count | None = None  # of its calls one after the other, without what they waited for
-
-
-def judging_cost(
-    by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
-) -> RunCost:
-    """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
-
-    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a
-    judgement whose price or time is unknown is left out of the mean. *bought* False: the marks cost
-    nothing, and their time is not known.
-    """
-    if not bought:
-        return RunCost(dollars=0.0)
-    totals = []
-    for amount in (attrgetter("cost"), attrgetter("seconds")):
-        each = [[_in_all([tries], amount) for tries in scenario] for scenario in by_scenario]
-        total = sum_of([mean_of([of for of in scenario if of is not None]) for scenario in each])
-        totals.append(None if total is None or not by_scenario else configurations * total)
-    return RunCost(*totals)
-
-
-def _in_all(
-    answers: Iterable[Sequence[AttemptCost]],
-    amount: Callable[[AttemptCost], float | None] = attrgetter("cost"),
-) -> float | None:
-    """What *answers* cost, or took, each with all its attempts; None where one has none, or came at
-    unknown cost.
-    """
-    amounts = []
-    for tries in answers:
-        known = [(amount(attempt), attempt.outcome in CAME) for attempt in tries]
-        if not known or (None, True) in known:
-            return None
-        amounts += [of_attempt or 0.0 for of_attempt, _ in known]
-    return fsum(amounts)

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.answers import MarkOrder, mark_order_of
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.judge_leniency import (
@@ -30,6 +29,7 @@ from independence_bench.analysis.judge_leniency import (
 )
 from independence_bench.analysis.leaderboard import boards, read_records
 from independence_bench.analysis.results import Key, Results
+from independence_bench.analysis.row_costs import RunCost, judging_cost
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
     alpha_interval,

@@ -16,8 +16,8 @@ from independence_bench.analysis.compare_versions import (
     earlier_board,
     version_change,
 )
-from independence_bench.analysis.costs import with_reasoning_tokens
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.row_costs import with_reasoning_tokens
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_protocol, need_today
 from independence_bench.api.selection import Selection, configured_boards

@@ -17,10 +17,10 @@ from independence_bench.analysis.baseline import (
     is_by_items,
 )
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.costs import subject_costs
 from independence_bench.analysis.gate import Gate, Resolution, compare_build, resolution_of
 from independence_bench.analysis.held_stems import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.row_costs import subject_costs
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_protocol
 from independence_bench.api.selection import Selection, configured_boards

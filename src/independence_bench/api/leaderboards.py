@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from independence_bench.analysis.board import Board, RuleDifference, rule_differences
+from independence_bench.analysis.board import Board, IndexPrice, RuleDifference, rule_differences
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     compare_configurations,
 )
-from independence_bench.analysis.costs import (
-    IndexPrice,
+from independence_bench.analysis.leaderboard import boards, read_records
+from independence_bench.analysis.row_costs import (
     price_indices,
     subject_costs,
     with_reasoning_tokens,
 )
-from independence_bench.analysis.leaderboard import boards, read_records
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.selection import Selection

@@ -8,10 +8,7 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.costs import (
-    IndexPrice,
-)
+from independence_bench.analysis.board import Board, IndexPrice
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.api.leaderboards import compared_in, read_leaderboard
 from independence_bench.api.selection import Selection, configured_boards

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board, IndexPrice, Row
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -20,15 +20,14 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import (
-    IndexPrice,
+from independence_bench.analysis.held_stems import HeldStems, character_of, held
+from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
+from independence_bench.analysis.row_costs import (
     SubjectCost,
     price_indices,
     subject_costs,
     with_reasoning_tokens,
 )
-from independence_bench.analysis.held_stems import HeldStems, character_of, held
-from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.board import Board, Row, RuleDifference
+from independence_bench.analysis.board import Board, IndexPrice, Row, RuleDifference
 from independence_bench.analysis.compare_settings import ConfigurationComparison
-from independence_bench.analysis.costs import IndexPrice
 from independence_bench.figures import between, number, plural
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_notes import board_legend, of_delivery, of_reasoning

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from independence_bench.analysis.board import Board
+from independence_bench.analysis.board import Board, IndexPrice
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     SettingComparison,
     SubjectEffect,
     Variant,
 )
-from independence_bench.analysis.costs import IndexPrice
 from independence_bench.figures import from_to, number, paid, plural, signed
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.table import (

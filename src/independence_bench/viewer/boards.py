@@ -20,9 +20,9 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import price_indices
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import ReasoningTokens
+from independence_bench.analysis.row_costs import price_indices
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Uncertainty
 from independence_bench.columns import TableColumn, table_columns
 from independence_bench.models.spec import Reasoning

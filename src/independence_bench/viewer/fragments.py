@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.costs import SubjectCost, subject_costs
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.analysis.results import ReasoningTokens, reasoning_tokens, reply_lengths
+from independence_bench.analysis.row_costs import SubjectCost, subject_costs
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.figures import Count, Dollars, Format, GivenMark, Points, Share
 from independence_bench.models.spec import ChatModel, vendor_of

@@ -13,9 +13,9 @@ import numpy as np
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
-from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.held_stems import HeldItem, HeldStems, held
+from independence_bench.analysis.row_costs import SubjectCost
 from independence_bench.figures import POINTS, Dollars, Points, Whole
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import OWN, mean_of
