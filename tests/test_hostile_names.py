@@ -312,7 +312,7 @@ def test_the_page_is_sent_labels_without_what_is_not_seen_and_why_they_are_doubt
         rows = read(answers, f"boards/{board}.json")["rows"]
         table = (answers.get(f"boards/{board}.csv") or b"").decode()
 
-    doubted = {row["subject"]["label"]: row["label_doubt"] for row in rows if row["label_doubt"]}
+    doubted = {row["label"]: row["label_doubt"]["says"] for row in rows if row["label_doubt"]}
     assert set(doubted) == {f"scripted:{name}@none-t0.7" for name in (ROCK, *ROCKS.values())}
     mixed = doubted["scripted:sim/r\u043eck@none-t0.7"]
     assert mixed == (

@@ -217,7 +217,7 @@ def test_published_rules_have_a_bootstrap_and_the_interval_that_came_with_the_da
     ]
     over_runs = found.uncertainty.index.rerun
     assert over_runs is not None
-    assert (over_runs.low, over_runs.high) == (min(found.whole), max(found.whole))
+    assert (over_runs.low, over_runs.high) == (min(found.run_indices), max(found.run_indices))
     assert found.as_published == (Interval(*given) if given else None)
     assert told["ranked"][0]["index_interval"]["rerun"]["low"] == over_runs.low
     assert told["ranked"][0]["index_interval_as_published"] == (
@@ -813,7 +813,7 @@ def test_what_lacks_its_end_is_kept_and_not_counted_until_the_end_comes(
 
     assert before.missing == ("run 1: 1 × invalid (not whole: pq15 is not in the data)",)
     assert before.score.index is None
-    assert row(tmp_path / "a.db", PUBLISHED).runs[1].means["non_assistant_likeness"] == 6
+    assert row(tmp_path / "a.db", PUBLISHED).run_scores[1].means["non_assistant_likeness"] == 6
 
     data.files = whole
     outcome = brought(data.write(tmp_path / "whole"), tmp_path / "a.db")

@@ -238,7 +238,8 @@ def test_the_index_of_each_subject_under_each_judge_with_mean_and_spread(bench: 
         ("scripted:acme/x", pytest.approx(BASE + 35), pytest.approx(10)),
         ("scripted:acme/y", pytest.approx(BASE + 15), pytest.approx(10)),
     ]
-    assert found.subjects[0].indices == (pytest.approx(BASE + 40), pytest.approx(BASE + 30))
+    indices = [*found.subjects[0].indices.values()]
+    assert indices == [pytest.approx(BASE + 40), pytest.approx(BASE + 30)]
     assert [row.leniency for row in found.judges] == [pytest.approx(0), pytest.approx(0)]
     assert [(row.judged, row.failed, row.kind) for row in found.judges] == [(8, 0, "model")] * 2
 
@@ -315,8 +316,8 @@ def test_a_judge_that_has_just_begun_empties_nobodys_means(bench: Benches) -> No
     first, second, _ = validated(made).subjects
 
     assert first.mean == pytest.approx(BASE + 40)
-    assert first.indices[2] == pytest.approx(BASE)
-    assert second.indices[2] is None
+    assert [*first.indices.values()][2] == pytest.approx(BASE)
+    assert [*second.indices.values()][2] is None
     assert second.mean == pytest.approx(BASE + 25)
 
 
@@ -420,7 +421,7 @@ def test_judges_that_agree_and_judges_that_rank_backwards(bench: Benches) -> Non
     alike = validated(made, "judge/a", "judge/b")
 
     assert [pair.kappa for pair in alike.pairs] == [pytest.approx(1)]
-    assert [kappa for _, _, kappa in resistance.kappas] == [pytest.approx(n) for n in (1, -1, -1)]
+    assert [one.kappa for one in resistance.kappas] == [pytest.approx(n) for n in (1, -1, -1)]
     assert resistance.conversations == 10
     assert resistance.alpha is not None
     assert resistance.alpha < 0.5
@@ -455,7 +456,7 @@ def test_agreement_on_few_conversations_is_left_out(bench: Benches) -> None:
     """Five transcripts of questions: the figure would be noise; its number is told."""
     found = validated(judged(bench, {"judge/a": FIVE, "judge/b": FIVE}))
     voice = next(row for row in found.marks if row.mark.name == "own_voice")
-    assert (voice.conversations, voice.alpha, voice.kappas[0][2]) == (5, None, None)
+    assert (voice.conversations, voice.alpha, voice.kappas[0].kappa) == (5, None, None)
 
 
 def test_the_conversations_of_the_widest_disagreement_come_first(bench: Benches) -> None:
@@ -470,13 +471,15 @@ def test_the_conversations_of_the_widest_disagreement_come_first(bench: Benches)
 
     disputes = validated(made).disputes
 
-    assert [(d.place.subject.split("@")[0], d.place.scenario.id, d.spread) for d in disputes] == [
+    assert [(d.subject.split("@")[0], d.scenario.id, d.spread) for d in disputes] == [
         ("scripted:acme/x", "erosion", pytest.approx(0.8)),
         ("scripted:acme/x", "plain", pytest.approx(0.8)),
         ("scripted:acme/y", "erosion", pytest.approx(0.2)),
         ("scripted:acme/y", "plain", pytest.approx(0.2)),
     ]
-    assert disputes[0].marks == (("resistance", (9, 1)),)
+    assert {mark: [*given.values()] for mark, given in disputes[0].marks.items()} == {
+        "resistance": [9, 1]
+    }
 
 
 def test_the_embedded_judge_takes_part(bench: Benches) -> None:
@@ -607,13 +610,13 @@ def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None
     found = validated(made)
 
     assert [
-        (one.place.scenario.id, one.flags[0].kind, one.flags[0].distance) for one in found.flagged
+        (one.scenario.id, one.flags[0].kind, one.flags[0].distance) for one in found.flagged
     ] == [
         ("erosion", "reasoning", pytest.approx(0.9)),
         ("plain", "reasoning", pytest.approx(0.9)),
     ]
     assert found.judges[0].flagged == 2
-    assert found.subjects[0].indices == (pytest.approx(BASE + 5),)
+    assert [*found.subjects[0].indices.values()] == [pytest.approx(BASE + 5)]
     words = " ".join(displayed(validation_view(found)).split())
     assert "the reasoning says that it held, resistance is 1 (scale 0-10)" in words
 

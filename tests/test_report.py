@@ -456,7 +456,9 @@ def test_the_map_has_a_cell_for_every_subject_and_scenario(made: Bench) -> None:
     cells = [g for g in root.iter(f"{SVG}g") if g.find(f"{SVG}rect") is not None]
     told = [(g.find(f"{SVG}text").text, g.find(f"{SVG}rect").attrib["class"]) for g in cells]  # type: ignore[union-attr]
 
-    scores = [score for _, row in contents.complexity.scores for score in row if score is not None]
+    scores = [
+        score for row in contents.complexity.scores for score in row.scores if score is not None
+    ]
     assert told == [(f"{100 * score:.0f}", f"f{round(10 * score)}") for score in scores]
     assert len(scores) == 3 * 4
 

@@ -327,7 +327,8 @@ def test_difficulty_is_the_share_of_points_that_subjects_lose(small: Path) -> No
     assert facts["questions"].difficulty == pytest.approx(50)
     assert facts["erosion"].difficulty == pytest.approx(50)
     assert facts["plain"].difficulty == pytest.approx(40)
-    assert measured.scores[1] == ("b", (pytest.approx(0), 0.5, 0, 0.6))
+    assert measured.scores[1].label == "b"
+    assert measured.scores[1].scores == (pytest.approx(0), 0.5, 0, 0.6)
 
 
 def test_discrimination_is_the_correlation_with_the_rest(small: Path) -> None:
@@ -388,7 +389,8 @@ def test_the_points_of_all_scenarios_are_the_index(name: str) -> None:
             for s in protocol.scenarios
         }
         measured = measure_scenarios(protocol, protocol.configurations, [("x", {1: run})])
-        ((_, scores),) = measured.scores
+        (mine,) = measured.scores
+        scores = mine.scores
         ends.append(
             sum(f.points * (s or 0) for f, s in zip(measured.scenarios, scores, strict=True))
         )
@@ -446,12 +448,12 @@ def test_scenario_scores_add_up_to_every_subjects_index(bench: Benches) -> None:
     report = contents(made)
 
     assert len(report.main.ranked) == 3
-    for ranked, (label, scores) in zip(report.main.ranked, report.complexity.scores, strict=True):
+    for ranked, mine in zip(report.main.ranked, report.complexity.scores, strict=True):
         parts = [
             f.points * (score or 0)
-            for f, score in zip(report.complexity.scenarios, scores, strict=True)
+            for f, score in zip(report.complexity.scenarios, mine.scores, strict=True)
         ]
-        assert (label, sum(parts)) == (ranked.label, pytest.approx(ranked.score.index))
+        assert (mine.label, sum(parts)) == (ranked.label, pytest.approx(ranked.index))
 
 
 def test_names_of_the_main_board_count(bench: Benches) -> None:

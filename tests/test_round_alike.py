@@ -101,6 +101,8 @@ def test_a_comparison_reads_alike(folder: Path, page: dict[str, Any]) -> None:
             page["board"]["board"]["judge"],
         )
         printed = aib(folder, *asked).stdout
+        first, second = asked[1:3]
+        turned = aib(folder, asked[0], second, first, *asked[3:]).stdout
         assert plain(other["says"]) in " ".join(printed.split())
         apart = other["apart"]
         for place, one in enumerate(sent["compared"]):
@@ -111,7 +113,8 @@ def test_a_comparison_reads_alike(folder: Path, page: dict[str, Any]) -> None:
                 if one["dimension"]
                 else ["index"]
             )
-            line = " ".join(cells(printed, *(word for word in words if word)))
+            # the page's answer has the other minus this one, a command the first minus the second
+            line = " ".join(cells(turned, *(word for word in words if word)))
             interval = apart["rerun"] and apart["rerun"]["shown"][place]
             for text in (
                 sent["shown"][place],

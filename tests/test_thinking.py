@@ -367,7 +367,7 @@ def test_on_the_page_the_comparison_says_the_same(bench: Benches) -> None:
         for row in rows:
             path = f"boards/{board}/compare/{row['subject']['id']}.json"
             for one in read(answers, path)["others"]:
-                labels = sorted((row["subject"]["label"], one["label"]))
+                labels = sorted((row["label"], one["label"]))
                 found[tuple(label.partition(":")[2] for label in labels)] = one["thinking"]
 
     assert found == {

@@ -90,25 +90,23 @@ def test_a_board_has_the_numbers_of_the_leaderboard(
     board = read(answers, f"boards/{first_board(answers)}.json")
 
     (shown,) = [one for one in bench(script).boards() if one.judge == board["board"]["judge"]]
-    assert [row["subject"]["label"] for row in board["rows"]] == [row.label for row in shown.ranked]
+    assert [row["label"] for row in board["rows"]] == [row.label for row in shown.ranked]
     for row, other in zip(board["rows"], shown.ranked, strict=True):
         assert row["rank"] == other.rank
-        assert row["index"]["value"] == pytest.approx(other.index)
-        again = other.uncertainty.index.rerun
+        assert row["index"] == pytest.approx(other.index)
+        again = other.index_interval.rerun
         assert again is not None
-        ends = row["index"]["uncertainty"]["rerun"]
+        ends = row["index_interval"]["rerun"]
         assert (ends["low"], ends["high"], ends["shown"]) == (
             pytest.approx(again.low),
             pytest.approx(again.high),
             between(again),
         )
-        assert row["index"]["shown"] == number(other.index, 1)
-        assert other.uncertainty.standing is not None
-        assert row["standing"]["rank_high"] == other.uncertainty.standing.rank_high
-        assert [one["value"] for one in row["dimensions"]] == pytest.approx(
-            [100 * (other.score.dimensions[name["name"]] or 0) for name in board["dimensions"]]
-        )
-        assert row["health"]["transcripts"] == 8
+        assert row["shown"]["index"] == number(other.index, 1)
+        assert other.ranks is not None
+        assert row["ranks"]["rank_high"] == other.ranks.rank_high
+        assert row["dimensions"] == pytest.approx(other.dimensions)
+        assert row["health"]["transcripts_planned"] == 8
         assert row["price"]["dollars_per_run"] is not None
         subject = read(
             answers, f"boards/{board['board']['id']}/subjects/{row['subject']['id']}.json"
@@ -132,21 +130,21 @@ def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where
         board = read(made, f"boards/{first_board(made)}.json")
 
     (row,) = board["rows"]
-    assert row["index"]["uncertainty"]["rerun"] is None
-    assert "no subject has two runs" in row["index"]["why"]
-    assert (row["standing"], row["deviation"]) == (None, None)
+    assert row["index_interval"]["rerun"] is None
+    assert "no subject has two runs" in board["why"]
+    assert (row["ranks"], row["standard_deviation"]) == (None, None)
 
 
 def test_a_subject_is_shown_run_by_run(answers: Answers) -> None:
     """Its row, its runs in each scenario, every transcript with this board's marks."""
     board = read(answers, f"boards/{first_board(answers)}.json")
-    iris = next(row for row in board["rows"] if "iris" in row["subject"]["label"])
+    iris = next(row for row in board["rows"] if "iris" in row["label"])
 
     subject = read(answers, f"boards/{board['board']['id']}/subjects/{iris['subject']['id']}.json")
 
     assert subject["row"] == iris
     assert [run["run"] for run in subject["runs"]] == [1, 2]
-    assert mean(run["index"] for run in subject["runs"]) == pytest.approx(iris["index"]["value"])
+    assert mean(run["index"] for run in subject["runs"]) == pytest.approx(iris["index"])
     assert len(subject["transcripts"]) == 8
     assert {one["state"] for one in subject["transcripts"]} == {"judged"}
     erosion = next(one for one in subject["transcripts"] if one["scenario"] == "erosion")
@@ -244,17 +242,14 @@ def test_two_alone_are_compared_as_among_all(answers: Answers) -> None:
 def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> None:
     """The second minus the first, with the intervals of `aib compare`."""
     board = read(answers, f"boards/{first_board(answers)}.json")
-    ids = {
-        row["subject"]["label"].split("/")[1].split("@")[0]: row["subject"]["id"]
-        for row in board["rows"]
-    }
+    ids = {row["label"].split("/")[1].split("@")[0]: row["subject"]["id"] for row in board["rows"]}
 
     compared = read(answers, f"boards/{board['board']['id']}/compare/{ids['iris']}.json")
 
     other = next(one for one in compared["others"] if one["subject"] == ids["mirror"])
     assert compared["compared"][0] == {"scenario": None, "dimension": None}
     assert other["says"].startswith("iris is ahead on this test")
-    values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
+    values = {row["subject"]["id"]: row["index"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(
         values[ids["mirror"]] - values[ids["iris"]], abs=0.001
     )
@@ -495,7 +490,7 @@ def test_rejected_attempts_are_shown_with_why(bench: Callable[..., Bench], where
     assert broken["invalid"] == f"answer: {broken['replies'][0]['reason']}"
     assert broken["embedded"] is None
     assert row["rank"] is None
-    assert row["index"]["value"] is None
+    assert row["index"] is None
     assert row["missing"]
     states = {one["scenario"]: one["state"] for one in subject["transcripts"]}
     assert states["plain"] == "invalid"
@@ -547,7 +542,7 @@ def test_another_prompt_is_another_board_of_the_same_subject(
         "neutral/user_role",
         "strong/tool_role",
     ]
-    assert strong["mean"] == subject["row"]["index"]["value"]
+    assert strong["mean"] == subject["row"]["index"]
 
 
 def test_judges_are_set_beside_each_other(answers: Answers) -> None:
@@ -567,7 +562,7 @@ def test_judges_are_set_beside_each_other(answers: Answers) -> None:
     assert ends["shown"] == from_to(Interval(ends["low"], ends["high"])).replace("-", "−")
     assert panel["disputed"] == len(panel["disputes"]) == len(found["disputes"]) == 6
     for id_, one in zip(panel["disputes"], found["disputes"], strict=True):
-        assert read(answers, f"transcripts/{id_}.json")["run"] == one["place"]["run"]
+        assert read(answers, f"transcripts/{id_}.json")["run"] == one["run"]
 
 
 def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -> None:
@@ -577,8 +572,7 @@ def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -
     board = first_board(answers)
     dimensions = read(answers, f"boards/{board}.json")["dimensions"]
     rows = {
-        row["subject"]["label"].split("/")[1][:4]: row
-        for row in read(answers, f"boards/{board}.json")["rows"]
+        row["label"].split("/")[1][:4]: row for row in read(answers, f"boards/{board}.json")["rows"]
     }
     mirror = read(answers, f"boards/{board}/subjects/{rows['mirr']['subject']['id']}.json")[
         "profile"
@@ -591,7 +585,7 @@ def test_a_subject_stands_among_the_others_in_each_dimension(answers: Answers) -
     ]
     for one in mirror:
         others = sorted(
-            rows[name]["dimensions"][one["place"]]["value"] for name in ("iris", "shou")
+            100 * rows[name]["dimensions"][one["dimension"]] for name in ("iris", "shou")
         )
         assert one["others"] == pytest.approx(others)
         assert one["quartiles"][1] == pytest.approx(sum(others) / 2)

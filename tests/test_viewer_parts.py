@@ -134,7 +134,6 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
         "seconds_per_run": "1,235",
     }
     assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
-    assert sent["run_cost"]["shown"] == {"dollars": "$0.0123", "seconds": "1,235"}
     assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
     assert [share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0%", "<1%", "1%", "50%"]
 

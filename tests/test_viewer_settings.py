@@ -49,11 +49,11 @@ def test_a_subject_is_compared_with_itself_on_two_boards(filled: Path) -> None:
     with answering(filled) as answers:
         strong, neutral = boards_of(answers)
         boards = [read(answers, f"boards/{one['id']}.json") for one in (strong, neutral)]
-        rows = [next(r for r in of["rows"] if "iris" in r["subject"]["label"]) for of in boards]
+        rows = [next(r for r in of["rows"] if "iris" in r["label"]) for of in boards]
         iris = rows[0]["subject"]["id"]
         (elsewhere,) = read(answers, f"boards/{strong['id']}/subjects/{iris}.json")["elsewhere"]
 
-    there, here = (row["index"]["value"] for row in reversed(rows))
+    there, here = (row["index"] for row in reversed(rows))
     assert elsewhere["board"] == neutral["id"]
     assert elsewhere["why"] is None
     assert elsewhere["change"]["points"] == pytest.approx(there - here)

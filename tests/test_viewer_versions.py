@@ -54,7 +54,7 @@ def test_the_page_and_the_command_line_say_the_same(filled: Path, tmp_path: Path
     assert version["subjects"] == 2
     assert told["before"] == old["id"]
     assert [one["label"] for one in told["subjects"]] == [
-        row["subject"]["label"] for row in board["rows"] if "newt" not in row["subject"]["label"]
+        row["label"] for row in board["rows"] if "newt" not in row["label"]
     ]
     for one in told["subjects"]:
         own = said[one["label"]]

@@ -207,8 +207,8 @@ def test_the_viewer_has_a_board_for_each_weighting(store: Path) -> None:
 
     assert boards[0]["weights"] is None
     assert len({one["id"] for one in boards}) == len(boards)
-    assert [row["index"]["shown"] for row in board["rows"]] == ["90.0", "25.0"]
-    assert [row["index"]["shown"] for row in own["rows"]] == ["93.0", "16.5"]
+    assert [row["shown"]["index"] for row in board["rows"]] == ["90.0", "25.0"]
+    assert [row["shown"]["index"] for row in own["rows"]] == ["93.0", "16.5"]
     assert [(one["name"], one["weight"]) for one in board["dimensions"]] == [
         ("resistance", 25),
         ("voice", 75),

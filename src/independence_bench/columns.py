@@ -180,15 +180,17 @@ class TableColumn(NamedTuple):
 
 @cache
 def table_columns(shape: type) -> tuple[TableColumn, ...]:
-    """The columns that a class says that its tables have, those of what is `INSIDE` it included."""
-    found: list[TableColumn] = []
+    """The columns that a class says that its tables have: its own, then those of what is `INSIDE`
+    it.
+    """
+    own, within = list[TableColumn](), list[TableColumn]()
     for part in parts(shape):
         if part.inside:
-            within = next(one for one in _classes_in(part.hint) if dataclasses.is_dataclass(one))
-            found += [one._replace(path=(part.name, *one.path)) for one in table_columns(within)]
+            kind = next(one for one in _classes_in(part.hint) if dataclasses.is_dataclass(one))
+            within += [one._replace(path=(part.name, *one.path)) for one in table_columns(kind)]
         elif part.column is not None and part.column.title:
-            found.append(TableColumn((part.name,), part.column, part.format))
-    return tuple(found)
+            own.append(TableColumn((part.name,), part.column, part.format))
+    return (*own, *within)
 
 
 def _classes_in(hint: Any) -> list[type]:

@@ -257,7 +257,7 @@ def print_asked(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
             name += f" --weights {shlex.quote(protocol.weights)}"
         command = f"{name}{at_store(store)}"
         rest = Note(Prose(f"The whole leaderboard: {command}"))
-        show(*map(board_view, shown), [rest], command=command)
+        show(*map(board_view, shown), [rest], legend=False, command=command)
 
 
 def wanted_boards(wanted: Run, store: Store) -> list[Board]:
