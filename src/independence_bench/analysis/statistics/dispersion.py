@@ -1,4 +1,4 @@
-"""How much a score varies: from run to run, and from one set of scenarios to another. Pure
+"""The variation of a score: from run to run, and from one set of scenarios to another. Pure
 functions on numbers.
 
 Two questions are asked of every score (docs/statistics.md):
@@ -70,7 +70,7 @@ EXACT = 1e-9  # what two equal shares of points may differ by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """How shares make up a score."""
+    """The weights that make shares up to a score."""
 
     # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
     weights: Floats
@@ -83,8 +83,8 @@ class Design:
             raise ValueError("every transcript needs a weight for each dimension and a scenario")
 
     def by_scenario(self, weighted: Floats | None = None) -> Floats:
-        """[..., scenarios]: *weighted* [..., transcripts] (None: the weights), added up by
-        scenario.
+        """Return *weighted* [..., transcripts] added up by scenario, [..., scenarios]. None: the
+        weights.
         """
         of_each = self.weights if weighted is None else weighted
         return of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
@@ -102,10 +102,10 @@ class Variations:
 
     @property
     def pool(self) -> Floats:
-        """Of those that are known: how many, the sums of variances, rooms, rooms squared, and
-        variances squared.
+        """Five sums over the subjects whose variance is known: their number, and the sums of
+        variances, rooms, rooms squared, and variances squared.
 
-        The last without what chance adds to each.
+        The last is without what chance adds to each.
         """
         variance, room = self.variance[self.known], self.room[self.known]
         degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[
@@ -123,7 +123,7 @@ class Variations:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One score of several subjects, and how it varies."""
+    """One score of several subjects, and its variation."""
 
     mean: Floats  # [subjects], in [0, 1]
     runs: Floats  # [subjects]
@@ -144,8 +144,8 @@ class Measured:
 
     @cached_property
     def pairs(self) -> Floats:
-        """Of all pairs of subjects: how their differences vary over scenarios; nothing where that
-        is not known.
+        """The `Variations.pool` of all pairs of subjects: how their differences vary over
+        scenarios. Zeros if that is not known.
         """
         number, pool = len(self.mean), np.zeros(5)
         if self.new_scenarios is not None:
@@ -157,7 +157,7 @@ class Measured:
 
     @property
     def of_sittings(self) -> Floats:
-        """[subjects]: by how much its mean varies from sitting to sitting, as a dispersion."""
+        """The variance of each subject's mean from session to session, as a dispersion, [subjects]."""
         room = self.rerun.room
         return np.zeros_like(room) if self.sittings is None else self.sittings.dispersion(room)
 
@@ -165,11 +165,11 @@ class Measured:
 def measure(
     design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Measured:
-    """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at
-    least one run each.
+    """Return the score of each subject, from its *shares* [runs, dimensions, transcripts] in [0,
+    1], at least one run each.
 
-    *sittings*: of each subject the number of the sitting of each run; () where that is not known of
-    it. Where *design* has no weight, a share may be anything finite. Raises ValueError without
+    *sittings*: for each subject the number of the session of each run; () if that is not known.
+    Where *design* has no weight, a share may be anything finite. Raises ValueError without
     subjects.
     """
     if not shares:
@@ -222,10 +222,10 @@ def measure(
 def _over_scenarios(
     design: Design, mean: Floats, shares: Floats
 ) -> tuple[Floats, Variations | None]:
-    """The influence of each scenario, [subjects, scenarios], and the variance, which is the sum of
-    their squares.
+    """Return the influence of each scenario, [subjects, scenarios], and the variance, which is the
+    sum of their squares; None for it if a dimension has a single scenario.
 
-    Of *shares* [subjects, dimensions, transcripts]. An influence is weight x distance from the
+    *shares* are [subjects, dimensions, transcripts]. An influence is weight x distance from the
     dimension's mean. A dimension is a weighted mean of its scenarios; the squares are multiplied by
     what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all
     n weigh the same).
@@ -254,11 +254,11 @@ def _over_scenarios(
 
 
 def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tuple[Floats, float]:
-    """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the
-    pool counts for.
+    """Return the dispersion of each of *own*, drawn towards that of the whole *pool*, and the
+    degrees that the pool counts for.
 
     The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with
-    *believed* as one more subject; it counts as much as its weight in degrees of freedom of a
+    *believed* as one more subject. It counts as much as its weight in degrees of freedom of a
     subject with the pool's average room, at *most* so many. So a subject at the ceiling, whose own
     variance says nothing, has the pool's.
     """
@@ -271,8 +271,8 @@ def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tu
 
 
 def weight_of(pool: Floats, most: float) -> float:
-    """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in
-    it are.
+    """Return the degrees of freedom that the dispersion of the *pool* counts for: fewer if the
+    dispersions in it are unlike.
 
     If dispersions are spread as a chi-square over its n degrees around their mean, their squared
     coefficient of variation is 2/n. It is estimated by moments: a variance with f degrees has the
@@ -294,8 +294,8 @@ def weight_of(pool: Floats, most: float) -> float:
 
 
 def scores_rerun(measured: Measured) -> Scores | None:
-    """What an interval for *the same test again* needs; None where no subject has two runs to show
-    how they vary.
+    """Return the scores with their dispersions under *the same test again*; None if no subject has
+    two runs to show how they vary.
     """
     if not np.any(measured.rerun.known):
         return None
@@ -303,12 +303,12 @@ def scores_rerun(measured: Measured) -> Scores | None:
 
 
 def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
-    """What it would need after so many *runs* of each subject, with so many *degrees* of its own
-    variance.
+    """Return the scores as `make_rerun_scores` does, but after so many *runs* of each subject, with
+    so many *degrees* of its own variance.
 
-    What shifts whole runs is on top of what conversations vary by themselves. Who was played twice
-    and never varied has the pool's dispersion; that it is none of those who do vary has been
-    measured, so the pool counts as ever.
+    The effect of whole runs is added to the variation of conversations. A subject that was played
+    twice and never varied has the pool's dispersion; the measurement shows that it is not one of
+    those that vary, so the pool keeps its full weight.
     """
     own = measured.rerun
     drawn, weight = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
@@ -329,8 +329,8 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
 
 
 def scores_new_scenarios(measured: Measured) -> Scores | None:
-    """What an interval for *another test like it* needs; None where a dimension that counts has a
-    single scenario.
+    """Return the scores with their dispersions under *another test like it*; None if a dimension
+    that counts has a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
@@ -343,11 +343,11 @@ def scores_new_scenarios(measured: Measured) -> Scores | None:
 
 
 def _of_runs(measured: Measured) -> Floats:
-    """What the scenarios of a subject do not show of how its mean varies from run to run, as a
+    """Return the variation of a subject's mean from run to run that its scenarios do not show, as a
     dispersion.
 
-    What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
-    varies more than the others', of which the pool does not know.
+    An effect on whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
+    varies more than the others', which the pool does not know.
     """
     scores, own, of_sittings = scores_rerun(measured), measured.rerun, measured.of_sittings
     if scores is None:
@@ -367,23 +367,23 @@ Pair = tuple[Scores, Scores]
 
 
 def pairs_rerun(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """For pairs of subjects, by number: both sides of their differences under *the same test
+    """Return both sides of the differences of pairs of subjects, by number, under *the same test
     again*.
 
-    Their runs have nothing in common. None where no subject has two.
+    Their runs have nothing in common. None if no subject has two.
     """
     scores = scores_rerun(measured)
     return None if scores is None else (scores.at(first), scores.at(second))
 
 
 def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """For pairs of subjects, by number: both sides of their differences under *another test like
-    it*.
+    """Return both sides of the differences of pairs of subjects, by number, under *another test
+    like it*.
 
-    Both answered the same scenarios, so what is hard in one of them for everybody falls away: the
-    dispersion is that of the difference, over the rooms of both together. Who has fewer runs than
-    the others has the noise of the missing ones on its side. None where a dimension that counts has
-    a single scenario.
+    Both answered the same scenarios, so a scenario's difficulty for everybody cancels: the
+    dispersion is that of the difference, over the rooms of both together. A subject with fewer runs
+    than the others has the noise of the missing ones on its side. None if a dimension that counts
+    has a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
@@ -403,7 +403,7 @@ def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> 
 
 
 def _between(measured: Measured, own: Variations, first: Numbers, second: Numbers) -> Variations:
-    """Over scenarios, of the differences of pairs of subjects, by number."""
+    """Return the variations over scenarios of the differences of pairs of subjects, by number."""
     variance = np.square(measured.influence[first] - measured.influence[second]).sum(axis=1)
     degrees = np.full(len(variance), own.degrees[0])
     return Variations(
