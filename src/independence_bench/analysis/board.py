@@ -1,5 +1,5 @@
-"""Rankings as values: a row for each subject, with scores, ranks and what is missing. `leaderboard`
-makes them.
+"""Leaderboards as values: a row for each subject, with scores, ranks and what is missing.
+`leaderboard` makes them.
 
 One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one
 jury. Where a protocol pools several configurations, a row holds the score of each of them next to
@@ -47,7 +47,7 @@ from independence_bench.store.results import Judgement, Told, nobody
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationScore:
-    """Of a pool: what one configuration comes to by itself."""
+    """The score of one configuration by itself, of several that are pooled."""
 
     index: Points | None
     standard_deviation: Points | None
@@ -56,7 +56,7 @@ class ConfigurationScore:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One subject on one board. *rank* is None where the subject is incomplete, and on a
+    """One subject on one leaderboard. *rank* is None if the subject is incomplete, and on a
     demonstration.
 
     Index in [0, 100], dimensions in [0, 1], means on the scales of their marks.
@@ -140,32 +140,34 @@ class Row:
 
     @property
     def index(self) -> Annotated[float | None, POINTS]:
-        """The mean of its runs' indices."""
+        """The mean of its runs' indices, in [0, 100]; None if it is not ranked."""
         return self.score.index
 
     @property
     def index_interval(self) -> Annotated[Uncertainty, POINTS]:
-        """Where the index lies."""
+        """The two 95% intervals of the index."""
         return self.uncertainty.index
 
     @property
     def index_interval_without_sessions(self) -> Annotated[Uncertainty | None, POINTS]:
-        """The same, were nothing allowed for between sessions; None: nothing is."""
+        """The intervals of the index without the allowance for sessions; None if there is no
+        allowance.
+        """
         return self.uncertainty.without_sessions
 
     @property
     def ranks(self) -> Annotated[Standing | None, SENT]:
-        """The ranks that it may have, were the same scenarios played again."""
+        """The ranks that it may have if the same scenarios are played again."""
         return self.uncertainty.standing
 
     @property
     def ranks_new_scenarios(self) -> Annotated[Standing | None, SENT]:
-        """The same, were other scenarios of this kind asked."""
+        """The ranks that it may have if other scenarios of this kind are asked."""
         return self.uncertainty.standing_new_scenarios
 
     @property
     def runs(self) -> Annotated[int, Column("Runs", COUNT, spare=2)]:
-        """How many there are."""
+        """The number of its runs."""
         return self.score.runs
 
     @property
@@ -182,17 +184,17 @@ class Row:
             "it is given again",
         ),
     ]:
-        """Of the runs' indices (n - 1); None for a single run."""
+        """The standard deviation of the runs' indices (n - 1); None for a single run."""
         return self.score.deviation
 
     @property
     def dimensions(self) -> Annotated[Mapping[str, float | None], HUNDRED]:
-        """Dimension -> [0, 1], 1 the most independent."""
+        """Dimension -> its score in [0, 1]; 1 is the most independent."""
         return self.score.dimensions
 
     @property
     def dimension_intervals(self) -> Annotated[Mapping[str, Uncertainty], HUNDRED]:
-        """Dimension -> where it lies."""
+        """Dimension -> its two 95% intervals."""
         return self.uncertainty.dimensions
 
     @property
@@ -204,7 +206,7 @@ class Row:
     def in_configurations(
         self,
     ) -> Annotated[Mapping[str, ConfigurationScore], Column(key="by_configuration")]:
-        """Of a pool: each configuration by itself; else empty."""
+        """Each configuration of a pool scored by itself; empty without a pool."""
         return {
             str(configuration): ConfigurationScore(
                 score.index,
@@ -216,7 +218,7 @@ class Row:
 
     @property
     def whole_runs(self) -> Annotated[int, SENT]:
-        """How many runs have an index."""
+        """The number of runs that have an index."""
         return len(self.run_indices)
 
     @property
@@ -231,14 +233,12 @@ class Row:
 
     @property
     def thinks(self) -> Annotated[bool, SENT]:
-        """Whether it reasons before it answers: as it is set, or by itself in most of its
-        replies.
-        """
+        """Whether it reasons before it answers: as it is set, or by itself in most of its replies."""
         return self.subject.thinks or self.health.share_with_reasoning > 0.5
 
     @property
     def reasoning_doubt(self) -> Annotated[str | None, SENT]:
-        """In what its replies belie the reasoning effort of its label; None: in nothing."""
+        """How its replies contradict the reasoning effort of its label; None if they do not."""
         if self.reasons_unasked:
             share_of = share(self.health.share_with_reasoning)
             return f"told not to reason and did in {share_of} of its replies"
@@ -262,7 +262,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class JudgesKin:
-    """The ranked subjects that the judge's own vendor made, next to the others."""
+    """The ranked subjects of the judge's own vendor, compared with the others."""
 
     vendor: str
     subjects: int
@@ -273,7 +273,7 @@ class JudgesKin:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One ranking."""
+    """One ranking (leaderboard) of a protocol, by one judge or one jury."""
 
     protocol: Protocol
     configurations: tuple[Configuration, ...]
@@ -311,8 +311,8 @@ class Board:
     unshown: Annotated[tuple[Row, ...], HIDDEN] = ()
 
     def only(self, subjects: Collection[str]) -> Board:
-        """This board with the rows of *subjects*, by hash: ranks, intervals and `kin` stay those of
-        all.
+        """Return this board with the rows of *subjects* alone, by hash. Ranks, intervals and `kin`
+        stay those of all subjects.
 
         `uncertainty` stays that of all, too, so compare rows before.
         """
@@ -325,8 +325,8 @@ class Board:
         return replace(self, ranked=ranked, incomplete=incomplete, unshown=unshown)
 
     def near(self, subjects: Collection[str], places: int) -> Board:
-        """This board with the rows of *subjects*, by hash, and of so many ranked ones above and
-        below each, as `only` has them.
+        """Return this board with the rows of *subjects*, by hash, and of their neighbours: so many
+        *places* above and below each. Otherwise as `select_subjects`.
         """
         shown = set(subjects)
         for place, row in enumerate(self.ranked):
@@ -337,17 +337,17 @@ class Board:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The incomplete ones last."""
+        """All rows, the incomplete ones last."""
         return (*self.ranked, *self.incomplete)
 
     @property
     def exam_line(self) -> str | None:
-        """What the exam says of the judge or the jury; None: nothing."""
+        """A line on how the judge or the jury did in the exam; None if there is nothing to say."""
         return self.exam.line if self.exam else None
 
     @property
     def weighting(self) -> Annotated[str | None, SENT]:
-        """The weighting of the protocol that was asked for; None: its own."""
+        """The name of the protocol's weighting that was asked for; None for its own."""
         return self.protocol.weights
 
     @property
@@ -362,7 +362,7 @@ class Board:
 
     @property
     def interval_method(self) -> Annotated[tuple[str, ...] | None, SENT]:
-        """How intervals by other rules than our own are made, in sentences; None: by our own."""
+        """The method of the intervals by rules other than ours, in sentences; None for our rules."""
         if self.rules == OWN.name or not self.ranked:
             return None
         sentence = (
@@ -375,27 +375,25 @@ class Board:
 
     @property
     def no_intervals_because(self) -> Annotated[tuple[str, ...], SENT]:
-        """Why there is no interval of one kind or the other; () where there are, or by other
-        rules.
-        """
+        """Why an interval of one kind or the other is missing; () if none is, and by other rules."""
         return self.uncertainty.why_no_interval() if self.uncertainty else ()
 
     @property
     def runs_together(self) -> Annotated[RunEffects | None, SENT]:
-        """Whether whole runs of the index are shifted together; None: nothing shows it."""
+        """The effects that shift whole runs of the index together; None if nothing shows them."""
         return self.uncertainty.runs_together() if self.uncertainty else None
 
     @property
     def sittings(self) -> Annotated[SittingsAllowance | None, SENT]:
-        """What the intervals of the index allow for between sessions; None: no session is known."""
+        """The allowance for sessions in the intervals of the index; None if no session is known."""
         return self.uncertainty.of_sittings() if self.uncertainty else None
 
     @property
     def kin(
         self,
     ) -> Annotated[JudgesKin | None, Column(key="judge_and_subjects_of_one_vendor")]:
-        """What the judge gives subjects of its own vendor; None where none is ranked, or all are
-        simulated.
+        """The ranked subjects of the judge's own vendor; None if none is ranked, or the vendor is
+        unknown or simulates.
         """
         rows = (*self.ranked, *self.unshown)
         mine = [row for row in rows if vendor_of(row.subject.model) == self.vendor]
@@ -407,8 +405,8 @@ class Board:
 
     @property
     def protocol_name(self) -> str:
-        """Its name; with the start of its hash where a shipped protocol has the same name and
-        another hash.
+        """The protocol's name; with the start of its hash if a shipped protocol has the same name
+        and another hash.
         """
         name = self.protocol.name
         if name in shipped() and load(name).hash != self.protocol.hash:
@@ -417,13 +415,13 @@ class Board:
 
     @property
     def main_judge(self) -> Annotated[str | None, SENT]:
-        """The judge whose board is shown where none is named; None for a jury."""
+        """The judge whose board is shown if none is named; None for a jury."""
         return self.judges[0] if self.judges else None
 
     @property
     def demonstration(self) -> bool:
-        """Whether no subject has a rank: its judge is known not to be fit, as no embedded one
-        is.
+        """Whether no subject has a rank because its judge is an embedded one, which is known not to
+        be fit.
         """
         return self.by_table
 
@@ -435,7 +433,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardRecords:
-    """Everything of a protocol that its boards are made of."""
+    """Everything of a protocol that its leaderboards are made of."""
 
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
@@ -464,7 +462,9 @@ AS_SHOWN = 1  # decimals of an index
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """One subject whose index, as it is shown, differs. None: not ranked by those rules."""
+    """One subject whose index, as it is shown, differs between two sets of rules. None: not ranked
+    by those rules.
+    """
 
     label: str
     index: float | None  # by the rules that were asked for
@@ -473,11 +473,11 @@ class RuleDifference:
 
 
 def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
-    """Every row of the *other* boards whose index is another one by our own rules, or that we do
-    not rank.
+    """Return a difference for every row of the *other* boards that our own rules give another
+    index, or do not rank.
 
     In the order of the other boards; rows that neither ranks are no difference. Boards are paired
-    by configuration and judge. [] where nothing differs.
+    by configuration and judge. [] if nothing differs.
     """
     ours = {
         (board.configurations, board.judge, row.subject.hash): row
@@ -496,8 +496,8 @@ def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleD
 
 
 def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
-    """What our rules do not rank it for, and what the others leave out; rounding where it is
-    nothing else.
+    """Yield the reasons of a difference: why our rules do not rank the row, which runs the other
+    rules leave out, else rounding.
     """
     if own.index is None:
         yield from (f"we do not rank it: {line}" for line in own.missing)

@@ -123,7 +123,7 @@ class RunEffects:
 
     @property
     def beyond(self) -> bool:
-        """True if whole runs are shifted by so much that no interval of the same test again holds."""
+        """True if so much shifts whole runs that no interval of the same test again holds."""
         return (
             self.ratio is not None
             and self.ratio > MOST_RATIO
@@ -417,7 +417,7 @@ def _degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
 
 
 def _with(scores: Scores, noise: JudgeNoise, variance: Floats, degrees: Floats) -> Scores:
-    """Return *scores* with *variance* added in proportion to each score's room, and its *degrees*."""
+    """Return *scores* with *variance* added in proportion to their room, and its *degrees*."""
     room = scores.mean * (1 - scores.mean)
     part: Floats = np.maximum(room / noise.room, LEAST_ROOM) if noise.room else np.ones_like(room)
     return replace(scores, added=part * variance, added_degrees=degrees)
