@@ -1,11 +1,11 @@
-"""What a store has cost, as values: by command and by model, with list prices beside it.
+"""The costs of a store as values: by command and by model, with list prices beside them.
 
-Dollars are what providers reported; where one reported none and its list price was kept, they are
-computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0. All
-sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed
-up apart. What a row of a board cost, and how many tokens of reasoning that took, is read here, too:
-rejected answers were paid for and count, and where the price of an answer is not known there is no
-cost. Formats nothing.
+Dollars are those that providers reported. If one reported none and its list price was kept, they
+are computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0.
+All sums of a kind add up to `Costs.whole`. Imported results were paid by others and are summed up
+apart. The cost of a leaderboard's row, and its tokens of reasoning, are read here, too: rejected
+answers were paid for and count, and if the price of an answer is not known there is no cost.
+Formats nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MAY_COST = (
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """What some calls came to."""
+    """The total of some calls."""
 
     calls: int
     dollars: float  # that providers reported
@@ -61,7 +61,7 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class CommandCost:
-    """What one command spent."""
+    """The cost of one command."""
 
     began_at: float  # seconds since 1970
     # None: made before commands were recorded; "": by a program that uses the library
@@ -71,7 +71,7 @@ class CommandCost:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """What the calls to one model came to."""
+    """The cost of the calls to one model."""
 
     name: str  # its label
     paid: Paid
@@ -79,7 +79,7 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCosts:
-    """What others paid for what was imported, as the imported data says; in no sum of the store's
+    """The cost to others of imported results, as the imported data says; in no sum of the store's
     own.
     """
 
@@ -92,7 +92,7 @@ class ImportedCosts:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """All that a store's own calls have cost in its whole life."""
+    """The cost of all of a store's own calls in its whole life."""
 
     whole: Paid
     replies: Paid  # of the whole
@@ -105,7 +105,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One call, and what it is counted as."""
+    """One call with its reported, computed or unknown cost."""
 
     payment: AttemptCost
     reported: float = 0.0
@@ -115,7 +115,7 @@ class _Item:
 
 
 def read_costs(connection: Connection) -> Costs:
-    """What the store has cost."""
+    """Return what the calls of the store have cost."""
     prices = usage.kept_prices(connection)
     items = [
         _item(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
@@ -131,7 +131,9 @@ def read_costs(connection: Connection) -> Costs:
 def _by_model(
     connection: Connection, items: Sequence[_Item]
 ) -> tuple[Paid, tuple[ModelCost, ...], tuple[ModelCost, ...], Paid, Paid]:
-    """All of *items*; subjects, then judges, the dearest first; replies, then judgements."""
+    """Return the total of *items*; the costs of subjects, then of judges, the dearest first; the
+    totals of replies, then of judgements.
+    """
     names = _names(connection, [item.payment for item in items])
     replies, judgements = (
         [item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement")
@@ -141,6 +143,9 @@ def _by_model(
 
 
 def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
+    """Return the call with its cost: reported, else computed from the list *price*, else unknown if
+    it may have cost something.
+    """
     listed = None
     if (
         price is not None
@@ -159,6 +164,7 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
 
 
 def _paid(items: Sequence[_Item]) -> Paid:
+    """Return the total of *items*."""
     listed = [item.listed for item in items if item.listed is not None]
     return Paid(
         len(items),
@@ -170,8 +176,8 @@ def _paid(items: Sequence[_Item]) -> Paid:
 
 
 def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
-    """The cost of each command, which had one owner or more; unrecorded owners count as separate
-    commands.
+    """Return the cost of each command, which may have several owners. An owner without a record
+    counts as a command of its own.
     """
     owners = {item.payment.owner for item in items}
     called = {owner: command for owner, command in commands.items() if owner in owners}
@@ -189,7 +195,9 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
 
 
 def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCost, ...]:
-    """By the *names* of the models that the calls, by their keys, were made to."""
+    """Return the cost of each model, the dearest first. *names*: key of a call -> label of its
+    model.
+    """
     by_name: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
         by_name[names[item.payment.key]].append(item)
@@ -203,8 +211,8 @@ def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCos
 
 
 def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
-    """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its
-    request.
+    """Return key of a call -> label of the subject or judge that it asks. For cleared results the
+    request says which.
     """
     subjects, judges = usage.askers(connection)
     labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(
@@ -233,7 +241,7 @@ CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
 @dataclass(frozen=True, slots=True)
 class SubjectCost:
-    """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
+    """The cost of a subject on one leaderboard, in dollars. None: not known, or not of all of it."""
 
     dollars: float | None = None  # its replies
     # the judgements of them by the board's judge, or by all of its jury
@@ -242,15 +250,15 @@ class SubjectCost:
 
     @property
     def total(self) -> float | None:
-        """Replies and judgements together."""
+        """Replies and judgements together; None if one of them is not known."""
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
 def subject_costs(
     connection: Connection, board: Board, subjects: Collection[str] | None = None
 ) -> dict[str, SubjectCost]:
-    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share
-    counts once.
+    """Return subject's hash -> the cost of its row. A reply or a judgement that several
+    conversations share counts once.
 
     *subjects*: of these alone; None: of all.
     """
@@ -297,9 +305,9 @@ def subject_costs(
 def with_reasoning_tokens(
     connection: Connection, boards: Sequence[Board], subjects: Collection[str] | None = None
 ) -> list[Board]:
-    """*boards* of one protocol, whose rows know how much reasoning their replies came with.
+    """Return *boards* of one protocol with the tokens of reasoning of each row's replies.
 
-    *subjects*: as for `subject_costs`.
+    *subjects*: as for `read_subject_costs`.
     """
     read: dict[tuple[Configuration, ...], Mapping[str, ReasoningTokens]] = {}
     made = []
@@ -318,7 +326,7 @@ def with_reasoning_tokens(
 
 @dataclass(frozen=True, slots=True)
 class IndexPrice:
-    """What a ranked subject's index costs, in dollars of one run. None: not known."""
+    """The price of a ranked subject's index, in dollars of one run. None: not known."""
 
     label: str
     index: float
@@ -337,14 +345,14 @@ class IndexPrice:
 
     @property
     def points_per_dollar(self) -> Annotated[float | None, WHOLE]:
-        """The index over the dollars of one run; None where it is free, or its price is not
+        """The index divided by the dollars of one run; None if it is free, or its price is not
         known.
         """
         return self.index / self.dollars_per_run if self.dollars_per_run else None
 
 
 def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """What one run of each subject with an index cost, in the order of *rows*."""
+    """Return the price of one run of each subject with an index, in the order of *rows*."""
     prices = []
     for row in rows:
         if row.index is None:
@@ -360,7 +368,7 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """What one run of one subject takes a judge. None: not known of every scenario."""
+    """The cost and time of a judge for one run of one subject. None: not known of every scenario."""
 
     dollars: Dollars | None = None
     seconds: Count | None = None  # of its calls one after the other, without what they waited for
@@ -369,9 +377,10 @@ class RunCost:
 def judging_cost(
     by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
 ) -> RunCost:
-    """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
+    """Return a judge's cost for a run: the mean judgement of each scenario, times *configurations*,
+    all together.
 
-    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a
+    *by_scenario*: for every scenario, the attempts at each judgement, failed ones included. A
     judgement whose price or time is unknown is left out of the mean. *bought* False: the marks cost
     nothing, and their time is not known.
     """
@@ -389,8 +398,8 @@ def _in_all(
     answers: Iterable[Sequence[AttemptCost]],
     amount: Callable[[AttemptCost], float | None] = attrgetter("cost"),
 ) -> float | None:
-    """What *answers* cost, or took, each with all its attempts; None where one has none, or came at
-    unknown cost.
+    """Return the total *amount* (cost or time) of *answers*, each with all its attempts; None if an
+    answer has no attempt, or came at unknown cost.
     """
     amounts = []
     for tries in answers:
