@@ -114,7 +114,9 @@ class IndexChange:
 
     @property
     def change(self) -> float | None:
-        """The change of the index without the runs, in points; None if one of the two is missing."""
+        """The change of the index without the runs, in points; None if one of the two is
+        missing.
+        """
         return None if self.index is None or self.without is None else self.without - self.index
 
 
@@ -380,7 +382,9 @@ def _read_replies(
 def _compare(
     body: RawAttempt, raw: str, delivery: Delivery, wording: ToolWording, bodies: RawReadings
 ) -> None:
-    """Compare the raw body of a reply with the stored reply, and record in *bodies* any difference."""
+    """Compare the raw body of a reply with the stored reply, and record in *bodies* any
+    difference.
+    """
     if not raw:
         bodies.silent.add(body.key)
         return
@@ -523,7 +527,9 @@ def _contradictions(evidence: AuditEvidence) -> Occurrences:
 
 
 def _damaged(evidence: AuditEvidence) -> Occurrences:
-    """Find raw bodies that cannot be read back, including those of no conversation of the protocol."""
+    """Find raw bodies that cannot be read back, including those of no conversation of the
+    protocol.
+    """
     details = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
     for played in evidence.conversations:

@@ -233,7 +233,9 @@ class Row:
 
     @property
     def thinks(self) -> Annotated[bool, SENT]:
-        """Whether it reasons before it answers: as it is set, or by itself in most of its replies."""
+        """Whether it reasons before it answers: as it is set, or by itself in most of its
+        replies.
+        """
         return self.subject.thinks or self.health.share_with_reasoning > 0.5
 
     @property
@@ -362,7 +364,9 @@ class Board:
 
     @property
     def interval_method(self) -> Annotated[tuple[str, ...] | None, SENT]:
-        """The method of the intervals by rules other than ours, in sentences; None for our rules."""
+        """The method of the intervals by rules other than ours, in sentences; None for our
+        rules.
+        """
         if self.rules == OWN.name or not self.ranked:
             return None
         sentence = (
@@ -375,7 +379,9 @@ class Board:
 
     @property
     def no_intervals_because(self) -> Annotated[tuple[str, ...], SENT]:
-        """Why an interval of one kind or the other is missing; () if none is, and by other rules."""
+        """Why an interval of one kind or the other is missing; () if none is, and by other
+        rules.
+        """
         return self.uncertainty.why_no_interval() if self.uncertainty else ()
 
     @property

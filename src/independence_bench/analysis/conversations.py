@@ -70,7 +70,9 @@ class Conversation:
         )
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
-        """Return why a person should read this judgement; docs/judges.md says how far to trust it."""
+        """Return why a person should read this judgement; docs/judges.md says how far to trust
+        it.
+        """
         return flags_of(label, judgement, embedded_of(self.judgements), self.scenario)
 
 

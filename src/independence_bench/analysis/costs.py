@@ -241,7 +241,9 @@ CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
 @dataclass(frozen=True, slots=True)
 class SubjectCost:
-    """The cost of a subject on one leaderboard, in dollars. None: not known, or not of all of it."""
+    """The cost of a subject on one leaderboard, in dollars. None: not known, or not of all of
+    it.
+    """
 
     dollars: float | None = None  # its replies
     # the judgements of them by the board's judge, or by all of its jury
@@ -368,7 +370,9 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """The cost and time of a judge for one run of one subject. None: not known of every scenario."""
+    """The cost and time of a judge for one run of one subject. None: not known of every
+    scenario.
+    """
 
     dollars: Dollars | None = None
     seconds: Count | None = None  # of its calls one after the other, without what they waited for

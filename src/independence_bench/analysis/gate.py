@@ -84,8 +84,8 @@ class ItemTest:
 
     @property
     def verdict(self) -> Annotated[Verdict, SENT]:
-        """ "fail" if the test finds a drop; "pass" if it does not and would have found the drop that
-        it should; else "undecided".
+        """The verdict: "fail" if the test finds a drop, "pass" if it does not and would have found
+        the drop that it should, else "undecided".
         """
         if self.p is None or not self.can_fall:
             return "pass"
@@ -368,5 +368,7 @@ def resolution_of(baseline: Baseline, board: Board) -> Resolution:
 
 
 def _possible(drop: float | None, measured: Measured) -> float | None:
-    """Return *drop* in points; None if it is larger than the baseline's index (subject number 0)."""
+    """Return *drop* in points; None if it is larger than the baseline's index (subject number
+    0).
+    """
     return None if drop is None or drop > float(measured.mean[0]) else 100 * drop

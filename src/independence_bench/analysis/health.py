@@ -372,7 +372,9 @@ class RunTimes:
 
     @property
     def span(self) -> float:
-        """Seconds from the beginning of the first run to that of the last one; 0 for a single run."""
+        """Seconds from the beginning of the first run to that of the last one; 0 for a single
+        run.
+        """
         return max(self.runs.values()) - min(self.runs.values())
 
     @property

@@ -258,7 +258,7 @@ def held(store: Store, protocol: Protocol, judge: str | None) -> dict[str, HeldS
     """Return subject's label -> the stems that it played of *protocol* in its default
     configurations, by the judge of that label.
 
-    Excluded stems are left out; {} if nothing was played. *judge* None, or one that has judged
+    Only conversations that count; {} if nothing was played. *judge* None, or one that has judged
     nothing: nothing is known of what was held.
     """
     with store.reading() as connection:

@@ -145,7 +145,9 @@ def self_preferences(
 
 
 def base_model(model: str) -> str:
-    """Return a model's id without its variant of serving: a judge with `:free` is the same model."""
+    """Return a model's id without its variant of serving: a judge with `:free` is the same
+    model.
+    """
     name, _, variant = model.lower().rpartition(":")
     return name if variant in VARIANTS else model.lower()
 

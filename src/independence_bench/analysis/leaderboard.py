@@ -190,7 +190,9 @@ def sittings_of_marks(row: Row) -> tuple[int, ...]:
 
 
 def _with_branches(board: Board) -> Board:
-    """Return the board with the statistics of each subject's branches, if the protocol has stems."""
+    """Return the board with the statistics of each subject's branches, if the protocol has
+    stems.
+    """
     if not board.results.protocol.has_stems:
         return board
 

@@ -405,7 +405,9 @@ class BoardExam:
 
     @property
     def members_not_sat(self) -> Annotated[tuple[str, ...], SENT]:
-        """The labels of the members of a jury who have not taken the exam; () for a single judge."""
+        """The labels of the members of a jury who have not taken the exam; () for a single
+        judge.
+        """
         return self.lacking if self.jury else ()
 
 

@@ -157,7 +157,9 @@ class Measured:
 
     @property
     def of_sittings(self) -> Floats:
-        """The variance of each subject's mean from session to session, as a dispersion, [subjects]."""
+        """The variance of each subject's mean from session to session, as a dispersion,
+        [subjects].
+        """
         room = self.rerun.room
         return np.zeros_like(room) if self.sittings is None else self.sittings.dispersion(room)
 

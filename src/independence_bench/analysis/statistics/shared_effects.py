@@ -78,7 +78,9 @@ class RunEffects:
 
     @property
     def ratio(self) -> Annotated[float | None, Column(key="variance_ratio")]:
-        """V over W, all subjects together; about 1 if runs are independent. None if nothing varies."""
+        """V over W, all subjects together; about 1 if runs are independent. None if nothing
+        varies.
+        """
         below = float((self.weight * self.of_conversations).sum())
         return float((self.weight * self.of_runs).sum()) / below if below > 0 else None
 
