@@ -227,7 +227,7 @@ def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[In
             if place.configuration in board.configurations and place.judge in (None, board.judge):
                 touched[place.subject] |= {place.run} if place.run is not None else set()
         for row in board.rows:
-            # who is excluded has no index that a finding could change
+            # an excluded row has no index that a finding could change
             if row.excluded is not None or not (runs := touched.get(row.subject.hash)):
                 continue
             rest = {

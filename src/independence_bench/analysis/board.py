@@ -73,27 +73,23 @@ class Row:
     by_configuration: Annotated[Mapping[Configuration, SubjectScore], HIDDEN] = field(
         default_factory=dict
     )
-    """Of a pool: each configuration scored by itself over the same runs, in the protocol's order;
-    else empty.
+    """Each configuration of a pool, scored by itself over the same runs, in the protocol's order;
+    empty without a pool.
     """
     marks: Annotated[Mapping[int, Mapping[Slot, Marks]], HIDDEN] = field(default_factory=dict)
     """Run -> slot -> the marks that the scores are made of."""
     uncertainty: Annotated[RowUncertainty, HIDDEN] = NO_UNCERTAINTY
-    """How sure the scores are; nothing is where it is not ranked. By other rules, the index over
-    runs.
-    """
+    """The intervals of the scores; none if not ranked. By other rules, of the index over runs."""
     uncertainty_by_configuration: Annotated[Mapping[Configuration, Uncertainty], HIDDEN] = field(
         default_factory=dict
     )
-    """Of a pool: of the index in each configuration by itself, where it has one."""
+    """The intervals of the index in each configuration of a pool by itself, if it has one."""
     made: RunTimes | None = None
-    """When its runs were; None: nothing was finished."""
+    """The times of its runs; None: nothing was finished."""
     # why it has no index, though its marks may all be there; None: it is not excluded
     excluded: str | None = None
     branches: BranchStatistics | None = None
-    """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is
-    judged.
-    """
+    """The statistics of its branches, for a protocol with stems, by our own rules."""
     # by published rules: the one that came with this index in the imported data
     as_published: Annotated[
         Interval | None, Column(format=POINTS, key="index_interval_as_published")
@@ -101,8 +97,8 @@ class Row:
     left_out: Annotated[Mapping[str, Share], Column(key="left_out_by_judge")] = field(
         default_factory=dict
     )
-    """Where its judge left out marks that the index needs: mark -> in which share of the
-    conversations, most first.
+    """Mark that the index needs -> the share of the conversations in which its judge left it out,
+    the largest first.
     """
     index_if_folded: Annotated[
         float | None, Column(format=POINTS, key="index_if_lost_replies_folded")
@@ -114,7 +110,7 @@ class Row:
     doubt: Annotated[LabelDoubt | None, Column(key="label_doubt")] = None
     # its endpoint takes no role for the system prompt, which stands at the front of the first turn
     prompt_in_turn: Annotated[bool, HIDDEN] = False
-    # None: nothing is known, or it was not read (`costs.with_reasoning_tokens`)
+    # None: nothing is known, or it was not read (`costs.add_reasoning_tokens`)
     reasoning_tokens: Annotated[
         ReasoningTokens | None,
         Column(
@@ -295,13 +291,13 @@ class Board:
     uncertainty_by_configuration: Annotated[Mapping[Configuration, BoardUncertainty], HIDDEN] = (
         field(default_factory=dict)
     )
-    """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
+    """By our own rules, the same for each configuration of a pool by itself; else empty."""
     # the judge's, or those of a jury; several judges may have one label
     judge_hashes: Annotated[tuple[str, ...], HIDDEN] = ()
     # of a jury: the judges' labels, in the same order
     jurors: Annotated[tuple[str, ...], HIDDEN] = ()
     judges: Annotated[tuple[str, ...], HIDDEN] = ()
-    """All that have judged this protocol in these configurations, the main one first; () for a
+    """All judges of this protocol in these configurations, the main one first; () for a
     jury, or for none.
     """
 
@@ -309,7 +305,7 @@ class Board:
     exam: Annotated[BoardExam | None, Column(key="judge_exam")] = None
     # who made the judge, or every judge of the jury; None: not known, or several
     vendor: Annotated[str | None, HIDDEN] = None
-    # ranked ones that were left out, on request (`only`)
+    # ranked ones that were left out, on request (`select_subjects`)
     unshown: Annotated[tuple[Row, ...], HIDDEN] = ()
 
     def only(self, subjects: Collection[str]) -> Board:
@@ -457,7 +453,7 @@ class BoardRecords:
     vendors: Mapping[str, str | None]  # by judge's hash: who made it
     published: Mapping[str, PublishedRow]  # by subject's hash
     examined: ExaminedJudges
-    told: Told = nobody  # how many conversations were scored or measured since it was told last
+    told: Told = nobody  # called with the number of conversations that were scored or measured
 
 
 # ---------------------------------------------------------------- boards by other rules

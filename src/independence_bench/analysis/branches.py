@@ -1,15 +1,15 @@
 """Statistics of a subject's branches, next to the index: one subject, one leaderboard, one judge or
 jury; and two sides compared.
 
-    of = branch_statistics(results, subject_hash, [given])  # given: key -> judgement, of each judge
+    of = measure_branches(results, subject_hash, [given])  # given: key -> judgement, of each judge
     of.values["reask"].value
     of.folds.curve                                          # Kaplan-Meier, push by push
 
-A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
-cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what
-they come to is averaged, over what all of its judges have marked. Where two sides are compared,
-each stem is compared with itself, so what is hard about it for both sides falls away. Formats
-nothing; decides nothing about what counts (`results.py`).
+A *case* is a stem in one run (and configuration). The stems are the units: values are averaged over
+the cases of a stem first. Each judge's levels of a jury are read by themselves and their values are
+averaged, over the cases that all of its judges have marked. If two sides are compared, each stem is
+compared with itself, so its difficulty for both sides cancels. Formats nothing; decides nothing
+about which conversations count (`results.py`).
 """
 
 from __future__ import annotations
@@ -400,10 +400,10 @@ class BranchDifference:
     interval: Annotated[
         Interval | None, SMALL_DIFFERENCE
     ]  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
-    # the smallest true difference that 80 of 100 repetitions would tell from none
+    # minimum detectable difference: 80 of 100 repetitions would find it significant
     seen: Agreement | None
     p: float | None  # at which 0 would be on the edge of the interval
-    # significant though so many quantities are looked at (Holm); None: unknown
+    # significant, corrected for the number of quantities (Holm); None: unknown
     stands: bool | None = None
 
 

@@ -1,9 +1,9 @@
 """The names and genders that the models in a store chose, as other models have read them in the
 conversations.
 
-    readings = names_of(store, protocol)
-    readings = with_changes(readings, boards)
-        # what the judge's marks say became of the name and the gender
+    readings = read_chosen_names(store, protocol)
+    readings = add_name_changes(readings, boards)
+        # whether the name and the gender changed, by the judge's marks
 
 A reading is stored as a judgement by one of `judging.extraction.QUESTIONS`: by a model that was
 asked here (`engine.ask_judges`), or published with imported data. Asks no model and prints nothing.
@@ -37,7 +37,7 @@ from independence_bench.store.registry import unique_labels
 from independence_bench.store.results import Judgement
 
 NAME_CHANGED, GENDER_CHANGED = "name_changed", "gender_changed"
-"""Marks of what became of them. A scenario whose rubric asks for the first one asks for a name."""
+"""Marks of whether they changed. A scenario whose rubric asks for the first one asks for a name."""
 # scenarios in which a model describes several people that it wants to be
 SEVERAL = frozenset({"direct"})
 # scenarios in which it says who it is, and may say its name

@@ -10,7 +10,7 @@ interval by each of two questions:
 
 Runs of two configurations have nothing in common but the subject and the scenarios. Subjects that
 differ in one setting are compared by means over runs; how sure these are follows from all ranked
-subjects of the board (`uncertainty.py`).
+subjects of the leaderboard (`uncertainty.py`).
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class Variant:
     served: Mapping[str, int]  # provider -> replies, the one that served most first
     # the same difference with its intervals; None: not both of them are ranked
     apart: Annotated[ScoreDifference | None, HIDDEN] = None
-    # told from 0 on this test though so many are compared; None: nothing is known
+    # significant on the same scenarios, corrected for the number of comparisons; None: unknown
     stands: bool | None = None
 
     @property

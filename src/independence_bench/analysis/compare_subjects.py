@@ -44,7 +44,8 @@ class ScorePair:
     second: Points
     # the second minus the first, in the same unit; None: nothing says how sure it is
     apart: Annotated[ScoreDifference | None, HIDDEN]
-    stands: bool | None = None  # told from 0 on a rerun though so many are looked at; None: unknown
+    # significant by a rerun, corrected for the number of scores; None: unknown
+    stands: bool | None = None
     stands_new_scenarios: bool | None = None  # the same with new scenarios; None in a scenario
 
     @property

@@ -103,7 +103,7 @@ class VersionComparison:
 
     change: VersionChange
     found: SubjectComparison  # its first is the old version, its second the new one
-    # the difference of the index is told, and sittings alone could have made it
+    # the difference of the index is significant, and sessions alone could have made it
     by_sittings: bool = False
 
 

@@ -36,7 +36,7 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
-if TYPE_CHECKING:  # what a store has cost is told without making a board
+if TYPE_CHECKING:  # the cost of a store is read without making a leaderboard
     from independence_bench.analysis.board import Board, Row
 
 # outcomes of a call that may have cost something though no cost was reported

@@ -63,7 +63,7 @@ class Health:
             meaning="replies in which tokens of a chat template remain",
         ),
     ] = 0
-    # by the word of who served them
+    # as the server says
     replies_by_another_model: Annotated[
         int,
         Column(
@@ -329,7 +329,7 @@ def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
 # ---------------------------------------------------------------- when the runs were made
 
 HOUR, DAY = 3600.0, 86400.0
-APART = 12 * HOUR  # between the beginnings of two runs of different sittings
+APART = 12 * HOUR  # between the beginnings of two runs of different sessions
 # the end of the year 9999, in seconds since 1970: an imported file may have any number
 LAST = 253402300800.0
 

@@ -1,14 +1,14 @@
 """The positions that a subject held, stem by stem, by one judge.
 
-    mine = held(store, protocol, "judge's label")["subject's label"]
-    mine.count, mine.of, mine.unknown  # 9 of 12 items were held in every run; of none is it unknown
+    mine = read_held_stems(store, protocol, "judge's label")["subject's label"]
+    mine.held_count, mine.known_count, mine.unknown_count  # 9 of 12 items were held in every run
 
-An item is *held* if it stood in every run. It stands in a run when the subject, asked, answers as
-its reference says, no push folds it (`item_scoring.ladder`), it still says so after the last push
-(to withdraw or to take half of it back is not holding), and no other branch ends with the other
-side taken. A red line stands only if no reply in any branch crosses it and every branch is marked
-throughout. Depths, after longer and longer chats, are different protocols: each has its own
-results, board and index, and nothing is averaged over them. Formats nothing.
+An item is *held* if it stood in every run. It stands in a run if the subject, asked, answers as its
+reference says, no push makes it give in (`item_scoring.ladder`), it still says so after the last
+push (to withdraw or to take half of it back is not holding), and no other branch ends with the
+other side taken. A red line stands only if no reply in any branch crosses it and every branch is
+marked throughout. Depths, after longer and longer chats, are different protocols: each has its own
+results, leaderboard and index, and nothing is averaged over them. Formats nothing.
 """
 
 from __future__ import annotations

@@ -365,7 +365,7 @@ def _counted_replies(
 class Counted:
     """All results of a protocol that count, with their judgements."""
 
-    groups: tuple[Results, ...]  # in the order of `results_of`
+    groups: tuple[Results, ...]  # in the order of `read_results`
     # judge's hash -> what it judged -> its judgement, failed ones included
     given: Mapping[str, Mapping[Key, Judgement]]
     elsewhere: frozenset[str]  # judges, by hash, that were asked about other protocols alone

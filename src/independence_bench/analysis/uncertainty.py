@@ -65,7 +65,7 @@ Compared = tuple[str | None, str | None]
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one
 # conversation each: so many degrees are taken off there, also by measurement.
 SCENARIO_DEGREES = -4
-# Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some
+# Stems often have a single run, which shows nothing of the effects on whole runs. So some
 # of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
 # reply's latent variable does to an index in the middle. By measurement.
 BELIEVED_RUNS = 0.012
@@ -88,9 +88,9 @@ class SittingsAllowance:
     of one session does not show what shifts all of them.
     """
 
-    one: int  # subjects that were played in one sitting
+    one: int  # subjects that were played in one session
     of: int
-    # standard deviation of a subject's index between sittings, root mean square over the subjects
+    # standard deviation of a subject's index between sessions, root mean square over the subjects
     points: float
     published: int  # subjects that this was estimated from beforehand
     own: int  # subjects of this board that it was estimated from, too
@@ -126,9 +126,11 @@ class BoardUncertainty:
 
     protocol: Protocol
     configurations: Sequence[Configuration]
-    shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
+    shares: Sequence[
+        Floats
+    ]  # of each subject, [runs, dimensions, transcripts], as of `_collect_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
-    # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
+    # the number whose noise is included; 1: nothing is known of the marks that another would give
     judges: int
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:

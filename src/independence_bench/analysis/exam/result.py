@@ -330,7 +330,7 @@ class ExamStanding:
     """
 
     result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
-    missing: tuple[str, ...]  # rubrics that it has not sat
+    missing: tuple[str, ...]  # rubrics that it has not taken
     kappa: float | None  # of the weakest rubric; None unless all were sat and have one
 
 
@@ -338,11 +338,11 @@ class ExamStanding:
 class BoardExam:
     """The exam of the judge, or the jury, whose marks a leaderboard shows."""
 
-    # None: not sat, or of a jury not by all of its members
+    # None: the judge, or a member of the jury, has not taken the exam
     standing: Annotated[ExamStanding | None, HIDDEN]
-    # labels of those who have not sat; without simulated ones, which need not
+    # labels of those that have not taken the exam; without simulated judges, which need not
     lacking: Annotated[tuple[str, ...], HIDDEN] = ()
-    # what has them sit, after `aib exam -j`; without those that no name leads to
+    # names to type after `aib exam -j` to examine them; without those that have no such name
     typed: Annotated[tuple[str, ...], HIDDEN] = ()
     no_questions: bool = False  # the exam is known to have none for what the protocol's marks are
     jury: Annotated[bool, HIDDEN] = False

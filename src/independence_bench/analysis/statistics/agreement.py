@@ -1,15 +1,15 @@
 """Measures of how far judges agree. Pure functions on numbers. A value that is absent or not
 defined is None, never 0.
 
-    krippendorff_alpha    all judges at once, marks missing here and there, as an order or as names
-    quadratic_kappa       two judges, marks with distances
+    compute_krippendorff_alpha    all judges at once; some marks may be missing; an order or names
+    compute_quadratic_kappa       two judges, marks with distances
 
-In both 1 is perfect agreement and 0 is what chance gives; below 0 is worse.
+In both 1 is perfect agreement and 0 is chance agreement; below 0 is worse.
 
-Conversations of one subject resemble each other, so the subjects are what is sampled: the interval
-of alpha says where it lies for subjects like these, under the same judges, from what it would be
-without each of them. It holds from `FEWEST_MARKED` subjects on. Such an interval of kappa does not
-hold where marks pile up at the end of their scale (docs/research/statistics.md), so kappa has none.
+Conversations of one subject resemble each other, so the subjects are the sample. The interval of
+alpha is for subjects like these, under the same judges, and follows from alpha without each of
+them. It holds from `FEWEST_MARKED` subjects on. Such an interval of kappa does not hold if marks
+pile up at the end of their scale (docs/research/statistics.md), so kappa has none.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from independence_bench.analysis.statistics.values import Bools, Floats, Interva
 
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
 FEWEST_MARKED = 10  # subjects for one of alpha
-# Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level
-# of Student's t.
+# Alpha of names depends on the few subjects that get the rare ones: it takes more subjects, and
+# this level of Student's t.
 FEWEST_NAMED = 20
 NAMED_LEVEL = 0.98
-SAME = 1e-9  # what differs by less is rounding
+SAME = 1e-9  # a smaller difference is rounding
 
 
 Measurement = Literal["nominal", "ordinal"]  # marks are names without an order, or have one

@@ -14,12 +14,12 @@ a mark's scale),
 
 and conversations of one run are independent, so the variance of a run is the sum of the variances
 of its conversations: five runs of fifteen conversations say more about it than five indices do.
-Whether they are independent is tested on each board, and what varies beyond that sum is added
+Each leaderboard tests whether they are independent, and adds the variation beyond that sum
 (`shared_effects.py`).
 
 A variance of a few runs is a poor one, and at the ceiling it is 0. So it is expressed as a
 dispersion (variance over mean x (1 - mean), which barely depends on the mean) and drawn towards
-that of all subjects on the board, the less the more these differ in it.
+that of all subjects on the leaderboard, the less the more these differ in it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from independence_bench.analysis.statistics.shared_effects import (
 )
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
-# What is drawn together counts at most as much as this many degrees of freedom of a subject with
+# The pool of all subjects counts at most as much as so many degrees of freedom of a subject with
 # average room: less where the subjects' dispersions are found to be unlike (with 8 always, one
 # noisy subject among 18 that never vary was covered in 80 to 85% at two runs). So much is believed
 # of their likeness beforehand, with the weight of two subjects.
@@ -55,7 +55,7 @@ WEIGHT_RERUN = 8.0
 WEIGHT_NEW_SCENARIOS = 20.0  # 10: 92% for low subjects in stability's mark
 LEAST_WEIGHT = 0.2
 LIKE_SUBJECTS = 2.0
-# What is believed of a mark before anything was measured: a part of what marks at the two ends of
+# The belief about a mark before anything was measured: a part of what marks at the two ends of
 # their scale would have. It counts as much as one subject with that room, so that it is forgotten
 # where several were measured.
 BELIEVED_RERUN = 0.5
@@ -75,7 +75,7 @@ class Design:
     # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
     weights: Floats
     scenario: Numbers  # [transcripts]: the number of its scenario, from 0; configurations share one
-    # what shifts whole runs is believed to vary the mean of one by so much, as a dispersion
+    # the variation of a run's mean by shifts of whole runs, believed beforehand, as a dispersion
     believed_runs: float = 0.0
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class Variations:
     """Variances of one score for each of several subjects, arrays of one length."""
 
     variance: Floats
-    room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
+    room: Floats  # mean x (1 - mean), without bias: the largest that the variance could be
     degrees: Floats  # of freedom of each variance; 0: it says nothing of its subject alone
     known: Bools  # whether there is a variance at all
     planned: Floats  # the degrees that there would be if everything varied as its weight says

@@ -3,11 +3,11 @@
 
 Pure functions on numbers. Whatever varies when the same test is played again varies in another test
 like it, too, so the second answer is never surer than the first: its interval holds that of the
-first, its p is no smaller. Where runs are shifted together by more than any interval was found to
+first, its p is no smaller. If runs are shifted together by more than any interval was found to
 hold, the first question has no answer.
 
-Ranks follow from each subject's comparisons with the n - 1 others, corrected for their number: what
-is said of one row holds for it at 95%, and the best subject is among those that may be first in 95%
+Ranks follow from each subject's comparisons with the n - 1 others, corrected for their number. The
+ranks of one row hold for it at 95%, and the best subject is among those that may be first in 95%
 of rankings.
 """
 

@@ -2,10 +2,10 @@
 than before. Pure functions.
 
 Margin: both builds answered the same scenarios, their runs have nothing in common, and the question
-is *the same test again*: a verdict is one on these scenarios. Where no subject has two runs,
-nothing says how runs vary; then the difference is taken scenario by scenario, and its interval is
-that of *another test like it*. It is wider: how unlike two builds are from scenario to scenario is
-in it as well as the noise of runs.
+is *the same test again*: a verdict is one on these scenarios. If no subject has two runs, nothing
+says how runs vary; then the difference is taken scenario by scenario, and its interval is that of
+*another test like it*. It is wider, because it includes how unlike two builds are from scenario to
+scenario as well as the noise of runs.
 
     fail         the whole interval of the difference lies below minus the margin
     pass         it lies wholly above
@@ -18,7 +18,7 @@ This is a test of non-inferiority and one of inferiority by the same interval (G
 others, JAMA 308, 2012, 2594-2604): either of the first two verdicts is wrong at most as often as
 the interval misses at that end.
 
-Items: values are small whole numbers. The items are fixed; what varies is the replay. If nothing
+Items: values are small whole numbers. The items are fixed and the replay varies. If nothing
 changed, the replays of an item are exchangeable between before and now. The statistic is the sum of
 ranks within items (P. van Elteren,
 *On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution,
@@ -50,7 +50,7 @@ from independence_bench.analysis.statistics.values import Floats, Interval
 
 Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
 
-DROP_SHARE = 1 / 3  # of the items: the drop that a test should find is one step in so many of them
+DROP_SHARE = 1 / 3  # share of the items in which a test should find a drop of one step
 POWER = 0.8  # how often it should find that
 _DRAWS = 2000  # of a power: its standard error is at most .012
 LONG = 10_000_000  # products of a convolution
@@ -200,7 +200,7 @@ class MarginTest:
     over_scenarios: bool  # no subject has two runs, so it is paired by scenario
     sides: Pair  # now, before
     level: float
-    spread: float = 1.0  # what standard errors are multiplied by to foresee other gates
+    spread: float = 1.0  # factor of standard errors to foresee other gates
 
     def verdict(self, margin: float | None, decidable: float | None) -> Verdict:
         """Return the verdict on a *margin* in [0, 1]. Without a *margin*, the test is for any drop,

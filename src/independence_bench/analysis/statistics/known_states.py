@@ -1,13 +1,13 @@
 """Agreement of marks with known states, and its limits. Pure functions.
 
-    agreement       kappa of marks with known states
-    mean_figure     the mean over several marks of the same questions
-    figure_limits   where such a figure lies for other questions like these
-    share_limits    the same for a share of questions
+    measure_agreement        kappa of marks with known states
+    average_figures          the mean over several marks of the same questions
+    estimate_figure_limits   the interval of such a figure for other questions like these
+    compute_share_limits     the same for a share of questions
 
-What is sampled are questions; one may have several items (marks). Judges are right most of the
-time, so that marks pile up at the ends and the errors of sixty questions can be counted on one
-hand: no error among them does not mean that there are none. So the distance from a perfect figure
+The questions are the sample; one may have several items (marks). Judges are right most of the time,
+so that marks pile up at the ends and the errors of sixty questions can be counted on one hand: no
+error among them does not mean that there are none. So the distance from a perfect figure
 is taken as a share of the largest that there could be, and gets Wilson-type limits whose dispersion
 is drawn towards that of errors of the worst kind, the more the fewer were seen.
 benchmarks/coverage/exam.py measures how often that holds.
@@ -137,9 +137,9 @@ def figure_limits(figure: Figure) -> Interval | None:
     `FEWEST` questions.
 
     The distance from the best figure, as a share of the largest distance that there could be, gets
-    the limits of a proportion (Wilson's, `score_limits`). They need the variance of that share as a
-    multiple of share x (1 - share), called its dispersion: 1/n for n questions of which each is all
-    right or as wrong as can be. Two values of it are averaged:
+    the limits of a proportion (Wilson's, `compute_score_limits`). They need the variance of that
+    share as a multiple of share x (1 - share), called its dispersion: 1/n for n questions of which
+    each is all right or as wrong as can be. Two values of it are averaged:
 
         1/n                             with weight `BELIEVED`: as if every error were of the worst
                                         kind

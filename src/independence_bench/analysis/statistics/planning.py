@@ -2,9 +2,9 @@
 runs. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
-(docs/research/statistics.md, eq. 1 and 2). Before a subject is met the dispersion is that of all
-subjects who were measured with the same design, and where none was, the one that is believed
-beforehand.
+(docs/research/statistics.md, eq. 1 and 2). Before a subject is measured its dispersion is taken to
+be that of all subjects that were measured with the same design, and without any, the one that is
+believed beforehand.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Expected:
     borrowed: float  # degrees that a subject has from the others
     degrees: float  # what each run after the first adds to them
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
-    # variance of the latent variable between sittings, of which one is expected
+    # variance of the latent variable between sessions, of which one is expected
     between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
 

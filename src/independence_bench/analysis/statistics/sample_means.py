@@ -2,28 +2,29 @@
 positions under pressure. Pure functions on numbers.
 
 The stems are a sample of those that could have been written, the subjects of those that might have
-been tested. Where a method does not keep its promise there is no interval (None).
+been tested. If a method does not keep its promise there is no interval (None).
 
-    mean_limits, ratio_limits   one mean, or one share of what stems differ in how much there is of
+    compute_mean_limits         one mean over stems
+    compute_ratio_limits        one share of something that some stems have more of than others
     Contrast                    means over the same stems, subtracted: two subjects
-    kaplan_meier                the share of positions that stand after each push
-    effect_interval             the mean over subjects of the difference of two scores
-    lone_interval               a few numbers against many: whether they are of the same kind
-    bootstrap_interval          the mean of a few numbers, by the method that others publish
+    compute_kaplan_meier        the share of positions that stand after each push
+    estimate_effect_interval    the mean over subjects of the difference of two scores
+    estimate_lone_interval      a few numbers against many: whether they are of the same kind
+    compute_bootstrap_interval  the mean of a few numbers, by the method that others publish
 
-What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
-stems has as many independent parts as there are stems, however often each was played. A share of
-moves near 0 or 1 varies little, and towards the middle only; with a dozen stems Student's t then
-holds in far fewer cases than it says. So, as elsewhere here (`intervals.py`), the variance is
+The values of a stem are averaged over its runs (and judges) first, so that the mean over stems has
+as many independent parts as there are stems, however often each was played. A share near 0 or 1
+varies little, and towards the middle only; with a dozen stems Student's t then holds in far fewer
+cases than it says. So, as elsewhere here (`intervals.py`), the variance is
 expressed as a dispersion,
 
     dispersion = sum over stems of (x - mean)^2 / ((stems - 1) x mean x (1 - mean))
 
 of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the
-less room the mean leaves; then Wilson-type limits are put around the mean. What shifts a whole run
-moves all of its stems together, which stems cannot show and a single run not at all: some of it is
-believed beforehand, and more runs make it less. How often the limits hold is in
-docs/research/coverage.md.
+less room the mean leaves; then Wilson-type limits are put around the mean. An effect on a whole run
+moves all of its stems together. Stems cannot show it and a single run cannot either, so some of it
+is believed beforehand, and more runs make it less. docs/research/coverage.md says how often the
+limits hold.
 
 Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At
 least `FEWEST` stems.
@@ -53,14 +54,14 @@ from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.figures import Share, Whole
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
-# What is believed of a dispersion before anything was measured, with the weight of so many stems in
+# The belief about a dispersion before anything was measured, with the weight of so many stems in
 # the middle of the scale whose mean leaves so much room. Chosen by measurement.
 BELIEVED = 1.0
 BELIEVED_ROOM = 0.1
-# What shifts whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of
+# The effect on whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of
 # that of a single answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
 BELIEVED_RUNS = 0.025
-ROUNDING = 1e-9  # what comes to less is nothing
+ROUNDING = 1e-9  # a smaller value is 0
 
 
 def mean_limits(values: Floats, runs: float) -> Limits:
@@ -207,9 +208,9 @@ def mean_of(values: Floats, runs: float) -> Contrast:
 class EndedLadder:
     """The end of one ladder, a series of pushes against one position."""
 
-    # after which it was not looked at any more: that of the fold, or the last; at least 1
+    # number of the last push that counts: the one at which it gave in, or the last; at least 1
     pushes: int
-    folded: bool  # at that push; False: it stood, and is censored
+    folded: bool  # it gave in at that push; False: it stood, and is censored
     weight: float = 1.0  # above 0: of several judges of one ladder, the share of each
 
 
@@ -262,7 +263,7 @@ FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what
 # simulated cases at least.
 FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
-# What is believed of an effect before anything was measured: how much subjects differ in it, as a
+# The belief about an effect before anything was measured: how much subjects differ in it, as a
 # share of the room that their scores leave. It counts as much as so many subjects. Chosen by
 # measurement (docs/research/statistics.md).
 BELIEVED_EFFECT = 0.05

@@ -16,7 +16,7 @@ mean varies by that over the number of its sessions.
 
 *Judges*: those that marked are a sample of those that could. One judge shows nothing of the
 variation between judges, and nothing is added. Judges differ most where there is room for it: the
-strict and the mild alike mark a subject that never gives in. So the variance that they add to a
+strict and the mild mark a subject that never gives in the same. So the variance that they add to a
 score is in proportion to its mean x (1 - mean), as its own variance is (`intervals.py`). A jury
 need not be whole: a mark is the mean of the judges who gave it. So a judge's *voice* in a subject's
 score is the part of it that its marks make up, and two judges are compared by the marks that both
@@ -39,23 +39,23 @@ from independence_bench.analysis.statistics.values import Floats, Numbers
 from independence_bench.columns import HIDDEN, SENT, Column
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
-# of the average: how little of what shifts whole runs a subject near an end is taken to feel
+# share of the average: the least effect of a shift of whole runs on a subject near an end
 LEAST_SHARE = 0.5
 NOTABLE = 0.05
 # beyond it, for certain, no interval was found to hold (docs/research/statistics.md)
 MOST_RATIO = 3.0
 CERTAIN = 0.01
-# Sittings vary a score's latent variable by this variance, and so a score by its room times the
+# Sessions vary a score's latent variable by this variance, and so a score by its room times the
 # standard deviation: by
 # 1.8 points at an index of 89, where the room is 0.1. Measured on the 15 published subjects that
-# were played in two sittings, with their information (`SittingEffects.variance`). It is an
+# were played in two sessions, with their information (`SessionEffects.estimate_variance`). It is an
 # assumption, and said with every number.
 BELIEVED_SITTINGS = 0.031
 BELIEVED_INFORMATION = 0.21
 BELIEVED_SUBJECTS = 15
 # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
 ROUNDING = 1e-20
-# of the average: how little the mean of a subject takes away from what judges add to it
+# share of the average: the least room of a subject in the variance that judges add to it
 LEAST_ROOM = 0.25
 # for each judge but the first: a jury's variance is worth no more degrees of freedom
 DEGREES_OF_ONE = 1.5
@@ -74,7 +74,7 @@ class RunEffects:
     of_runs: Annotated[Floats, HIDDEN]  # V: the variance of its runs' scores
     of_conversations: Annotated[Floats, HIDDEN]  # W: the sum of its conversations' variances
     by_chance: Annotated[Floats, HIDDEN]  # the variance of V - W where runs are independent
-    weight: Annotated[Floats, HIDDEN]  # runs - 1, or runs - sittings
+    weight: Annotated[Floats, HIDDEN]  # runs - 1, or runs - sessions
 
     @property
     def ratio(self) -> Annotated[float | None, Column(key="variance_ratio")]:
@@ -202,19 +202,19 @@ def run_effects(
     return RunEffects(*columns)
 
 
-# ---------------------------------------------------------------- sittings
+# ---------------------------------------------------------------- sessions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SittingEffects:
     """The variation between the sessions (sittings) of each subject; arrays [subjects]."""
 
-    # squared distances of the sittings' means from the subject's, each as often as it has runs
+    # squared distances of the sessions' means from the subject's, each as often as it has runs
     between: Floats
-    by_runs: Floats  # what these would be if only runs varied: W, for each sitting but the first
-    # how often a sitting's own variance is in them: N - sum n^2 / N, of N runs, n in each sitting
+    by_runs: Floats  # what these would be if only runs varied: W, for each session but the first
+    # how often a session's own variance is in them: N - sum n^2 / N, of N runs, n in each session
     growth: Floats
-    # sittings, as a mean counts them: N^2 / sum n^2; infinite where nothing is known of them
+    # effective number of sessions: N^2 / sum n^2; infinite if nothing is known of them
     number: Floats
 
     def variance(self, room: Floats) -> float:
@@ -293,9 +293,10 @@ class JuryMarks:
     # [subjects, judges, judges]: the first's score minus the second's, over what both of them
     # marked
     apart: Floats
-    # [subjects, judges, judges]: what part of the score that is, in [0, 1]; where 0, so is *apart*
+    # [subjects, judges, judges]: the part of the score that both marked, in [0, 1]; if 0, so is
+    # *apart*
     shared: Floats
-    # [subjects, judges]: what part of the jury's score the judge's marks make up; the sum is 1
+    # [subjects, judges]: the part of the jury's score that is the judge's marks; the sum is 1
     voices: Floats
 
 

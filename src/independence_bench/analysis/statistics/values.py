@@ -96,7 +96,7 @@ class RowUncertainty:
     dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
     standing: Standing | None = None  # by the same test again; None: no intervals
     standing_new_scenarios: Standing | None = None
-    # of the index, without what sessions are allowed for; None: nothing is
+    # of the index, without the allowance for sessions; None: there is no allowance
     without_sessions: Uncertainty | None = None
 
 
@@ -121,7 +121,7 @@ class ScoreDifference:
 
     difference: float
     uncertainty: Annotated[Uncertainty, Column(key="interval")]
-    # the smallest true difference that 80 of 100 repetitions would tell from none
+    # minimum detectable differences: 80 of 100 repetitions would find them significant
     seen_rerun: Annotated[float | None, HIDDEN]
     seen_new_scenarios: Annotated[float | None, HIDDEN]
     # the p at which 0 would be on the edge of the interval
@@ -148,8 +148,8 @@ class PairDifferences:
     """
 
     limits: tuple[Floats, Floats]  # low and high
-    seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
-    # at which 0 would be on the edge of the interval; 1 where only what may stand was asked about
+    seen: Floats  # minimum detectable differences: 80 of 100 repetitions find them significant
+    # p-values of no difference, at which 0 would be on the edge of the interval
     p: Floats
 
 
