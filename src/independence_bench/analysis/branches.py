@@ -76,7 +76,7 @@ class StemMean:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a count. Of a jury the counts are means over its judges."""
+    """A share of a count. For a jury the counts are means over its judges."""
 
     count: Whole
     of: Whole

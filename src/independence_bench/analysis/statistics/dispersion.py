@@ -282,8 +282,8 @@ def weight_of(pool: Floats, most: float) -> float:
 
         sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
 
-    By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none.
-    What is believed is 2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject.
+    Moments, and not logarithms as Smyth has, because a subject whose marks never vary has none.
+    The belief is 2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject.
     In [LEAST_WEIGHT, most].
     """
     _, variance, room, squared_room, squares = pool

@@ -125,8 +125,8 @@ def effective_stems(wholes: Floats) -> float:
 class Contrast:
     """A sum of means over the same stems, each with a sign, such as the difference of two subjects.
 
-    The dispersion is that of the sum within stems, over the rooms of all means together. What makes
-    a stem hard for all of them cancels if they are subtracted.
+    The dispersion is that of the sum within stems, over the rooms of all means together. The
+    difficulty of a stem for all of them cancels if they are subtracted.
     """
 
     values: Floats  # [means, ..., stems], in [0, 1]
