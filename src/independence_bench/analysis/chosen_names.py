@@ -1,7 +1,7 @@
 """The names and genders that the models in a store chose, as other models have read them in the
 conversations.
 
-    readings = read_chosen_names(store, protocol)
+    readings = list_chosen_names(store, protocol)
     readings = add_name_changes(readings, boards)
         # whether the name and the gender changed, by the judge's marks
 
