@@ -1,1 +1,3 @@
-"""Store to values: which results count, the leaderboard, uncertainty, agreement, comparisons."""
+"""Analysis of a store: the results that count, the leaderboard, uncertainty, agreement,
+comparisons.
+"""

@@ -1,8 +1,8 @@
-"""The audit: every number of a protocol is computed again from its records, and what is missing or
-damaged is listed. Changes nothing.
+"""The audit: it computes every number of a protocol again from its records, and lists missing and
+damaged records. Changes nothing.
 
-Raw bodies of replies and of judges are read again and compared with what is stored, and indices are
-made of the scores that were read again. docs/audit.md has a row for each finding.
+It reads the raw bodies of replies and of judges again, compares them with the stored values, and
+makes indices of the scores that it read. docs/audit.md has a row for each finding.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ TINY = 1e-9  # points of an index: what two sums of the same numbers may differ 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where a problem is. Empty or None: it is wider than that."""
+    """The place of a problem. A field is empty or None if the problem is wider than that."""
 
     detail: str
     subject: str = ""  # hash
@@ -78,7 +78,7 @@ class Occurrence:
     judge: str | None = None  # label; None: it concerns every judge's numbers
 
     def sent(self) -> dict[str, object]:
-        """Null for what is wider."""
+        """Return the fields as JSON has them: null where the problem is wider."""
         return {field.name: getattr(self, field.name) or None for field in fields(self)}
 
 
@@ -87,7 +87,9 @@ Occurrences = Iterator[Occurrence]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One kind of problem. *runs*: the index without the runs that have it is shown."""
+    """One kind of problem that the audit looks for. *runs*: show the index without the affected
+    runs.
+    """
 
     name: str
     severity: Severity
@@ -99,7 +101,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """One row of one leaderboard with and without the runs that a finding is in."""
+    """The index of one row of one leaderboard, with and without the runs that a finding affects."""
 
     label: str
     judge: str | None
@@ -112,13 +114,17 @@ class IndexChange:
 
     @property
     def change(self) -> float | None:
-        """Points of the index; None where one of them is missing."""
+        """The change of the index without the runs, in points; None if one of the two is
+        missing.
+        """
         return None if self.index is None or self.without is None else self.without - self.index
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of problem that there is. *effects* is empty where no run can be left out for it."""
+    """One kind of problem that was found, with its places. *effects* is empty if no run can be left
+    out for it.
+    """
 
     kind: Annotated[Check, HIDDEN]
     places: tuple[Occurrence, ...]
@@ -126,37 +132,37 @@ class Finding:
 
     @property
     def name(self) -> Annotated[str, SENT]:
-        """Of its kind."""
+        """The name of its check."""
         return self.kind.name
 
     @property
     def severity(self) -> Annotated[Severity, SENT]:
-        """Of its kind."""
+        """The severity of its check."""
         return self.kind.severity
 
     @property
     def title(self) -> Annotated[str, SENT]:
-        """Of its kind."""
+        """The title of its check."""
         return self.kind.title
 
     @property
     def meaning(self) -> Annotated[str, SENT]:
-        """Of its kind."""
+        """The meaning of its check."""
         return self.kind.meaning
 
     @property
     def count(self) -> Annotated[int, SENT]:
-        """How many places there are."""
+        """The number of places."""
         return len(self.places)
 
     @property
     def subjects(self) -> Annotated[int, SENT]:
-        """How many subjects it touches."""
+        """The number of subjects that it affects."""
         return len({place.subject for place in self.places if place.subject})
 
     @property
     def change(self) -> Annotated[float | None, Column(key="biggest_change")]:
-        """The biggest change of an index, with its sign; None where no index has one."""
+        """The biggest change of an index, with its sign; None if no index changes."""
         changes = (effect.change for effect in self.effects if effect.change is not None)
         return max(changes, key=abs, default=None)
 
@@ -175,12 +181,12 @@ class AuditReport:
 
     @property
     def errors(self) -> int:
-        """Kinds of severity error."""
+        """The number of findings of severity error."""
         return sum(finding.kind.severity == "error" for finding in self.findings)
 
 
 def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
-    """Look through everything that *store* has of *protocol*; an empty store has no finding.
+    """Audit everything that *store* has of *protocol*; an empty store has no finding.
 
     If the scores cannot be read, only the store's own check is made. Raises StoreError if that
     finds nothing.
@@ -211,7 +217,9 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
 
 
 def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[IndexChange]:
-    """Every row that one of *places* is in, without the runs of those."""
+    """Yield, for every row that one of *places* is in, its index with and without the affected
+    runs.
+    """
     rules = evidence.rules
     for board in evidence.boards:
         touched: dict[str, set[int]] = defaultdict(set)
@@ -219,7 +227,7 @@ def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[In
             if place.configuration in board.configurations and place.judge in (None, board.judge):
                 touched[place.subject] |= {place.run} if place.run is not None else set()
         for row in board.rows:
-            # who is excluded has no index that a finding could change
+            # an excluded row has no index that a finding could change
             if row.excluded is not None or not (runs := touched.get(row.subject.hash)):
                 continue
             rest = {
@@ -244,7 +252,7 @@ def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[In
 
 @dataclass(frozen=True, slots=True)
 class AuditedConversation:
-    """A counted conversation with its judgements."""
+    """A conversation that counts, with its replies and judgements."""
 
     row: TranscriptRow
     configuration: Configuration
@@ -257,7 +265,9 @@ class AuditedConversation:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The replies that the scenario asks for and that are not in it, though none ended it."""
+        """The names of the replies that the scenario asks for and the conversation lacks, although
+        no invalid reply ended it.
+        """
         given = {line.name for _, line in self.replies}
         if len(self.keys) > len(given):
             return ()
@@ -266,7 +276,9 @@ class AuditedConversation:
 
 @dataclass(slots=True)
 class RawReadings:
-    """What the raw bodies say, by key of the call; only what is out of the ordinary."""
+    """The results of reading the raw bodies again, by key of the call. Only unusual calls have an
+    entry.
+    """
 
     replies: int = 0  # stored replies that were read again
     verdicts: int = 0  # stored judgements that were
@@ -283,7 +295,7 @@ class RawReadings:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvidence:
-    """What there is. *boards* are by the rules that were asked for."""
+    """Everything that the checks look at. *boards* are by the rules that were asked for."""
 
     protocol: Protocol
     rules: Rules
@@ -298,7 +310,7 @@ class AuditEvidence:
 def _gather(
     connection: Connection, protocol: Protocol, rules: Rules, contradictions: Sequence[str]
 ) -> AuditEvidence:
-    """Everything in the store that belongs to *protocol*."""
+    """Return everything in the store that belongs to *protocol*."""
     records = read_records(connection, protocol)
     shown = boards(records, protocol, Wanted(rules=rules))
     played = tuple(_conversations(connection, shown, records))
@@ -314,9 +326,10 @@ def _gather(
 def _conversations(
     connection: Connection, shown: Sequence[Board], records: BoardRecords
 ) -> Iterator[AuditedConversation]:
-    """The conversations of every row that is shown, one for each place of a run that they fill.
+    """Yield the conversations of every row that is shown, one for each place of a run that they
+    fill.
 
-    Without those that cannot be read back, of which the store's own check speaks.
+    Conversations that cannot be read back are left out; the store's own check reports them.
     """
     rows = {
         (c, row.subject.hash): row
@@ -347,7 +360,9 @@ def _read_replies(
     protocol: Protocol,
     bodies: RawReadings,
 ) -> None:
-    """Read every reply of the conversations *played* again from its raw body."""
+    """Read every reply of the conversations *played* again from its raw body, and record in
+    *bodies* what is unusual.
+    """
     places: dict[str, Delivery] = {
         key: of.configuration.delivery for of in played for key in of.keys
     }
@@ -367,7 +382,9 @@ def _read_replies(
 def _compare(
     body: RawAttempt, raw: str, delivery: Delivery, wording: ToolWording, bodies: RawReadings
 ) -> None:
-    """The raw body of a reply against what is stored of it."""
+    """Compare the raw body of a reply with the stored reply, and record in *bodies* any
+    difference.
+    """
     if not raw:
         bodies.silent.add(body.key)
         return
@@ -383,7 +400,9 @@ def _compare(
 def _read_verdicts(
     connection: Connection, records: BoardRecords, protocol: Protocol, bodies: RawReadings
 ) -> None:
-    """Read every judgement of the protocol again from the judge's raw reply."""
+    """Read every judgement of the protocol again from the judge's raw reply, and record in *bodies*
+    what is unusual.
+    """
     scenarios = {
         rubric: protocol.scenario(name)
         for results in records.counted.groups
@@ -419,7 +438,7 @@ def _read_verdicts(
 
 
 def _read_object(text: str) -> dict[str, Any]:
-    """The JSON object in *text*; {} where it is none."""
+    """Return the JSON object in *text*; {} if there is none."""
     try:
         # a third faster than `json`, and what it reads it reads alike; it refuses more
         value = from_json(text, cache_strings="none")
@@ -434,8 +453,8 @@ def _read_object(text: str) -> dict[str, Any]:
 def words_in(
     raw: str, status: int | None, delivery: Delivery, wording: ToolWording
 ) -> tuple[str, str] | str:
-    """What the human hears and the notes in the raw body of a reply; in a few words why it holds
-    none.
+    """Return (words, private notes) from the raw body of a reply, or a string that says why it
+    holds no valid reply.
     """
     file = _read_object(raw)
     if "request_messages" in file:  # of the published layout
@@ -455,8 +474,8 @@ def words_in(
 
 
 def _verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
-    """The verdict in the raw body of a judgement: an endpoint's completion, or the bare words of a
-    published judge.
+    """Return the verdict in the raw body of a judgement, which is an endpoint's completion or the
+    bare words of a published judge.
     """
     body = _read_object(raw)
     if "choices" in body:
@@ -478,11 +497,11 @@ _MARK = re.compile(
 
 
 def _marks_in(raw: str, scenario: Scenario) -> Marks:
-    """The marks in a published judge's reply which is no JSON, as with an unescaped quote; {} where
-    one is not clear.
+    """Return the marks in a published judge's reply that is not valid JSON, as with an unescaped
+    quote; {} if one of them is not clear.
 
-    Evidence for marks that count, and no way to a mark: a key that has two values may be one that
-    is quoted.
+    They only confirm stored marks and never replace them: a key that has two values may be a quoted
+    one.
     """
     given: dict[str, set[str]] = defaultdict(set)
     for name, value in _MARK.findall(raw):
@@ -496,18 +515,21 @@ def _marks_in(raw: str, scenario: Scenario) -> Marks:
 
 
 def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
+    """Return the occurrence of a problem in the conversation *played*."""
     row, scenario = played.row, played.scenario.id
     where = (row.run, played.configuration, scenario, row.id)
     return Occurrence(detail, row.subject_hash, played.label, *where, judge)
 
 
 def _contradictions(evidence: AuditEvidence) -> Occurrences:
-    """What the store's own check finds."""
+    """Find what the store's own check reports."""
     yield from map(Occurrence, evidence.contradictions)
 
 
 def _damaged(evidence: AuditEvidence) -> Occurrences:
-    """Raw bodies that cannot be read back, those of no conversation of the protocol included."""
+    """Find raw bodies that cannot be read back, including those of no conversation of the
+    protocol.
+    """
     details = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
     for played in evidence.conversations:
@@ -521,7 +543,7 @@ def _damaged(evidence: AuditEvidence) -> Occurrences:
 
 
 def _other_indices(evidence: AuditEvidence) -> Occurrences:
-    """Rows whose index is another one when it is made of the scores as they were read again."""
+    """Find rows whose index differs when it is made of the scores that were read again."""
     there = _by_slot(evidence)
     for board in evidence.boards:
         for row in board.rows:
@@ -543,6 +565,7 @@ def _other_indices(evidence: AuditEvidence) -> Occurrences:
 
 
 def _of_row(row: Row, board: Board, detail: str) -> Occurrence:
+    """Return the occurrence of a problem in a *row* of *board*."""
     where = board.configurations[0] if len(board.configurations) == 1 else None
     return Occurrence(detail, row.subject.hash, row.label, configuration=where, judge=board.judge)
 
@@ -550,7 +573,7 @@ def _of_row(row: Row, board: Board, detail: str) -> Occurrence:
 def _by_slot(
     evidence: AuditEvidence,
 ) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
-    """Subject's hash, run, configuration and scenario -> conversation."""
+    """Return the conversations by subject's hash, run, configuration and scenario."""
     return {
         (played.row.subject_hash, played.row.run, played.configuration, played.scenario.id): played
         for played in evidence.conversations
@@ -560,8 +583,8 @@ def _by_slot(
 def _read_again(
     evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks
 ) -> Marks:
-    """The scores of one conversation in its judge's raw reply; those that are stored where there is
-    none.
+    """Return the scores of one conversation from its judge's raw reply, or the stored *marks* if it
+    has none. {} if the raw reply differs and cannot be read.
     """
     for judgement in played.judgements if played else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
@@ -572,7 +595,7 @@ def _read_again(
 
 
 def _other_marks(evidence: AuditEvidence) -> Occurrences:
-    """Judgements whose scores are not those in the judge's raw reply."""
+    """Find judgements whose scores differ from those in the judge's raw reply."""
     for played in evidence.conversations:
         for judgement in played.judgements:
             if (detail := evidence.bodies.otherwise.get(judgement.key)) is not None:
@@ -580,7 +603,7 @@ def _other_marks(evidence: AuditEvidence) -> Occurrences:
 
 
 def _other_words(evidence: AuditEvidence) -> Occurrences:
-    """Replies whose words are not those in the raw body."""
+    """Find replies whose words differ from those in the raw body."""
     for played in evidence.conversations:
         for key, line in played.replies:
             if (detail := evidence.bodies.otherwise.get(key)) is not None:
@@ -588,10 +611,10 @@ def _other_words(evidence: AuditEvidence) -> Occurrences:
 
 
 def _broken_pins(evidence: AuditEvidence) -> Occurrences:
-    """Replies that another provider served than the one that the subject is pinned to.
+    """Find replies that another provider served than the one that the subject is pinned to.
 
-    One has a name and the other a slug: they may mean the same where letters and digits of one
-    begin the other.
+    The server gives a name and the subject a slug. They may mean the same provider if the letters
+    and digits of one begin the other.
     """
     for played in evidence.conversations:
         pin = played.subject.provider
@@ -604,12 +627,13 @@ def _broken_pins(evidence: AuditEvidence) -> Occurrences:
 
 
 def _letters_of(text: str) -> str:
+    """Return the letters and digits of *text*, in lower case."""
     return "".join(filter(str.isalnum, text.lower()))
 
 
 def _other_models(evidence: AuditEvidence) -> Occurrences:
-    """Subjects whose replies come from another model than the one asked, or from several, by the
-    server's own word.
+    """Find subjects whose replies come from another model than the one asked, or from several, as
+    the server says.
     """
     by_subject: dict[tuple[str, str], set[str]] = defaultdict(set)
     asked: dict[tuple[str, str], str] = {}
@@ -635,8 +659,8 @@ def _other_models(evidence: AuditEvidence) -> Occurrences:
 
 
 def _repeated_ids(evidence: AuditEvidence) -> Occurrences:
-    """Endpoints at which an answer to one call came again as the answer to another, by the id that
-    it has.
+    """Find endpoints that gave the answer to one call again as the answer to another, as its
+    response id shows.
     """
     for endpoint, ids in _shared_ids(evidence, telling=True):
         calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
@@ -647,8 +671,8 @@ def _repeated_ids(evidence: AuditEvidence) -> Occurrences:
 
 
 def _useless_ids(evidence: AuditEvidence) -> Occurrences:
-    """Endpoints whose response ids do not tell its answers apart: one for most of them, or a few
-    digits.
+    """Find endpoints whose response ids do not distinguish its answers: most have the same one, or
+    ids are a few digits.
     """
     for endpoint, ids in _shared_ids(evidence, telling=False):
         most = max(ids, key=lambda shared: shared.calls)
@@ -659,8 +683,8 @@ def _useless_ids(evidence: AuditEvidence) -> Occurrences:
 
 
 def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, list[SharedId]]]:
-    """(endpoint, its ids that several calls share), of those that are *telling* answers apart, or
-    are not.
+    """Yield (endpoint, its ids that several calls share): with *telling* those ids that usually
+    distinguish answers, else the others.
     """
     by_endpoint: dict[str, list[SharedId]] = defaultdict(list)
     for shared in evidence.shared_ids:
@@ -677,7 +701,7 @@ def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, l
 
 
 def _missing(evidence: AuditEvidence) -> Occurrences:
-    """Conversations that a run should have and that are not there, or not to their end."""
+    """Find conversations that a run should have and that were not played, or not to their end."""
     there = _by_slot(evidence)
     runs: dict[str, set[int]] = defaultdict(set)
     for conversation in evidence.conversations:
@@ -700,7 +724,7 @@ def _missing(evidence: AuditEvidence) -> Occurrences:
 
 
 def _invalid(evidence: AuditEvidence) -> Occurrences:
-    """Whole conversations that our rules do not count."""
+    """Find whole conversations that our rules do not count."""
     for played in evidence.conversations:
         if played.row.state == "invalid" and not played.lacking:
             marked = any(judgement.reason is None for judgement in played.judgements)
@@ -711,8 +735,8 @@ def _invalid(evidence: AuditEvidence) -> Occurrences:
 def _without_marks(
     evidence: AuditEvidence,
 ) -> Iterator[tuple[AuditedConversation, Board, Judgement | None]]:
-    """The complete conversations of each leaderboard to which its judge gave no scores, with the
-    judgement that failed, if there is one.
+    """Yield the complete conversations of each leaderboard that its judge gave no scores to, with
+    the leaderboard and the judgement that failed, if there is one.
     """
     for board in evidence.boards:
         for played in evidence.conversations:
@@ -729,22 +753,22 @@ def _without_marks(
 
 
 def _not_judged(evidence: AuditEvidence) -> Occurrences:
-    """Conversations without a judgement by the judge whose leaderboard they are in."""
+    """Find conversations without a judgement by the judge of the leaderboard that they are in."""
     for played, board, failed in _without_marks(evidence):
         if failed is None:
             yield _at(played, "not judged", board.judge)
 
 
 def _judge_failed(evidence: AuditEvidence) -> Occurrences:
-    """Conversations on which the judge of the leaderboard failed."""
+    """Find conversations on which the judge of the leaderboard failed."""
     for played, board, failed in _without_marks(evidence):
         if failed is not None:
             yield _at(played, str(failed.reason), board.judge)
 
 
 def _unrecorded(evidence: AuditEvidence) -> Occurrences:
-    """Replies and judgements without a raw body: they stand in the store, and nothing shows that
-    they came so.
+    """Find replies and judgements without a raw body: nothing shows that they came as they are
+    stored.
     """
     silent = evidence.bodies.silent
     for played in evidence.conversations:

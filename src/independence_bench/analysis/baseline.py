@@ -1,9 +1,9 @@
-"""What a new build is compared with by a gate: scores, hashes and no text (docs/ci.md).
+"""The baseline that a gate compares a new build with: scores, hashes and no text (docs/ci.md).
 
-The classes are the file's parts as well: `dataset/baseline.py` reads and writes them, and their
-fields say what a file may hold. The two sides ask the same and are marked by the same judge. A
-protocol that differs in more than its system prompts is refused, which is never a verdict. Of a
-character single items may differ, so a sheet may grow without a new baseline.
+The classes are the parts of the file as well: `dataset/baseline.py` reads and writes them, and
+their fields say what a file may hold. Both sides must ask the same and be marked by the same judge.
+A protocol that differs in more than its system prompts is refused, which is never a verdict. Single
+items of a character may differ, so a sheet may grow without a new baseline.
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ class BaselineRun:
 
 
 def _check_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
+    """Return *runs* unchanged. Raises ValueError if two have one number, or one has neither marks
+    nor items.
+    """
     if len({run.run for run in runs}) < len(runs):
         raise ValueError("two runs have one number")
     if not all(run.marks or run.items for run in runs):
@@ -88,7 +91,7 @@ def _check_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BaselineBuild:
-    """One model of a baseline."""
+    """One model of a baseline, with its runs."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -97,7 +100,7 @@ class BaselineBuild:
     runs: Annotated[tuple[BaselineRun, ...], Field(min_length=1), AfterValidator(_check_runs)]
 
     def marks(self, configurations: Sequence[Configuration]) -> RunMarks:
-        """Run -> slot -> its marks; *configurations* are those of the baseline."""
+        """Return the marks by run and slot. *configurations* are those of the baseline."""
         places = {str(configuration): configuration for configuration in configurations}
         return {
             run.run: {
@@ -111,7 +114,7 @@ class BaselineBuild:
 
 @dataclass(frozen=True, slots=True)
 class BaselineProtocol:
-    """What was played."""
+    """The protocol that a baseline was played with."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -122,7 +125,7 @@ class BaselineProtocol:
 
 @dataclass(frozen=True, slots=True)
 class BaselineJudge:
-    """The judge of its marks."""
+    """The judge of a baseline's marks."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -132,7 +135,7 @@ class BaselineJudge:
 
 @dataclass(frozen=True, slots=True)
 class BaselineItems:
-    """What the items of a character ask."""
+    """Hashes of what the items of a character ask."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -142,7 +145,9 @@ class BaselineItems:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a build is compared with. A file of an earlier version may have several builds."""
+    """The scores of a build to compare a new build with. A file of an earlier version may have
+    several builds.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -157,19 +162,21 @@ class Baseline:
 
 
 def asked_hash(protocol: Protocol) -> str:
-    """Changes with anything that *protocol* asks or has marked, but not with its system prompts."""
+    """Return a hash that changes with anything that *protocol* asks or has marked, but not with its
+    system prompts.
+    """
     causes = protocol.causes()
     return content_hash({name: value for name, value in causes.items() if name not in NOT_ASKED})
 
 
 def has_items(protocol: Protocol) -> bool:
-    """Whether its stems are items of a character, which are held or not."""
+    """Return whether the protocol's stems are items of a character, which are held or not."""
     return bool(protocol.kinds)
 
 
 def frame_hash(protocol: Protocol) -> str:
-    """Changes with what all items have in common of how they are asked and marked; not with system
-    prompts.
+    """Return a hash that changes with how all items are asked and marked, but not with a single
+    item or with system prompts.
     """
     causes = protocol.causes()
     also = {"earlier": protocol.earlier} if protocol.earlier else {}
@@ -177,7 +184,9 @@ def frame_hash(protocol: Protocol) -> str:
 
 
 def item_hashes(protocol: Protocol) -> dict[str, str]:
-    """Stem that is pushed -> changes with anything that is asked or marked in its branches."""
+    """Return for each stem that is pushed a hash that changes with anything that its branches ask
+    or have marked.
+    """
     return {
         scenario.stem: content_hash(protocol.item(scenario.stem).scenarios)
         for scenario in pushed_in(protocol)
@@ -185,7 +194,7 @@ def item_hashes(protocol: Protocol) -> dict[str, str]:
 
 
 def pushed_in(protocol: Protocol) -> list[Scenario]:
-    """The scenario of each item in which it is pushed."""
+    """Return, for each item, the scenario in which it is pushed."""
     return [
         scenario
         for scenario in protocol.scenarios
@@ -196,7 +205,7 @@ def pushed_in(protocol: Protocol) -> list[Scenario]:
 
 
 def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
-    """The stems that *protocol* asks in the words of the baseline's."""
+    """Return the stems that *protocol* asks in the same words as the baseline."""
     known = baseline.items.hashes if baseline.items else {}
     return [stem for stem, hash_ in item_hashes(protocol).items() if known.get(stem) == hash_]
 
@@ -205,7 +214,9 @@ def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
 
 
 def build_of(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
-    """What *board* has of *row*. *held*: the items of a character."""
+    """Return a baseline's build from what *board* has of *row*. *held* has the items of a
+    character; None: no items.
+    """
     said: dict[int, list[list[object]]] = defaultdict(list)
     for transcript in board.results.transcripts:
         if transcript.subject_hash == row.subject.hash:
@@ -229,6 +240,7 @@ def build_of(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
 
 
 def _by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the marks of one run by configuration (as text) and scenario."""
     by_place: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (configuration, scenario), given in marks.items():
         by_place[str(configuration)][scenario] = dict(given)
@@ -236,7 +248,9 @@ def _by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, floa
 
 
 def _replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
-    """Run -> stem -> its replay; without those of which it is unknown where they gave way."""
+    """Return run -> stem -> its replay. Replays of which it is unknown where they gave in are left
+    out.
+    """
     replays: dict[int, dict[str, Replay]] = defaultdict(dict)
     for stem in held.ladders:
         if stem.stood is not None:
@@ -245,7 +259,9 @@ def _replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
 
 
 def baseline_of(board: Board, judge_hash: str, row: Row, held: HeldStems | None) -> Baseline:
-    """A baseline of *row*. Raises NotComplete if it is not ranked and none of its items is read."""
+    """Return a baseline of *row*. Raises NotComplete if it is not ranked and none of its items is
+    read.
+    """
     build = build_of(board, row, held)
     if not any(run.items for run in build.runs):
         check_complete(row)
@@ -263,7 +279,7 @@ def baseline_of(board: Board, judge_hash: str, row: Row, held: HeldStems | None)
 
 
 def check_complete(row: Row) -> None:
-    """Raises NotComplete, with what is missing, for a row without an index."""
+    """Check that *row* has an index. Raises NotComplete, with what is missing, if it has none."""
     if row.index is None:
         more = f" and {len(row.missing) - 1} more" if len(row.missing) > 1 else ""
         why = f": {row.missing[0]}{more}" if row.missing else ""
@@ -273,13 +289,15 @@ def check_complete(row: Row) -> None:
 
 
 def is_by_items(baseline: Baseline, margin: float | None) -> bool:
-    """Whether the items of a character decide: with a *margin* in points its index does."""
+    """Return whether the items of a character decide. If a *margin* in points is given, the index
+    does.
+    """
     return baseline.items is not None and margin is None
 
 
 def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
-    """Raises WrongUse if *protocol* asks something else than the baseline's did, or has no such
-    marks. *by_items*: single items may differ, which are left out.
+    """Check that *protocol* asks what the baseline's did and has such marks; raises WrongUse if
+    not. *by_items*: single items may differ, which are left out.
     """
     then = baseline.protocol
     if then.asked != asked_hash(protocol):
@@ -314,8 +332,8 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
 
 
 def chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
-    """The row of *board* that is called *typed*; None: the only one of *rows*. Raises WrongUse if
-    there are several, so that none is left out unseen.
+    """Return the row of *board* that is called *typed*; None: the only one of *rows*. Raises
+    WrongUse if there are several, so that none is left out unseen.
     """
     if typed is None and len(rows) > 1:
         raise WrongUse(
@@ -328,7 +346,9 @@ def chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
 
 
 def build_before(baseline: Baseline, row: Row) -> BaselineBuild:
-    """What *row* is compared with: itself, by its hash or by its label, else the only build."""
+    """Return the baseline's build to compare *row* with: the one of the same hash, else of the same
+    label, else the only one. Raises WrongUse if it is not clear.
+    """
     builds = baseline.builds
     same = [build for build in builds if build.hash == row.subject.hash]
     same = same or [build for build in builds if build.label == row.label] or list(builds)

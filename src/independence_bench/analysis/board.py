@@ -1,5 +1,5 @@
-"""Rankings as values: a row for each subject, with scores, ranks and what is missing. `leaderboard`
-makes them.
+"""Leaderboards as values: a row for each subject, with scores, ranks and what is missing.
+`leaderboard` makes them.
 
 One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one
 jury. Where a protocol pools several configurations, a row holds the score of each of them next to
@@ -56,7 +56,7 @@ from independence_bench.store.results import Judgement, Told, nobody
 
 @dataclass(frozen=True, slots=True)
 class IndexPrice:
-    """What a ranked subject's index costs, in dollars of one run. None: not known."""
+    """The price of a ranked subject's index, in dollars of one run. None: not known."""
 
     label: str
     index: float
@@ -75,7 +75,7 @@ class IndexPrice:
 
     @property
     def points_per_dollar(self) -> Annotated[float | None, WHOLE]:
-        """The index over the dollars of one run; None where it is free, or its price is not
+        """The index divided by the dollars of one run; None if it is free, or its price is not
         known.
         """
         return self.index / self.dollars_per_run if self.dollars_per_run else None
@@ -83,7 +83,7 @@ class IndexPrice:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationScore:
-    """Of a pool: what one configuration comes to by itself."""
+    """The score of one configuration by itself, of several that are pooled."""
 
     index: Points | None
     standard_deviation: Points | None
@@ -92,7 +92,7 @@ class ConfigurationScore:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One subject on one board. *rank* is None where the subject is incomplete, and on a
+    """One subject on one leaderboard. *rank* is None if the subject is incomplete, and on a
     demonstration.
 
     Index in [0, 100], dimensions in [0, 1], means on the scales of their marks.
@@ -109,27 +109,23 @@ class Row:
     by_configuration: Annotated[Mapping[Configuration, SubjectScore], HIDDEN] = field(
         default_factory=dict
     )
-    """Of a pool: each configuration scored by itself over the same runs, in the protocol's order;
-    else empty.
+    """Each configuration of a pool, scored by itself over the same runs, in the protocol's order;
+    empty without a pool.
     """
     marks: Annotated[Mapping[int, Mapping[Slot, Marks]], HIDDEN] = field(default_factory=dict)
     """Run -> slot -> the marks that the scores are made of."""
     uncertainty: Annotated[RowUncertainty, HIDDEN] = NO_UNCERTAINTY
-    """How sure the scores are; nothing is where it is not ranked. By other rules, the index over
-    runs.
-    """
+    """The intervals of the scores; none if not ranked. By other rules, of the index over runs."""
     uncertainty_by_configuration: Annotated[Mapping[Configuration, Uncertainty], HIDDEN] = field(
         default_factory=dict
     )
-    """Of a pool: of the index in each configuration by itself, where it has one."""
+    """The intervals of the index in each configuration of a pool by itself, if it has one."""
     made: RunTimes | None = None
-    """When its runs were; None: nothing was finished."""
+    """The times of its runs; None: nothing was finished."""
     # why it has no index, though its marks may all be there; None: it is not excluded
     excluded: str | None = None
     branches: BranchStatistics | None = None
-    """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is
-    judged.
-    """
+    """The statistics of its branches, for a protocol with stems, by our own rules."""
     # by published rules: the one that came with this index in the imported data
     as_published: Annotated[
         Interval | None, Column(format=POINTS, key="index_interval_as_published")
@@ -137,8 +133,8 @@ class Row:
     left_out: Annotated[Mapping[str, Share], Column(key="left_out_by_judge")] = field(
         default_factory=dict
     )
-    """Where its judge left out marks that the index needs: mark -> in which share of the
-    conversations, most first.
+    """Mark that the index needs -> the share of the conversations in which its judge left it out,
+    the largest first.
     """
     index_if_folded: Annotated[
         float | None, Column(format=POINTS, key="index_if_lost_replies_folded")
@@ -150,7 +146,7 @@ class Row:
     doubt: Annotated[LabelDoubt | None, Column(key="label_doubt")] = None
     # its endpoint takes no role for the system prompt, which stands at the front of the first turn
     prompt_in_turn: Annotated[bool, HIDDEN] = False
-    # None: nothing is known, or it was not read (`costs.with_reasoning_tokens`)
+    # None: nothing is known, or it was not read (`costs.add_reasoning_tokens`)
     reasoning_tokens: Annotated[
         ReasoningTokens | None,
         Column(
@@ -176,32 +172,34 @@ class Row:
 
     @property
     def index(self) -> Annotated[float | None, POINTS]:
-        """The mean of its runs' indices."""
+        """The mean of its runs' indices, in [0, 100]; None if it is not ranked."""
         return self.score.index
 
     @property
     def index_interval(self) -> Annotated[Uncertainty, POINTS]:
-        """Where the index lies."""
+        """The two 95% intervals of the index."""
         return self.uncertainty.index
 
     @property
     def index_interval_without_sessions(self) -> Annotated[Uncertainty | None, POINTS]:
-        """The same, were nothing allowed for between sessions; None: nothing is."""
+        """The intervals of the index without the allowance for sessions; None if there is no
+        allowance.
+        """
         return self.uncertainty.without_sessions
 
     @property
     def ranks(self) -> Annotated[Standing | None, SENT]:
-        """The ranks that it may have, were the same scenarios played again."""
+        """The ranks that it may have if the same scenarios are played again."""
         return self.uncertainty.standing
 
     @property
     def ranks_new_scenarios(self) -> Annotated[Standing | None, SENT]:
-        """The same, were other scenarios of this kind asked."""
+        """The ranks that it may have if other scenarios of this kind are asked."""
         return self.uncertainty.standing_new_scenarios
 
     @property
     def runs(self) -> Annotated[int, Column("Runs", COUNT, spare=2)]:
-        """How many there are."""
+        """The number of its runs."""
         return self.score.runs
 
     @property
@@ -218,17 +216,17 @@ class Row:
             "it is given again",
         ),
     ]:
-        """Of the runs' indices (n - 1); None for a single run."""
+        """The standard deviation of the runs' indices (n - 1); None for a single run."""
         return self.score.deviation
 
     @property
     def dimensions(self) -> Annotated[Mapping[str, float | None], HUNDRED]:
-        """Dimension -> [0, 1], 1 the most independent."""
+        """Dimension -> its score in [0, 1]; 1 is the most independent."""
         return self.score.dimensions
 
     @property
     def dimension_intervals(self) -> Annotated[Mapping[str, Uncertainty], HUNDRED]:
-        """Dimension -> where it lies."""
+        """Dimension -> its two 95% intervals."""
         return self.uncertainty.dimensions
 
     @property
@@ -240,7 +238,7 @@ class Row:
     def in_configurations(
         self,
     ) -> Annotated[Mapping[str, ConfigurationScore], Column(key="by_configuration")]:
-        """Of a pool: each configuration by itself; else empty."""
+        """Each configuration of a pool scored by itself; empty without a pool."""
         return {
             str(configuration): ConfigurationScore(
                 score.index,
@@ -252,7 +250,7 @@ class Row:
 
     @property
     def whole_runs(self) -> Annotated[int, SENT]:
-        """How many runs have an index."""
+        """The number of runs that have an index."""
         return len(self.run_indices)
 
     @property
@@ -274,7 +272,7 @@ class Row:
 
     @property
     def reasoning_doubt(self) -> Annotated[str | None, SENT]:
-        """In what its replies belie the reasoning effort of its label; None: in nothing."""
+        """How its replies contradict the reasoning effort of its label; None if they do not."""
         if self.reasons_unasked:
             share_of = share(self.health.share_with_reasoning)
             return f"told not to reason and did in {share_of} of its replies"
@@ -298,7 +296,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class JudgesKin:
-    """The ranked subjects that the judge's own vendor made, next to the others."""
+    """The ranked subjects of the judge's own vendor, compared with the others."""
 
     vendor: str
     subjects: int
@@ -309,7 +307,7 @@ class JudgesKin:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One ranking."""
+    """One ranking (leaderboard) of a protocol, by one judge or one jury."""
 
     protocol: Protocol
     configurations: tuple[Configuration, ...]
@@ -329,13 +327,13 @@ class Board:
     uncertainty_by_configuration: Annotated[Mapping[Configuration, BoardUncertainty], HIDDEN] = (
         field(default_factory=dict)
     )
-    """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
+    """By our own rules, the same for each configuration of a pool by itself; else empty."""
     # the judge's, or those of a jury; several judges may have one label
     judge_hashes: Annotated[tuple[str, ...], HIDDEN] = ()
     # of a jury: the judges' labels, in the same order
     jurors: Annotated[tuple[str, ...], HIDDEN] = ()
     judges: Annotated[tuple[str, ...], HIDDEN] = ()
-    """All that have judged this protocol in these configurations, the main one first; () for a
+    """All judges of this protocol in these configurations, the main one first; () for a
     jury, or for none.
     """
 
@@ -343,12 +341,12 @@ class Board:
     exam: Annotated[BoardExam | None, Column(key="judge_exam")] = None
     # who made the judge, or every judge of the jury; None: not known, or several
     vendor: Annotated[str | None, HIDDEN] = None
-    # ranked ones that were left out, on request (`only`)
+    # ranked ones that were left out, on request (`select_subjects`)
     unshown: Annotated[tuple[Row, ...], HIDDEN] = ()
 
     def only(self, subjects: Collection[str]) -> Board:
-        """This board with the rows of *subjects*, by hash: ranks, intervals and `kin` stay those of
-        all.
+        """Return this board with the rows of *subjects* alone, by hash. Ranks, intervals and `kin`
+        stay those of all subjects.
 
         `uncertainty` stays that of all, too, so compare rows before.
         """
@@ -361,8 +359,8 @@ class Board:
         return replace(self, ranked=ranked, incomplete=incomplete, unshown=unshown)
 
     def near(self, subjects: Collection[str], places: int) -> Board:
-        """This board with the rows of *subjects*, by hash, and of so many ranked ones above and
-        below each, as `only` has them.
+        """Return this board with the rows of *subjects*, by hash, and of their neighbours: so many
+        *places* above and below each. Otherwise as `select_subjects`.
         """
         shown = set(subjects)
         for place, row in enumerate(self.ranked):
@@ -373,17 +371,17 @@ class Board:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The incomplete ones last."""
+        """All rows, the incomplete ones last."""
         return (*self.ranked, *self.incomplete)
 
     @property
     def exam_line(self) -> str | None:
-        """What the exam says of the judge or the jury; None: nothing."""
+        """A line on how the judge or the jury did in the exam; None if there is nothing to say."""
         return self.exam.line if self.exam else None
 
     @property
     def weighting(self) -> Annotated[str | None, SENT]:
-        """The weighting of the protocol that was asked for; None: its own."""
+        """The name of the protocol's weighting that was asked for; None for its own."""
         return self.protocol.weights
 
     @property
@@ -398,7 +396,9 @@ class Board:
 
     @property
     def interval_method(self) -> Annotated[tuple[str, ...] | None, SENT]:
-        """How intervals by other rules than our own are made, in sentences; None: by our own."""
+        """The method of the intervals by rules other than ours, in sentences; None for our
+        rules.
+        """
         if self.rules == OWN.name or not self.ranked:
             return None
         sentence = (
@@ -411,27 +411,27 @@ class Board:
 
     @property
     def no_intervals_because(self) -> Annotated[tuple[str, ...], SENT]:
-        """Why there is no interval of one kind or the other; () where there are, or by other
+        """Why an interval of one kind or the other is missing; () if none is, and by other
         rules.
         """
         return self.uncertainty.why_no_interval() if self.uncertainty else ()
 
     @property
     def runs_together(self) -> Annotated[RunEffects | None, SENT]:
-        """Whether whole runs of the index are shifted together; None: nothing shows it."""
+        """The effects that shift whole runs of the index together; None if nothing shows them."""
         return self.uncertainty.runs_together() if self.uncertainty else None
 
     @property
     def sittings(self) -> Annotated[SittingsAllowance | None, SENT]:
-        """What the intervals of the index allow for between sessions; None: no session is known."""
+        """The allowance for sessions in the intervals of the index; None if no session is known."""
         return self.uncertainty.of_sittings() if self.uncertainty else None
 
     @property
     def kin(
         self,
     ) -> Annotated[JudgesKin | None, Column(key="judge_and_subjects_of_one_vendor")]:
-        """What the judge gives subjects of its own vendor; None where none is ranked, or all are
-        simulated.
+        """The ranked subjects of the judge's own vendor; None if none is ranked, or the vendor is
+        unknown or simulates.
         """
         rows = (*self.ranked, *self.unshown)
         mine = [row for row in rows if vendor_of(row.subject.model) == self.vendor]
@@ -443,8 +443,8 @@ class Board:
 
     @property
     def protocol_name(self) -> str:
-        """Its name; with the start of its hash where a shipped protocol has the same name and
-        another hash.
+        """The protocol's name; with the start of its hash if a shipped protocol has the same name
+        and another hash.
         """
         name = self.protocol.name
         if name in shipped() and load(name).hash != self.protocol.hash:
@@ -453,13 +453,13 @@ class Board:
 
     @property
     def main_judge(self) -> Annotated[str | None, SENT]:
-        """The judge whose board is shown where none is named; None for a jury."""
+        """The judge whose board is shown if none is named; None for a jury."""
         return self.judges[0] if self.judges else None
 
     @property
     def demonstration(self) -> bool:
-        """Whether no subject has a rank: its judge is known not to be fit, as no embedded one
-        is.
+        """Whether no subject has a rank because its judge is an embedded one, which is known not to
+        be fit.
         """
         return self.by_table
 
@@ -471,7 +471,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardRecords:
-    """Everything of a protocol that its boards are made of."""
+    """Everything of a protocol that its leaderboards are made of."""
 
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
@@ -489,7 +489,7 @@ class BoardRecords:
     vendors: Mapping[str, str | None]  # by judge's hash: who made it
     published: Mapping[str, PublishedRow]  # by subject's hash
     examined: ExaminedJudges
-    told: Told = nobody  # how many conversations were scored or measured since it was told last
+    told: Told = nobody  # called with the number of conversations that were scored or measured
 
 
 # ---------------------------------------------------------------- boards by other rules
@@ -500,7 +500,9 @@ AS_SHOWN = 1  # decimals of an index
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """One subject whose index, as it is shown, differs. None: not ranked by those rules."""
+    """One subject whose index, as it is shown, differs between two sets of rules. None: not ranked
+    by those rules.
+    """
 
     label: str
     index: float | None  # by the rules that were asked for
@@ -509,11 +511,11 @@ class RuleDifference:
 
 
 def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
-    """Every row of the *other* boards whose index is another one by our own rules, or that we do
-    not rank.
+    """Return a difference for every row of the *other* boards that our own rules give another
+    index, or do not rank.
 
     In the order of the other boards; rows that neither ranks are no difference. Boards are paired
-    by configuration and judge. [] where nothing differs.
+    by configuration and judge. [] if nothing differs.
     """
     ours = {
         (board.configurations, board.judge, row.subject.hash): row
@@ -532,8 +534,8 @@ def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleD
 
 
 def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
-    """What our rules do not rank it for, and what the others leave out; rounding where it is
-    nothing else.
+    """Yield the reasons of a difference: why our rules do not rank the row, which runs the other
+    rules leave out, else rounding.
     """
     if own.index is None:
         yield from (f"we do not rank it: {line}" for line in own.missing)

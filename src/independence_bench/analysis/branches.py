@@ -1,15 +1,15 @@
-"""What a subject did in each of its stems' branches, next to the index: one subject, one board, one
-judge or jury; and two sides compared.
+"""Statistics of a subject's branches, next to the index: one subject, one leaderboard, one judge or
+jury; and two sides compared.
 
-    of = branch_statistics(results, subject_hash, [given])  # given: key -> judgement, of each judge
+    of = measure_branches(results, subject_hash, [given])  # given: key -> judgement, of each judge
     of.values["reask"].value
     of.folds.curve                                          # Kaplan-Meier, push by push
 
-A *case* is a stem in one run (and configuration). The stems are the units: what varies over the
-cases of a stem is averaged first. Of a jury each judge's levels are read by themselves and what
-they come to is averaged, over what all of its judges have marked. Where two sides are compared,
-each stem is compared with itself, so what is hard about it for both sides falls away. Formats
-nothing; decides nothing about what counts (`results.py`).
+A *case* is a stem in one run (and configuration). The stems are the units: values are averaged over
+the cases of a stem first. Each judge's levels of a jury are read by themselves and their values are
+averaged, over the cases that all of its judges have marked. If two sides are compared, each stem is
+compared with itself, so its difficulty for both sides cancels. Formats nothing; decides nothing
+about which conversations count (`results.py`).
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ Case = tuple[str, Configuration, int]  # stem, configuration, run
 
 @dataclass(frozen=True, slots=True)
 class StemMean:
-    """A number with where it lies over other stems of the kind, at 95%; both in the unit that the
-    field states.
+    """A mean over stems with its 95% interval over other stems of the kind; both in the unit that
+    the field states.
     """
 
     value: float
@@ -70,13 +70,13 @@ class StemMean:
     stems: int  # that it is the mean of, at least 1
 
     def as_text(self, form: Format) -> str:
-        """The number, as *form* writes it."""
+        """Return the number as *form* writes it."""
         return form.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a count. Of a jury the counts are means over its judges."""
+    """A share of a count. For a jury the counts are means over its judges."""
 
     count: Whole
     of: Whole
@@ -85,13 +85,13 @@ class Share:
 
     @property
     def value(self) -> Annotated[float | None, SHARE]:
-        """[0, 1]; None of nothing."""
+        """The share, in [0, 1]; None if there is nothing."""
         return self.count / self.of if self.of else None
 
 
 @dataclass(frozen=True, slots=True)
 class TechniqueFolds:
-    """What one technique did, whichever of the pushes used it."""
+    """How often one technique made a position give in, whichever of the pushes used it."""
 
     technique: str  # as the stems' files call it; "": pushes that name none
     pushed: Whole  # ladders that stood before a push of it
@@ -99,14 +99,16 @@ class TechniqueFolds:
 
     @property
     def share(self) -> Annotated[float | None, SHARE]:
-        """Of the ladders that met it those that it folded, [0, 1]; None where none met it."""
+        """The share of the ladders that met the technique and gave in to it, [0, 1]; None if none
+        met it.
+        """
         return self.folded / self.pushed if self.pushed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh
-    alike.
+    """How long positions last under pressure. A ladder is one case as one judge saw it; stems have
+    equal weight.
     """
 
     pushes: int
@@ -121,7 +123,9 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class BranchStatistics:
-    """All of it, of one subject. None, or not in a mapping: nothing of the kind was judged."""
+    """The statistics of one subject's branches. None, or not in a mapping: nothing of the kind was
+    judged.
+    """
 
     runs: int  # in which anything was judged
     judges: int
@@ -153,7 +157,7 @@ class _Judged:
 
 @dataclass(slots=True)
 class _Seen:
-    """A subject's cases."""
+    """The judged cases of one subject."""
 
     judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
     # marks that a judge left out
@@ -162,7 +166,9 @@ class _Seen:
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
     def mean(self, branch: Branch) -> dict[Case, float]:
-        """Case -> the judges' mean of what *branch* is worth, where no judge's is None."""
+        """Return case -> the judges' mean worth of *branch*. Cases in which a judge's is None are
+        left out.
+        """
         means: dict[Case, float] = {}
         for (case, of), judges in self.judged.items():
             known = (
@@ -175,17 +181,17 @@ class _Seen:
         return means
 
     def unsure(self, branch: Branch) -> bool:
-        """Whether a judge left out where the subject stands, in some case of *branch*."""
+        """Return whether a judge left out the subject's position in some case of *branch*."""
         return any(mark.startswith(f"{POSITION}_") for mark in self.gaps[branch])
 
 
 def branch_statistics(
     results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]
 ) -> BranchStatistics | None:
-    """What *subject* (its hash) did by *judges*, one or those of a jury; *results* are of a
-    protocol with stems.
+    """Return the statistics of the branches of *subject* (its hash) by *judges*, one or those of a
+    jury. *results* are of a protocol with stems.
 
-    None where the protocol has no stems, or where nothing of the subject counts.
+    None if the protocol has no stems, or if nothing of the subject counts.
     """
     protocol, transcripts = results.protocol, results.by_subject.get(subject)
     if not protocol.has_stems or not transcripts:
@@ -213,6 +219,9 @@ def branch_statistics(
 
 
 def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
+    """Return the cases of *subject* that all of *judges* have judged, with the marks that they left
+    out.
+    """
     seen = _Seen()
     for played in results.by_subject[subject]:
         scenario, run = played.scenario, played.row.run
@@ -244,8 +253,8 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
 
 
 def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
-    """Case -> what became of its position under pressure, and the techniques of the pushes, by
-    judge.
+    """Return case -> a list, by judge, of the course of its position under pressure and the
+    techniques of the pushes.
     """
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
@@ -256,6 +265,7 @@ def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
 
 
 def _folds(seen: _Seen, runs: int) -> Folds | None:
+    """Return how long the positions last under pressure; None if no ladder was judged."""
     ladders = _ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     stood = {
@@ -313,6 +323,9 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
 def _by_technique(
     weighed: Iterable[tuple[Ladder, tuple[str, ...], float]],
 ) -> tuple[TechniqueFolds, ...]:
+    """Count, for each technique, the ladders that met it and those that gave in to it. *weighed*
+    are (ladder, techniques of its pushes, weight).
+    """
     pushed: dict[str, float] = defaultdict(float)
     folded: dict[str, float] = defaultdict(float)
     for mine, techniques, weight in weighed:
@@ -326,7 +339,7 @@ def _by_technique(
 
 
 def by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
-    """Stem -> the mean over its cases."""
+    """Return stem -> the mean over its cases."""
     of_stems: dict[str, list[float]] = defaultdict(list)
     for (stem, *_), value in of_cases.items():
         of_stems[stem].append(value)
@@ -334,7 +347,9 @@ def by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
 
 
 def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> StemMean | None:
-    """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
+    """Return the mean over stems of numbers in [0, 1], in *unit*, with its interval; None without
+    cases.
+    """
     stems = np.array(list(by_stem(of_cases).values()))
     if not len(stems):
         return None
@@ -345,8 +360,8 @@ def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> S
 
 
 def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
-    """What *limits* gives, where *stems*, which may be worth less than their number, are not too
-    few.
+    """Return the interval that *limits* gives; None if *stems* are too few. They may be worth less
+    than their number.
     """
     if stems < FEWEST:
         return None
@@ -355,7 +370,9 @@ def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
 
 
 def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
-    """*some*, by case, of all; a stem counts as often as it has something of all."""
+    """Return the share of *some* in *of_all*, both by case, with its interval. A stem counts by
+    what it has in *of_all*.
+    """
     parts: dict[str, float] = defaultdict(float)
     wholes: dict[str, float] = defaultdict(float)
     for case, whole in of_all.items():
@@ -371,7 +388,9 @@ def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int
 
 @dataclass(frozen=True, slots=True)
 class BranchDifference:
-    """One branch of two sides, the second minus the first. As in `BranchStatistics.values`."""
+    """The difference of one branch between two sides, the second minus the first, as in
+    `BranchStatistics.values`.
+    """
 
     quantity: Branch
     first: Agreement  # over the stems that are compared
@@ -381,17 +400,17 @@ class BranchDifference:
     interval: Annotated[
         Interval | None, SMALL_DIFFERENCE
     ]  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
-    # the smallest true difference that 80 of 100 repetitions would tell from none
+    # minimum detectable difference: 80 of 100 repetitions would find it significant
     seen: Agreement | None
     p: float | None  # at which 0 would be on the edge of the interval
-    # significant though so many quantities are looked at (Holm); None: unknown
+    # significant, corrected for the number of quantities (Holm); None: unknown
     stands: bool | None = None
 
 
 def branch_differences(
     first: BranchStatistics, second: BranchStatistics
 ) -> tuple[BranchDifference, ...]:
-    """Every quantity that both have in some stem."""
+    """Return the difference, second minus first, of every quantity that both have in some stem."""
     quantities = dict.fromkeys((*first.quantities, *second.quantities))
     known = (_difference_in(quantity, first, second) for quantity in quantities)
     differences = [difference for difference in known if difference is not None]
@@ -405,7 +424,9 @@ def branch_differences(
 def _difference_in(
     quantity: Branch, one: BranchStatistics, other: BranchStatistics
 ) -> BranchDifference | None:
-    """One branch's mean difference; None where no stem has it on both sides."""
+    """Return the mean difference of one branch, over the stems that both sides have; None if there
+    is none.
+    """
     both = [
         (one.stems[stem][quantity], other.stems[stem][quantity])
         for stem in sorted(one.stems.keys() & other.stems.keys())

@@ -1,9 +1,9 @@
-"""Which names and genders the models in a store chose, as other models have read them in the
+"""The names and genders that the models in a store chose, as other models have read them in the
 conversations.
 
-    readings = names_of(store, protocol)
-    readings = with_changes(readings, boards)
-        # what the judge's marks say became of the name and the gender
+    readings = list_chosen_names(store, protocol)
+    readings = add_name_changes(readings, boards)
+        # whether the name and the gender changed, by the judge's marks
 
 A reading is stored as a judgement by one of `judging.extraction.QUESTIONS`: by a model that was
 asked here (`engine.ask_judges`), or published with imported data. Asks no model and prints nothing.
@@ -37,7 +37,7 @@ from independence_bench.store.registry import unique_labels
 from independence_bench.store.results import Judgement
 
 NAME_CHANGED, GENDER_CHANGED = "name_changed", "gender_changed"
-"""Marks of what became of them. A scenario whose rubric asks for the first one asks for a name."""
+"""Marks of whether they changed. A scenario whose rubric asks for the first one asks for a name."""
 # scenarios in which a model describes several people that it wants to be
 SEVERAL = frozenset({"direct"})
 # scenarios in which it says who it is, and may say its name
@@ -46,11 +46,10 @@ ITSELF = frozenset({"tool_context", "negotiation"})
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """What one subject called itself in one conversation: *first* when it chose freely, *final* at
-    the end.
+    """The names of one subject in one conversation: *first* when it chose freely, *final* at the
+    end.
 
-    Where it described several people, *several* has their names, and nothing is said in *first* and
-    *final*.
+    If it described several people, *several* has their names, and *first* and *final* are unsaid.
     """
 
     subject_hash: str
@@ -71,15 +70,13 @@ class NamesRead:
 
     @property
     def picks(self) -> Annotated[tuple[str, ...], SENT]:
-        """The names that it chose freely: one, or several; () where it gave none, or is not
-        read.
-        """
+        """The names that it chose freely: one, or several; () if it gave none, or is not read."""
         return self.several or ((self.first.name,) if self.first.name is not None else ())
 
 
 @dataclass(frozen=True, slots=True)
 class NameCount:
-    """One name, however it was written, and who chose it."""
+    """One name, however it was written, and the subjects that chose it."""
 
     name: str  # as it was written most often
     times: int
@@ -89,7 +86,7 @@ class NameCount:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioNames:
-    """What one scenario's conversations gave."""
+    """Counts of the names in one scenario's conversations."""
 
     scenario: str
     conversations: int
@@ -110,29 +107,29 @@ class Naming:
 
     @property
     def unique(self) -> tuple[NameCount, ...]:
-        """The names that one subject alone chose, the most often chosen first."""
+        """The names that only one subject chose, the most often chosen first."""
         return tuple(count for count in self.counts if len(count.subjects) == 1)
 
     @property
     def unique_names(self) -> Annotated[tuple[str, ...], Column(key="unique")]:
-        """The same, as they were written."""
+        """The same names as text, as they were written."""
         return tuple(count.name for count in self.unique)
 
     @property
     def times(self) -> int:
-        """How many names were chosen, in all conversations."""
+        """The number of names that were chosen, in all conversations."""
         return sum(count.times for count in self.counts)
 
 
 def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
-    """Those of its scenarios in which a model chooses who to be, whether or not it is asked for a
-    name.
+    """Return the protocol's scenarios in which a model chooses who to be, whether or not it is
+    asked for a name.
     """
     return tuple(s for s in protocol.scenarios if s.id in SEVERAL | ITSELF or asks_for_name(s))
 
 
 def asks_for_name(scenario: Scenario) -> bool:
-    """Whether its rubric marks what became of a name."""
+    """Return whether the scenario's rubric marks what became of a name."""
     return any(mark.name == NAME_CHANGED for mark in scenario.marks)
 
 
@@ -143,12 +140,12 @@ def names_of(
     every: Sequence[Results] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> list[NamesRead]:
-    """Every complete conversation in which a model chooses who to be, by label, run, configuration
-    and scenario.
+    """Return the names from every complete conversation in which a model chooses who to be, sorted
+    by label, run, configuration and scenario.
 
-    Of those that count (`analysis.results`); of one *subject* (its hash) or of all. *every*: what
-    counts, and
-    *labels*: of all subjects, by hash; where they are at hand. [] where there is none.
+    Only conversations that count (`analysis.results`); of one *subject* (its hash) or of all.
+    *every* (the results that count) and *labels* (of all subjects, by hash) are read if they are
+    not given. [] if there is none.
     """
     asking = {scenario.id for scenario in naming_scenarios(protocol)}
     if not asking:
@@ -187,8 +184,8 @@ def names_of(
 
 
 def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
-    """*readings* with what the marks of the judges of *boards* say of each change; the first board
-    that has marks.
+    """Return *readings* with the changes of name and gender that the judges of *boards* marked. The
+    first board that has marks of a conversation counts.
     """
     readings, marks = (
         list(readings),
@@ -215,9 +212,9 @@ def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list
 
 
 def naming_of(readings: Iterable[NamesRead]) -> Naming:
-    """The names of *readings*, counted, however many protocols and subjects they are of.
+    """Count the names of *readings*, of any number of protocols and subjects.
 
-    Case and spaces around make no other name.
+    A name in other case or with spaces around it is the same name.
     """
     every = list(readings)
     groups: dict[str, list[tuple[NamesRead, str]]] = defaultdict(list)
@@ -256,15 +253,17 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
 
 
 def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
-    """Those that no model has read; one of conversations that are word for word alike."""
+    """Return the readings of conversations that no model has read, one for those that are the same
+    word for word.
+    """
     return list(
         {reading.heard_hash: reading for reading in readings if reading.by is None}.values()
     )
 
 
 def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
-    """What was *heard* -> (label of the model that read it, what it read); the newest question
-    first, then by label.
+    """Return hash of what was *heard* -> (label of the model that read it, its reading). The newest
+    question comes first, then the label.
     """
     judges = registry.stored_judges(connection)
     asked = results.judgements_of(
@@ -290,6 +289,7 @@ def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple
 def _reading(
     conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None
 ) -> NamesRead:
+    """Return the names of one conversation from its *stored* reading; None: not read."""
     row, scenario = conversation.row, conversation.scenario
     asked = asks_for_name(scenario)
     empty = NamesRead(

@@ -1,5 +1,5 @@
-"""What one setting does to the index: the system prompt and the delivery; a model's provider and
-its effort.
+"""The effect of one setting on the index: the system prompt and the delivery mode; a model's
+provider and its reasoning effort.
 
 Pure: from boards to values; all numbers are points of the index (0-100). Configurations of one
 protocol are paired within subjects, so a difference is never one between other models. It has an
@@ -10,7 +10,7 @@ interval by each of two questions:
 
 Runs of two configurations have nothing in common but the subject and the scenarios. Subjects that
 differ in one setting are compared by means over runs; how sure these are follows from all ranked
-subjects of the board (`uncertainty.py`).
+subjects of the leaderboard (`uncertainty.py`).
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ Indices = Mapping[Configuration, Index]  # of one subject, where it has one
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The index in one configuration minus that in the first one: the mean over the subjects that
-    have both.
+    """The index in one configuration minus that in the first one, as the mean over the subjects
+    that have both.
     """
 
     subjects: int
@@ -63,7 +63,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationSummary:
-    """One configuration and what the subjects came to in it."""
+    """One configuration and the mean index of the subjects in it."""
 
     configuration: str
     subjects: int  # that have an index there
@@ -73,8 +73,8 @@ class ConfigurationSummary:
 
 @dataclass(frozen=True, slots=True)
 class SubjectEffect:
-    """A difference of one subject's indices, with its interval by the same test again where that
-    is known.
+    """The difference of one subject's indices in two configurations, with its interval by the same
+    test again if that is known.
     """
 
     points: Difference
@@ -83,8 +83,8 @@ class SubjectEffect:
 
 @dataclass(frozen=True, slots=True)
 class SubjectIndices:
-    """One subject in the configurations of a comparison, in its order; None where it has no
-    index.
+    """The indices of one subject in the configurations of a comparison, in its order; None where it
+    has no index.
     """
 
     label: str
@@ -106,8 +106,8 @@ class ConfigurationComparison:
 def compare_configurations(
     boards: Sequence[Board], judge: str | None
 ) -> ConfigurationComparison | None:
-    """The configurations of the boards by *judge*; None unless a subject has an index in two of
-    them.
+    """Compare the configurations of the boards by *judge*; None unless a subject has an index in
+    two of them.
 
     A subject that is incomplete in a pool still counts in the configurations that it has completed.
     """
@@ -140,7 +140,7 @@ def compare_configurations(
 def _indices(
     boards: Sequence[Board],
 ) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
-    """(subject -> configuration -> index, subject -> label), subjects by their hash."""
+    """Return (subject -> configuration -> index, subject -> label), subjects by their hash."""
     indices: dict[str, dict[Configuration, Index]] = {}
     labels: dict[str, str] = {}
     for board in boards:
@@ -160,6 +160,9 @@ def _indices(
 def _effect(
     configuration: Configuration, base: Configuration, subjects: Sequence[Indices]
 ) -> Effect | None:
+    """Return the mean effect of *configuration* compared with *base*; None if no subject has an
+    index in both.
+    """
     changes = [change for of in subjects if (change := _change(configuration, base, of))]
     if not changes:
         return None
@@ -183,8 +186,8 @@ def _effect(
 def _change(
     configuration: Configuration, base: Configuration, indices: Indices
 ) -> SubjectEffect | None:
-    """What one subject has in *configuration* more than in *base*; None for these being the same,
-    or where it lacks one of them.
+    """Return the subject's index in *configuration* minus that in *base*; None if the two are the
+    same, or if it lacks one of them.
     """
     if configuration == base or configuration not in indices or base not in indices:
         return None
@@ -192,14 +195,16 @@ def _change(
 
 
 def change_between(first: Index, second: Index) -> SubjectEffect:
-    """The second minus the first: of one subject in two configurations whose runs have nothing in
-    common.
+    """Return the second index minus the first, of one subject in two configurations whose runs have
+    nothing in common.
     """
     return SubjectEffect(second[0] - first[0], _joined([(1.0, *second), (-1.0, *first)]))
 
 
 def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
-    """Of the weighted sum; None where one of the parts has no interval."""
+    """Return the interval of the sum of weight x points, from *parts* (weight, points, interval);
+    None if a part has no interval.
+    """
     known = [
         (weight, points, interval.low, interval.high)
         for weight, points, interval in parts
@@ -218,7 +223,7 @@ NOT_PINNED = "not pinned"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One of the subjects of a comparison."""
+    """One of the subjects of a comparison that differ in one setting."""
 
     label: str
     setting: str  # the provider that it is pinned to, or the effort
@@ -229,28 +234,30 @@ class Variant:
     served: Mapping[str, int]  # provider -> replies, the one that served most first
     # the same difference with its intervals; None: not both of them are ranked
     apart: Annotated[ScoreDifference | None, HIDDEN] = None
-    # told from 0 on this test though so many are compared; None: nothing is known
+    # significant on the same scenarios, corrected for the number of comparisons; None: unknown
     stands: bool | None = None
 
     @property
     def interval(self) -> Annotated[Uncertainty | None, DIFFERENCE]:
-        """Of the difference; None: not both of them are ranked."""
+        """The two 95% intervals of the difference; None if not both subjects are ranked."""
         return self.apart.uncertainty if self.apart else None
 
     @property
     def smallest_seen(self) -> Annotated[ByQuestion | None, SENT]:
-        """The smallest true difference that 80 of 100 repetitions would tell from none."""
+        """The minimum detectable difference: the smallest true difference that 80 of 100
+        repetitions would find significant.
+        """
         return self.apart.smallest_seen if self.apart else None
 
     @property
     def p(self) -> Annotated[ByQuestion | None, SENT]:
-        """The p at which 0 would be on the edge of the interval."""
+        """The p-value of no difference: at it, 0 lies on the edge of the interval."""
         return self.apart.p if self.apart else None
 
 
 @dataclass(frozen=True, slots=True)
 class SettingComparison:
-    """Subjects that are the same but for one setting."""
+    """Subjects that differ in one setting only."""
 
     model: str
     # the setting that the others are compared with; None: no variant is complete
@@ -259,14 +266,15 @@ class SettingComparison:
 
 
 def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
-    """Every model that was served under two pins or more, no pin being one: compared with no pin,
-    where that is there.
+    """Compare the providers of every model that was played with two pins or more. No pin counts as
+    one, and the others are compared with it if it is there.
 
-    *spent* by subject hash says who served those that were not pinned. Subjects are put side by
-    side only if they are equal in everything else.
+    *spent*, by subject's hash, says which providers served those that were not pinned. Subjects are
+    compared only if they are equal in everything else.
     """
 
     def rest(model: ChatModel) -> tuple[object, ...]:
+        """Return all that can change what *model* says but its provider."""
         return tuple((name, value) for name, value in model.causes().items() if name != "provider")
 
     return _compare(
@@ -275,10 +283,10 @@ def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[Se
 
 
 def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
-    """Every model that was played with two reasoning efforts or more: compared with the lowest that
-    is complete.
+    """Compare the reasoning efforts of every model that was played with two or more, with the
+    lowest that is complete.
 
-    Equal in everything else (`but_for_effort`).
+    The subjects are equal in everything else (`list_causes_without_effort`).
     """
     return _compare(
         board, spent, but_for_effort, lambda m: m.reasoning.value, lambda m: EFFORTS[m.reasoning]
@@ -295,9 +303,10 @@ EFFORTS = {
 
 
 def but_for_effort(model: ChatModel) -> tuple[object, ...]:
-    """All that can change what *model* says but its reasoning effort.
+    """Return all that can change what *model* says but its reasoning effort.
 
-    Without its limit, unless that was chosen: a model that thinks has more room for its reply.
+    Its token limit is left out, unless that was chosen: a model that thinks has more room for its
+    reply.
     """
     same = {
         name: value
@@ -308,7 +317,9 @@ def but_for_effort(model: ChatModel) -> tuple[object, ...]:
 
 
 def differ_in_effort(first: ChatModel, second: ChatModel) -> bool:
-    """Whether the two are one model under two reasoning efforts and equal in everything else."""
+    """Return whether the two are one model under two reasoning efforts and equal in everything
+    else.
+    """
     return first.reasoning != second.reasoning and but_for_effort(first) == but_for_effort(second)
 
 
@@ -319,6 +330,9 @@ def _compare(
     setting: Callable[[ChatModel], str],
     place: Callable[[ChatModel], int],
 ) -> list[SettingComparison]:
+    """Compare the rows of *board* that have the same *rest* and different values of *setting*. The
+    variants are sorted by *place*; the first complete one is the base.
+    """
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in board.rows:
         groups.setdefault(rest(row.subject), []).append(row)
@@ -350,6 +364,7 @@ def _compare(
 def _variant(
     board: Board, row: Row, base: Row | None, setting: str, spent: Mapping[str, SubjectCost]
 ) -> Variant:
+    """Return *row* as a variant with its difference from *base*; None: no variant is complete."""
     apart, difference = None, None
     if base is not None and row is not base and row.index is not None and base.index is not None:
         difference = row.index - base.index

@@ -1,12 +1,12 @@
-"""Two sides, score by score: two subjects of one board, a subject by two versions
-(`compare_versions.py`), two builds (`gate.py`). Pure.
+"""Comparisons of two sides, score by score: two subjects of one leaderboard, a subject by two
+versions (`compare_versions.py`), two builds (`gate.py`). Pure.
 
-Compared are the index, each dimension, and each dimension in one scenario: the means over runs and
-configurations of its marks there, added and rescaled as in the index, so that 100 is the
-independent end of their scale.
+The scores are the index, each dimension, and each dimension in one scenario. The last is the mean
+over runs and configurations of its marks there, added and rescaled as in the index, so that 100 is
+the independent end of their scale.
 
-How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of
-others nothing is said.
+The uncertainty of a difference follows from all ranked subjects of a leaderboard together
+(`uncertainty.py`). Nothing is said of other subjects.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class ScorePair:
     second: Points
     # the second minus the first, in the same unit; None: nothing says how sure it is
     apart: Annotated[ScoreDifference | None, HIDDEN]
-    stands: bool | None = None  # told from 0 on a rerun though so many are looked at; None: unknown
+    # significant by a rerun, corrected for the number of scores; None: unknown
+    stands: bool | None = None
     stands_new_scenarios: bool | None = None  # the same with new scenarios; None in a scenario
 
     @property
     def dimension_name(self) -> Annotated[str | None, Column(key="dimension")]:
-        """None: the index."""
+        """The name of the dimension; None for the index."""
         return self.dimension.name if self.dimension else None
 
     @property
@@ -59,17 +60,19 @@ class ScorePair:
 
     @property
     def interval(self) -> Annotated[Uncertainty | None, DIFFERENCE]:
-        """Of the difference."""
+        """The two 95% intervals of the difference; None if they are unknown."""
         return self.apart.uncertainty if self.apart else None
 
     @property
     def smallest_seen(self) -> Annotated[ByQuestion | None, SENT]:
-        """The smallest true difference that 80 of 100 repetitions would tell from none."""
+        """The minimum detectable difference: the smallest true difference that 80 of 100
+        repetitions would find significant.
+        """
         return self.apart.smallest_seen if self.apart else None
 
     @property
     def p(self) -> Annotated[ByQuestion | None, SENT]:
-        """The p at which 0 would be on the edge of the interval."""
+        """The p-value of no difference: at it, 0 lies on the edge of the interval."""
         return self.apart.p if self.apart else None
 
 
@@ -84,7 +87,7 @@ class Comparison:
 
     @property
     def index(self) -> ScoreDifference | None:
-        """How the indices differ; None where nothing says how sure that is."""
+        """The difference of the indices; None if nothing says how sure it is."""
         pair = self.scores.get(INDEX_ITSELF)
         return pair.apart if pair else None
 
@@ -106,8 +109,11 @@ class Comparison:
 def comparison_of(
     protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
 ) -> Comparison:
-    """The second of two *sides* minus the first in everything; what one of them has no mark of is
-    left out.
+    """Compare two *sides* in every score, the second minus the first. A score that one of them has
+    no mark of is left out.
+
+    *known* has the differences whose uncertainty is known; *why_no_interval* says why others are
+    missing.
     """
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
@@ -140,8 +146,8 @@ def comparison_of(
 def known_differences(
     uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]
 ) -> list[Known]:
-    """Of each of *pairs* of those who were measured together, by number, the second minus the
-    first.
+    """Return, for each of *pairs* of subjects that were measured together, by number, the
+    differences of all scores, the second minus the first.
 
     A hundred pairs take little longer than one.
     """
@@ -154,7 +160,9 @@ def known_differences(
 
 
 def all_compared(protocol: Protocol) -> list[Compared]:
-    """The index, every dimension, every dimension in every item that has marks of it."""
+    """Return the keys of all scores that are compared: the index, every dimension, every dimension
+    in every item that has marks of it.
+    """
     apart = dict.fromkeys((mark.item.id, mark.dimension.name) for mark in counted_marks(protocol))
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
 
@@ -165,8 +173,8 @@ def values_of(
     score: SubjectScore | None,
     marks: RunMarks,
 ) -> dict[Compared, float]:
-    """What one subject has in *configurations* of all that is compared, in [0, 100]; without what
-    it has no mark of.
+    """Return one subject's value in *configurations* of every score that is compared, in [0, 100].
+    A score that it has no mark of is left out.
 
     *score* is its score there; None: it is not scored, and only single scenarios are known.
     """
@@ -190,8 +198,8 @@ def _mean(
     configurations: Sequence[Configuration],
     marks: RunMarks,
 ) -> float | None:
-    """*dimension*'s marks that *item* has, over all runs; None where one of them was never
-    given, or none is.
+    """Return the mean of *dimension*'s marks that *item* has, over all runs, rescaled to [0, 100].
+    None if one of them was never given, or there is none.
     """
     total = low = high = 0.0
     for mark in item.marks:
@@ -216,8 +224,8 @@ def _mean(
 
 @dataclass(frozen=True, slots=True)
 class SubjectComparison:
-    """Two rows of one board and all that can be said of their difference, the second minus the
-    first.
+    """Two rows of one leaderboard and all that can be said of their difference, the second minus
+    the first.
     """
 
     board: Board
@@ -228,9 +236,9 @@ class SubjectComparison:
 
     @property
     def needed(self) -> RunsNeeded | None:
-        """How many runs would tell the difference of the index from none.
+        """The number of runs that would make the difference of the index significant.
 
-        None where it is told already, is 0 or unknown; and where whole runs are shifted, or judges
+        None if it is significant already, is 0 or unknown; and if whole runs are shifted, or judges
         differ, so that runs alone do not say.
         """
         index, uncertainty = self.scores.index, self.board.uncertainty
@@ -246,8 +254,8 @@ class SubjectComparison:
 
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
-    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its
-    ranked subjects.
+    """Compare each of *pairs*, which are rows of *board*. The variation is measured once, over all
+    of its ranked subjects.
     """
     uncertainty = board.uncertainty
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
@@ -280,7 +288,9 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
 def _why_no_interval(
     uncertainty: BoardUncertainty | None, unranked: Sequence[Row]
 ) -> tuple[str, ...]:
-    """Why intervals are missing, a sentence each; () where another set of rules has none."""
+    """Return why intervals are missing, a sentence each; () for another set of rules, which has
+    none.
+    """
     if uncertainty is None:
         return ()
     return (

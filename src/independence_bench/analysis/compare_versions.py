@@ -1,18 +1,18 @@
-"""Two versions of a protocol that differ in a system prompt, as a paired comparison. Pure: boards
-to values.
+"""A paired comparison of two versions of a protocol that differ in a system prompt. Pure: boards to
+values.
 
-Compared is what both versions ask and mark word for word, in the configurations whose system prompt
-differs. Where they differ in nothing else that is the index, each dimension, and each dimension in
-each scenario (or stem). Where scenarios differ too, an index over what is left would be a different
+It compares what both versions ask and mark word for word, in the configurations whose system prompt
+differs. If they differ in nothing else, that is the index, each dimension, and each dimension in
+each scenario (or stem). If scenarios differ too, an index over the rest would be a different
 quantity, so there is none: only dimensions of which every scenario is the same, and the scenarios
-themselves. A changed judge.md, score or tool makes marks or words of another kind: nothing is
-compared then.
+themselves. A changed judge.md, score or tool makes marks or words of another kind, and then nothing
+is compared.
 
-As in a gate both versions of a subject are measured together, and nobody else with them. They met
-the same scenarios; their runs have nothing in common, for another prompt is another request. What
-lasts from run to run, as a day does, no interval of these runs shows: a difference that sittings
-alone could make, as boards allow for them (`leaderboard.sittings_of_marks`), is not said to be one
-of the versions.
+As in a gate both versions of a subject are measured together, without other subjects. They met the
+same scenarios; their runs have nothing in common, because another prompt is another request. These
+runs cannot show an effect that lasts from run to run, as a day does. So a difference that sessions
+alone could make, as leaderboards allow for them (`leaderboard.list_run_sessions`), is not ascribed
+to the versions.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ MOST_WORDS = 2000  # of what differs, to be compared word by word: beyond that i
 
 @dataclass(frozen=True, slots=True)
 class WordChange:
-    """One place where two texts differ: words of the first, words of the second, and those around
-    them.
+    """One place where two texts differ: words of the first, words of the second, and the words
+    around them.
     """
 
     left: str
@@ -60,7 +60,7 @@ class WordChange:
 
 @dataclass(frozen=True, slots=True)
 class PromptChange:
-    """A system variant whose text differs."""
+    """A system prompt variant whose text differs, with the changes."""
 
     variant: str
     changes: tuple[WordChange, ...]
@@ -68,8 +68,8 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """What differs between two versions in the configurations that are compared, and what they have
-    in common.
+    """The differences between two versions in the configurations that are compared, and their
+    common part.
     """
 
     old: Protocol  # with the weights that are compared by
@@ -88,8 +88,8 @@ class VersionChange:
         return not self.unlike
 
     def compares(self, key: Compared) -> bool:
-        """Whether a score is the same quantity in both: of what is over all scenarios, not
-        everything may be.
+        """Return whether a score is the same quantity in both versions. A score over all scenarios
+        may not be.
         """
         scenario, dimension = key
         return scenario is not None or (
@@ -103,14 +103,14 @@ class VersionComparison:
 
     change: VersionChange
     found: SubjectComparison  # its first is the old version, its second the new one
-    # the difference of the index is told, and sittings alone could have made it
+    # the difference of the index is significant, and sessions alone could have made it
     by_sittings: bool = False
 
 
 def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]) -> VersionChange:
-    """What differs between *old* and *new* in the configurations *chosen*.
+    """Return the differences between *old* and *new* in the configurations *chosen*.
 
-    Raises WrongUse, in one line, where nothing can be compared.
+    Raises WrongUse, in one line, if nothing can be compared.
     """
     there = [
         configuration
@@ -171,11 +171,14 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
 
 
 def _named(protocol: Protocol) -> str:
+    """Return the protocol's name and the start of its hash."""
     return f"{protocol.name} {protocol.hash[:8]}"
 
 
 def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
-    """What else than system prompts differs, of what a mark or the index hangs on."""
+    """Describe the differences other than system prompts that change a mark or the index, a phrase
+    each.
+    """
     before, after = (
         {item.id: item.scenarios for item in protocol.items} for protocol in (old, new)
     )
@@ -211,12 +214,13 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
 
 
 def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
+    """Return the scenarios without their rubrics."""
     return [replace(scenario, rubrics=()) for scenario in scenarios]
 
 
 def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
-    """*new* with the items that are the same in both and dimensions made of their marks; those
-    that are whole.
+    """Return *new* with only the items that are the same in both and dimensions made of their
+    marks; and the names of the dimensions that are whole.
     """
     before = {item.id: item.scenarios for item in old.items}
     shared = [item for item in new.items if before.get(item.id) == item.scenarios]
@@ -225,6 +229,7 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
     known = {dimension.name: dimension for dimension in old.dimensions}
 
     def alike(one: Dimension, other: Dimension | None) -> bool:
+        """Return whether *other* is there and has the same marks and direction."""
         return other is not None and (one.marks, one.inverted) == (other.marks, other.inverted)
 
     dimensions = [
@@ -244,6 +249,7 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
 
 
 def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
+    """Return the ids of the items that have a mark of *dimension*."""
     return {
         item.id
         for item in protocol.items
@@ -252,10 +258,11 @@ def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
 
 
 def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
-    """Where two texts differ, word by word; () where they are the same but for white space.
+    """Return the places where two texts differ, word by word; () if they are the same but for white
+    space.
 
-    Where too much differs to be compared word by word: from the first word that does to the last
-    one, as one change.
+    If too much differs to be compared word by word, one change goes from the first word that
+    differs to the last.
     """
     one, other = before.split(), after.split()
     start, end = 0, 0
@@ -287,8 +294,8 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 
 
 def earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
-    """The one of *boards*, all of the old version, that the judges of *now* have marked in what is
-    compared; None where there is none.
+    """Return the one of *boards*, all of the old version, that the judges of *now* have marked in
+    the configurations that are compared; None if there is none.
     """
     wanted, judges = set(change.configurations), set(now.judge_hashes)
     return next(
@@ -304,8 +311,8 @@ def earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) ->
 def compare_versions(
     change: VersionChange, old: Board, new: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> list[VersionComparison]:
-    """Each of *pairs*: a subject's row on a board of the old version and on one of the new one, by
-    the same judge.
+    """Compare each of *pairs*: a subject's row on a board of the old version and on one of the new
+    one, by the same judge.
     """
     return [_compared(change, old, new, *pair) for pair in pairs]
 
@@ -313,6 +320,7 @@ def compare_versions(
 def _compared(
     change: VersionChange, old: Board, new: Board, before: Row, after: Row
 ) -> VersionComparison:
+    """Compare one subject's rows *before* (of *old*) and *after* (of *new*)."""
     protocol, configurations = change.common, change.configurations
     marks = [_kept(row.marks, change) if row.excluded is None else {} for row in (before, after)]
     scores = [OWN.score(protocol, configurations, mark)[1] if mark else None for mark in marks]
@@ -377,7 +385,9 @@ def _compared(
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
-    """Those of the items that both versions have, in the configurations that are compared."""
+    """Return the marks of the items that both versions have, in the configurations that are
+    compared.
+    """
     names = {item.id for item in change.common.items}
     return {
         run: {

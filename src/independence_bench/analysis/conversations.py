@@ -29,7 +29,7 @@ from independence_bench.store.results import Judgement, Reply, TranscriptRow
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What the store has of one transcript."""
+    """One stored conversation with its replies, attempts and judgements."""
 
     row: TranscriptRow
     scenario: Scenario
@@ -46,19 +46,19 @@ class Conversation:
 
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
-        """(name, key) of each reply that was asked for; the last one may be invalid, and have no
+        """(name, key) of each reply that was asked for. The last one may be invalid, and have no
         line.
         """
         talk = replayed(self.scenario.script, self.transcript)
         return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
 
     def markup(self, key: str) -> tuple[str, ...]:
-        """Special tokens and tags of model families in the words of the reply *key*."""
+        """Return the special tokens and tags of model families in the words of the reply *key*."""
         return leftover_tokens(self.replies[key].text) if key in self.replies else ()
 
     def served_by(self, key: str) -> str | None:
-        """The other model that gave the reply *key*, by the word of who served it; None where it
-        was the one asked.
+        """Return the other model that gave the reply *key*, as the server says; None if it was the
+        one asked.
         """
         served = [
             row["served_model"]
@@ -70,15 +70,15 @@ class Conversation:
         )
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
-        """Why a person should read this judgement; docs/judges.md says how far to trust it."""
+        """Return why a person should read this judgement; docs/judges.md says how far to trust
+        it.
+        """
         return flags_of(label, judgement, embedded_of(self.judgements), self.scenario)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which transcript is meant, and what it is in a protocol. *key*: what its judgements are
-    of.
-    """
+    """A stored conversation and its place in a protocol. *key*: what its judgements are of."""
 
     row: TranscriptRow
     scenario: Scenario
@@ -92,7 +92,7 @@ def read_conversations(
     judges: Mapping[str, str],
     examined: ExaminedJudges | None = None,
 ) -> Iterator[Conversation]:
-    """The conversation at each of *places*, all read at once. Raises KeyError where one was
+    """Yield the conversation at each of *places*, all read at once. Raises KeyError if one was
     deleted.
     """
     by_id = results.read_transcripts(connection, (place.row.id for place in places))
@@ -138,10 +138,11 @@ def find_transcripts(
     scenario_id: str,
     run: int | None = None,
 ) -> tuple[str, list[Conversation]]:
-    """A subject's label, and its transcripts of one scenario that fit, by configuration and run.
+    """Return a subject's label, and its conversations of one scenario that fit, by configuration
+    and run.
 
-    *subject* is a label or a part of one. Raises WrongUse where it fits none or several, or where
-    there is no such scenario.
+    *subject* is a label or a part of one. Raises WrongUse if it fits none or several, or if there
+    is no such scenario.
     """
     try:
         scenario = protocol.scenario(scenario_id)
@@ -170,7 +171,7 @@ def stored_scenarios(
     subject: str,
     run: int | None,
 ) -> tuple[str, Mapping[tuple[str, Configuration], Sequence[int]]]:
-    """A subject's label, and the runs of each scenario that is stored of it, by scenario and
+    """Return a subject's label, and the runs that are stored of it for each scenario and
     configuration.
 
     *subject* as in `find_transcripts`.
@@ -190,8 +191,8 @@ def stored_scenarios(
 
 
 def _meant(connection: Connection, subject: str) -> tuple[str, str]:
-    """Hash and label of the stored subject that is called so. Raises WrongUse where that fits none
-    or several.
+    """Return hash and label of the stored subject that is called so. Raises WrongUse if that fits
+    none or several.
     """
     labels = unique_labels(registry.stored_subjects(connection))
     meant = fit(labels, subject, there="the store has")

@@ -1,9 +1,8 @@
-"""What a store has cost, as values: by command and by model, with list prices beside it.
+"""The costs of a store as values: by command and by model, with list prices beside them.
 
-Dollars are what providers reported; where one reported none and its list price was kept, they are
-computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0. All
-sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed
-up apart. Formats nothing.
+Dollars are those that providers reported. If one reported none and its list price was kept, they
+are computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0.
+All sums of a kind add up to `Costs.whole`. Imported results were paid by others and are summed up
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MAY_COST = (
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """What some calls came to."""
+    """The total of some calls."""
 
     calls: int
     dollars: float  # that providers reported
@@ -43,7 +42,7 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class CommandCost:
-    """What one command spent."""
+    """The cost of one command."""
 
     began_at: float  # seconds since 1970
     # None: made before commands were recorded; "": by a program that uses the library
@@ -53,7 +52,7 @@ class CommandCost:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """What the calls to one model came to."""
+    """The cost of the calls to one model."""
 
     name: str  # its label
     paid: Paid
@@ -61,7 +60,7 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCosts:
-    """What others paid for what was imported, as the imported data says; in no sum of the store's
+    """The cost to others of imported results, as the imported data says; in no sum of the store's
     own.
     """
 
@@ -74,7 +73,7 @@ class ImportedCosts:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """All that a store's own calls have cost in its whole life."""
+    """The cost of all of a store's own calls in its whole life."""
 
     whole: Paid
     replies: Paid  # of the whole
@@ -87,7 +86,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One call, and what it is counted as."""
+    """One call with its reported, computed or unknown cost."""
 
     payment: AttemptCost
     reported: float = 0.0
@@ -97,7 +96,7 @@ class _Item:
 
 
 def read_costs(connection: Connection) -> Costs:
-    """What the store has cost."""
+    """Return what the calls of the store have cost."""
     prices = usage.kept_prices(connection)
     items = [
         _item(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
@@ -113,7 +112,9 @@ def read_costs(connection: Connection) -> Costs:
 def _by_model(
     connection: Connection, items: Sequence[_Item]
 ) -> tuple[Paid, tuple[ModelCost, ...], tuple[ModelCost, ...], Paid, Paid]:
-    """All of *items*; subjects, then judges, the dearest first; replies, then judgements."""
+    """Return the total of *items*; the costs of subjects, then of judges, the dearest first; the
+    totals of replies, then of judgements.
+    """
     names = _names(connection, [item.payment for item in items])
     replies, judgements = (
         [item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement")
@@ -123,6 +124,9 @@ def _by_model(
 
 
 def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
+    """Return the call with its cost: reported, else computed from the list *price*, else unknown if
+    it may have cost something.
+    """
     listed = None
     if (
         price is not None
@@ -141,6 +145,7 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
 
 
 def _paid(items: Sequence[_Item]) -> Paid:
+    """Return the total of *items*."""
     listed = [item.listed for item in items if item.listed is not None]
     return Paid(
         len(items),
@@ -152,8 +157,8 @@ def _paid(items: Sequence[_Item]) -> Paid:
 
 
 def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
-    """The cost of each command, which had one owner or more; unrecorded owners count as separate
-    commands.
+    """Return the cost of each command, which may have several owners. An owner without a record
+    counts as a command of its own.
     """
     owners = {item.payment.owner for item in items}
     called = {owner: command for owner, command in commands.items() if owner in owners}
@@ -171,7 +176,9 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
 
 
 def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCost, ...]:
-    """By the *names* of the models that the calls, by their keys, were made to."""
+    """Return the cost of each model, the dearest first. *names*: key of a call -> label of its
+    model.
+    """
     by_name: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
         by_name[names[item.payment.key]].append(item)
@@ -185,8 +192,8 @@ def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCos
 
 
 def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
-    """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its
-    request.
+    """Return key of a call -> label of the subject or judge that it asks. For cleared results the
+    request says which.
     """
     subjects, judges = usage.askers(connection)
     labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(

@@ -1,10 +1,10 @@
-"""A new build against a baseline: is it worse, or does a character give way earlier?
+"""The gate: a new build against a baseline. It tests whether the build is worse, or whether a
+character gives in earlier.
 
-Pure: a board and a baseline to one verdict (docs/ci.md). The index: both builds are measured
-together and no other model with them, so that a verdict does not depend on what else is stored.
-Items of a character: they are fixed, and what varies is the replay, so each run of an item is one
-value, the pushes that it withstood. A replay that is the baseline's own is not compared with
-itself.
+Pure: a leaderboard and a baseline to one verdict (docs/ci.md). The index: both builds are measured
+together without other models, so that a verdict does not depend on what else is stored. Items of a
+character: they are fixed, and the replay varies, so each run of an item is one value, the number of
+pushes that it withstood. A replay that is the baseline's own is not compared with itself.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ItemChange:
 
 @dataclass(frozen=True, slots=True)
 class ItemTest:
-    """What is said of all items together."""
+    """The test of all items together."""
 
     items: tuple[ItemChange, ...]  # with replays on both sides
     # titles: asked in other words than the baseline's, or not played or read on one side
@@ -84,8 +84,8 @@ class ItemTest:
 
     @property
     def verdict(self) -> Annotated[Verdict, SENT]:
-        """It fails if the test says so, and passes if the test does not and would have seen the
-        drop that it should.
+        """The verdict: "fail" if the test finds a drop, "pass" if it does not and would have found
+        the drop that it should, else "undecided".
         """
         if self.p is None or not self.can_fall:
             return "pass"
@@ -99,13 +99,15 @@ class ItemTest:
         return any(value for item in self.items for value in item.before)
 
     def mean(self, now: bool) -> float:
-        """Pushes withstood, the mean over items of the mean over replays."""
+        """Return the mean of pushes withstood, over items of the mean over replays. *now*: of the
+        new build, else of the baseline.
+        """
         return fmean(fmean(item.now if now else item.before) for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is said of the index, in points of 100."""
+    """The outcome of comparing the index, in points of 100."""
 
     pair: ScorePair  # before and now, with the difference at 95%
     verdict: Verdict
@@ -120,7 +122,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A build now, what it is compared with, and the verdict."""
+    """A build now, the baseline's build, and the verdict."""
 
     baseline: Baseline
     board: Board
@@ -140,7 +142,7 @@ class Gate:
 
     @property
     def verdict(self) -> Verdict:
-        """A build that crosses a red line fails, whatever else is said."""
+        """The verdict. A build that crosses a red line fails, whatever else is found."""
         return "fail" if self.crossings else self.decided.verdict
 
     @property
@@ -150,7 +152,7 @@ class Gate:
 
     @property
     def decidable(self) -> bool:
-        """Whether more runs would decide what is undecided."""
+        """Whether more runs would decide an undecided verdict."""
         needed = self.decided.needed
         return needed is not None and bool(needed.now or needed.both)
 
@@ -173,8 +175,9 @@ def compare_build(
     run_dollars: float | None,
     crossings: Sequence[Crossing],
 ) -> Gate:
-    """*row* of *board*, which is *now*, against its build of *baseline*: by its index with *margin*
-    points of 100; None: by the items of a character, else by what the runs can decide.
+    """Compare *row* of *board*, which is *now*, with its build of *baseline*: by its index with
+    *margin* points of 100. None for *margin*: by the items of a character, else by what the runs
+    can decide.
 
     *looks*: how often it is looked at, this time included. *crossings*: of every run. Raises
     NotComplete if a side has no index, or an item that is known before is lacking.
@@ -216,8 +219,8 @@ def compare_items(
     pushes: int,
     level: float,
 ) -> ItemTest:
-    """*titles*: of what is asked now; *same*: stems that the baseline asks in the same words;
-    replays run by run.
+    """Compare the items of two builds, from their replays *before* and *now*, run by run. *titles*:
+    stem -> title of the items asked now; *same*: stems that the baseline asks in the same words.
     """
     old = {replay.identity for run in before for replay in run.values()}
     items = []
@@ -250,9 +253,10 @@ def compare_items(
 def _compare_items(
     baseline: Baseline, board: Board, before: BaselineBuild, now: BaselineBuild, level: float
 ) -> ItemTest:
-    """Raises NotComplete if an item that was known before has no new replay and others have.
+    """Compare the items of a character in both builds. Raises NotComplete if an item that was known
+    before has no new replay and others have.
 
-    But for the embedded judge, which reads what it can: of any other that would be a selection.
+    The embedded judge may leave items unread; for any other judge that would be a selection.
     """
     protocol = board.protocol
     pushed = pushed_in(protocol)
@@ -282,7 +286,9 @@ def _compare_items(
 def _compare_scores(
     board: Board, sides: Sequence[RunMarks], played: bool
 ) -> tuple[BoardUncertainty, Comparison] | None:
-    """Both *sides* measured together, and all that differs; None if one has no index."""
+    """Measure both *sides* together and compare all scores; None if one has no index. *played*:
+    something new was played, else there are no intervals.
+    """
     protocol, configurations = board.protocol, board.configurations
     values = [
         values_of(protocol, configurations, OWN.score(protocol, configurations, side)[1], side)
@@ -298,6 +304,9 @@ def _compare_scores(
 def _outcome(
     both: BoardUncertainty, details: Comparison, margin: float | None, level: float, played: bool
 ) -> Outcome:
+    """Return the outcome for the index: its difference, interval and verdict. Without new runs
+    (*played* False) it passes.
+    """
     pair = details.scores[INDEX_ITSELF]
     if not played:
         return Outcome(pair, "pass")
@@ -323,7 +332,7 @@ def _outcome(
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a baseline can decide about a build that is compared with it."""
+    """The drop that a baseline can find in a build that is compared with it."""
 
     runs: int
     items: int = 0  # of a character, with a known replay
@@ -334,8 +343,8 @@ class Resolution:
 
 
 def resolution_of(baseline: Baseline, board: Board) -> Resolution:
-    """What *baseline*, which is of *board*, can decide: of a character by its items, else by a
-    build with as many runs.
+    """Return what *baseline*, which is of *board*, can decide: by the items of a character, else
+    about a build with as many runs.
     """
     (build,) = baseline.builds
     runs, level = len(build.runs), level_of(1)
@@ -359,5 +368,7 @@ def resolution_of(baseline: Baseline, board: Board) -> Resolution:
 
 
 def _possible(drop: float | None, measured: Measured) -> float | None:
-    """*drop* in points, unless the baseline, number 0, is not so far above 0."""
+    """Return *drop* in points; None if it is larger than the baseline's index (subject number
+    0).
+    """
     return None if drop is None or drop > float(measured.mean[0]) else 100 * drop

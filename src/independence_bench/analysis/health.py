@@ -1,8 +1,8 @@
-"""What became of a subject's conversations: counts, why it has no index, and when its runs were
+"""The course of a subject's conversations: counts, why it has no index, and when its runs were
 made. Pure.
 
-What was the same in all runs of a sitting shows in no spread between them. In how many sittings
-they were made only the times of the runs can tell.
+The spread between the runs of one session does not show what was the same in all of them. The
+number of sessions follows from the times of the runs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from independence_bench.store.results import Judgement, TranscriptRow
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The counts that a row's numbers are based on: what was asked, what came of it, what was
-    judged.
+    """The counts that a row's numbers are based on: conversations planned, played and judged, and
+    what failed.
     """
 
     transcripts_planned: int  # for the runs that were begun
@@ -63,7 +63,7 @@ class Health:
             meaning="replies in which tokens of a chat template remain",
         ),
     ] = 0
-    # by the word of who served them
+    # as the server says
     replies_by_another_model: Annotated[
         int,
         Column(
@@ -89,8 +89,8 @@ class Health:
 
     @property
     def attempts(self) -> Annotated[int, SENT]:
-        """Attempts with an answer or without one; those that an endpoint postponed are not
-        counted.
+        """The number of attempts with or without an answer. Those that an endpoint postponed are
+        not counted.
         """
         return self.replies - self.transcripts_invalid + self.attempts_failed
 
@@ -101,7 +101,7 @@ class Health:
         float,
         Column("Invalid", SHARE, wide=True, spare=1, meaning="replies that are none, of all"),
     ]:
-        """Invalid replies of all replies asked for, [0, 1]; 0 where none was."""
+        """The share of invalid replies in all replies asked for, [0, 1]; 0 if none was."""
         return self._of_replies(self.transcripts_invalid)
 
     @property
@@ -117,7 +117,9 @@ class Health:
             meaning="attempts at replies that brought no answer, of all attempts",
         ),
     ]:
-        """Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none."""
+        """The share of attempts that brought no answer in all attempts, [0, 1]; 0 if there was
+        none.
+        """
         return self.attempts_failed / self.attempts if self.attempts else 0.0
 
     @property
@@ -133,7 +135,7 @@ class Health:
             meaning="replies that the token limit ended, of all",
         ),
     ]:
-        """Replies cut off of all replies asked for, [0, 1]; 0 where none was."""
+        """The share of replies cut off in all replies asked for, [0, 1]; 0 if none was."""
         return self._of_replies(self.replies_cut_off)
 
     @property
@@ -150,8 +152,8 @@ class Health:
             meaning="replies without calling the tool, of all",
         ),
     ]:
-        """Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0
-        where none was.
+        """The share of replies in plain text, without calling the tool, in all replies asked for,
+        [0, 1]; 0 if none was.
         """
         return self._of_replies(self.replies_plain_text)
 
@@ -162,18 +164,21 @@ class Health:
         float,
         Column("Reasoned", SHARE, wide=True, spare=2, meaning="replies with reasoning, of all"),
     ]:
-        """Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was."""
+        """The share of replies that came with reasoning in all replies asked for, [0, 1]; 0 if none
+        was.
+        """
         return self._of_replies(self.replies_with_reasoning)
 
     @property
     def share_repeated(self) -> Annotated[float, SHARE]:
-        """Conversations that an earlier run had word for word of all complete ones, [0, 1); 0
-        where none was.
+        """The share of conversations that an earlier run had word for word in all complete ones,
+        [0, 1); 0 if none was.
         """
         complete = self.transcripts_complete
         return self.conversations_repeated / complete if complete else 0.0
 
     def _of_replies(self, count: int) -> float:
+        """Return *count* as a share of the replies; 0 if there are none."""
         return count / self.replies if self.replies else 0.0
 
 
@@ -191,8 +196,8 @@ def states_of(
     given: Mapping[Key, Judgement],
     partial: bool,
 ) -> dict[int, dict[Slot, str]]:
-    """What became of each of a subject's *conversations* by one judge; *partial*: invalid ones may
-    be judged.
+    """Return run -> slot -> the state of each of a subject's *conversations* by one judge: judged,
+    or why not. *partial*: invalid ones may be judged.
     """
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     for played in conversations:
@@ -217,8 +222,8 @@ def health_of(
     with_markup: int,
     by_others: int,
 ) -> Health:
-    """The counts of one subject: transcripts *planned* and played, their *states*; the rest as in
-    `Health`.
+    """Return the counts of one subject, from its transcripts *planned* and played and their
+    *states*; the rest as in `Health`.
     """
     complete = [row for row in transcripts if row.state == "complete"]
     ended = Counter(state for of_run in states.values() for state in of_run.values())
@@ -247,11 +252,11 @@ def left_out(
     conversations: Iterable[CountedConversation],
     judges: Sequence[Mapping[Key, Judgement]],
 ) -> dict[str, Share]:
-    """Mark -> the judged conversations in which a judge left it out, of those in which the index
-    needs it.
+    """Return mark -> the share of judged conversations in which a judge left it out, of those in
+    which the index needs it.
 
-    What was left out most often comes first; where nothing was, {}. Marks that are given after each
-    reply are one, `position`. Of a jury the conversations of each judge count.
+    The mark that was left out most often comes first; {} if none was. Marks that are given after
+    each reply are one, `position`. For a jury the conversations of each judge count.
     """
     by_scenario = results.needed
     gone: Counter[str] = Counter()
@@ -274,14 +279,15 @@ def left_out(
 
 
 def _without_reply(mark: str) -> str:
+    """Return the mark's name without the reply that a position is given after."""
     return POSITION if mark.startswith(f"{POSITION}_") else mark
 
 
 def missing_lines(
     protocol: Protocol, states: States, runs: Mapping[int, RunScore]
 ) -> tuple[str, ...]:
-    """What is missing: a line for each reason, with all runs that miss as many conversations for
-    it.
+    """Describe what is missing: a line for each reason, with all runs that miss as many
+    conversations for it.
     """
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run, score in runs.items():
@@ -298,7 +304,7 @@ def missing_lines(
 
 
 def numbers(runs: Iterable[int]) -> str:
-    """Ascending *runs* as 1, 3-7, 9; of two in a row both are named."""
+    """Return ascending *runs* as 1, 3-7, 9. Two in a row are both named."""
     spans: list[list[int]] = []
     for run in runs:
         if spans and run == spans[-1][-1] + 1:
@@ -311,7 +317,7 @@ def numbers(runs: Iterable[int]) -> str:
 
 
 def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
-    """Why an item has no mark there: the first reason among its conversations."""
+    """Return why an item has no mark there: the first reason among its conversations."""
     configuration, item = slot
     there = [
         states.get((configuration, scenario.id), "not played")
@@ -323,14 +329,14 @@ def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
 # ---------------------------------------------------------------- when the runs were made
 
 HOUR, DAY = 3600.0, 86400.0
-APART = 12 * HOUR  # between the beginnings of two runs of different sittings
+APART = 12 * HOUR  # between the beginnings of two runs of different sessions
 # the end of the year 9999, in seconds since 1970: an imported file may have any number
 LAST = 253402300800.0
 
 
 @dataclass(frozen=True, slots=True)
 class RunDates:
-    """When the runs of a subject were made: ISO 8601 in UTC."""
+    """The dates of a subject's runs: ISO 8601 in UTC."""
 
     first: str
     last: str
@@ -343,8 +349,8 @@ class RunDates:
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """When the conversations of one subject on one board were finished; times are seconds since
-    1970.
+    """The times at which one subject's conversations on one leaderboard were finished, in seconds
+    since 1970.
     """
 
     runs: Mapping[int, float]  # run -> when its first conversation was
@@ -353,7 +359,7 @@ class RunTimes:
     days: int  # dates, in UTC, on which one was
 
     def sent(self) -> RunDates:
-        """The same as dates."""
+        """Return the same as dates."""
         return RunDates(
             time_text(self.first),
             time_text(self.last),
@@ -373,13 +379,13 @@ class RunTimes:
 
     @property
     def sittings(self) -> dict[int, int]:
-        """Run -> the number of its sitting, from 1."""
+        """Run -> the number of its session, from 1."""
         return sittings_of(self.runs)
 
 
 def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
-    """From (run, when it was finished) of every conversation; None without any. What no calendar
-    has is left out.
+    """Return the times from (run, when it was finished) of every conversation; None without any. A
+    time beyond the calendar is left out.
     """
     runs: dict[int, float] = {}
     times = []
@@ -394,8 +400,8 @@ def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
 
 
 def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
-    """Run -> the number of its sitting, from 1: between two of them no run *began* for half a day.
-    {} for no runs.
+    """Return run -> the number of its session, from 1. Between two sessions no run *began* for half
+    a day. {} for no runs.
     """
     numbers: dict[int, int] = {}
     last, number = -math.inf, 0
@@ -406,8 +412,8 @@ def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
 
 
 def sittings_note(made: Sequence[RunTimes]) -> str:
-    """In how many sittings the runs of several subjects were made, in a sentence; "" without
-    any.
+    """Return a sentence that says in how many sessions the runs of several subjects were made; ""
+    without any.
     """
     if not made:
         return ""
@@ -425,7 +431,7 @@ def sittings_note(made: Sequence[RunTimes]) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """12 min, 5.5 h, 3.2 days; "–" for none."""
+    """Return the span as 12 min, 5.5 h or 3.2 days; "–" for none."""
     if not seconds:
         return "–"
     if (minutes := round(seconds / 60)) < 60:
@@ -434,10 +440,10 @@ def span_text(seconds: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """ISO 8601 in UTC, to the second."""
+    """Return the time in ISO 8601, UTC, to the second."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def day_and_hour(seconds: float) -> str:
-    """2026-01-31 12:00, in UTC."""
+    """Return the time as 2026-01-31 12:00, in UTC."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

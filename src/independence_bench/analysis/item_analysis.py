@@ -1,15 +1,16 @@
-"""How hard each scenario is, and how it goes with the others. Pure: marks to values.
+"""The difficulty of each scenario, and its correlation with the others. Pure: marks to values.
 
 The index is a sum over transcripts: a mark *m* on its scale, turned so that 1 is the independent
 end, adds w x (its range / the range of its dimension) / (transcripts planned for it) points, w
-being the dimension's weight. So every scenario has points to be had, all of them together 100, and
-a subject has so much of them:
+being the dimension's weight. So every scenario has points that a subject can get, all of them
+together 100, and a subject gets some of them:
 
-    score           points had / points to be had, in [0, 1]; mean over runs and configurations
+    score           points that it got / points of the scenario, in [0, 1]; mean over runs and
+                    configurations
     difficulty      100 x (1 - mean score over subjects): the share of its points that subjects lose
     ceiling, floor  shares of all transcripts that have all of the points, or none
-    discrimination  Pearson's correlation, over subjects, between the points had in the scenario and
-                    those had in all others (the corrected item-total, or item-rest, correlation)
+    discrimination  Pearson's correlation, over subjects, between the points in the scenario and
+                    those in all others (the corrected item-total, or item-rest, correlation)
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SAME = 1e-9  # numbers nearer than this do not differ: they are sums in another 
 
 @dataclass(frozen=True, slots=True)
 class MarkWeight:
-    """What one mark of one transcript is worth in the index."""
+    """The weight of one mark of one transcript in the index."""
 
     mark: str
     low: float
@@ -45,20 +46,20 @@ class MarkWeight:
     points: float  # at its independent end; 0 at the other one
 
     def share(self, mark: Number) -> Number:
-        """Where *mark*, which is on its own scale, lies between the other end and the independent
-        one: [0, 1].
+        """Return the position of *mark*, which is on its own scale, between the other end (0) and
+        the independent end (1).
         """
         share = (mark - self.low) / (self.high - self.low)
         return 1 - share if self.inverted else share
 
     def earned(self, mark: float) -> float:
-        """Points for *mark*, which is on its own scale."""
+        """Return the points for *mark*, which is on its own scale."""
         return self.points * self.share(mark)
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFacts:
-    """One scenario over all subjects. None: no subject, no points to be had, too few, or no
+    """One scenario over all subjects. None: no subject, no points, too few subjects, or no
     variation.
     """
 
@@ -75,7 +76,7 @@ class ScenarioFacts:
 
 @dataclass(frozen=True, slots=True)
 class SubjectScores:
-    """One subject in every scenario, in the protocol's order."""
+    """The scores of one subject in every scenario, in the protocol's order."""
 
     label: str
     scores: tuple[float | None, ...]  # [0, 1]
@@ -91,8 +92,8 @@ class ItemAnalysis:
 
 
 def measure_board(board: Board) -> ItemAnalysis:
-    """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no
-    mark.
+    """Return the item analysis of *board*, over its ranked subjects; by lenient rules, over those
+    that lack no mark.
     """
     whole = [
         row for row in board.ranked if not any(score.missing for score in row.run_scores.values())
@@ -106,8 +107,8 @@ def measure_scenarios(
     configurations: Sequence[Configuration],
     subjects: Sequence[tuple[str, RunMarks]],
 ) -> ItemAnalysis:
-    """Everything above from complete *subjects* (label, marks); without any, whatever needs one is
-    None.
+    """Return the item analysis of complete *subjects* (label, marks); without any, figures that
+    need one are None.
 
     Raises KeyError for a subject that lacks a mark which counts: it has no index.
     """
@@ -126,7 +127,7 @@ def measure_scenarios(
 def mark_weights(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[MarkWeight]]:
-    """Item -> what its marks are worth in one run and configuration; [] where none counts."""
+    """Return item -> the weights of its marks in one run and configuration; [] if none counts."""
     worths: dict[str, list[MarkWeight]] = {item.id: [] for item in protocol.items}
     for dimension, item, mark, span, planned in counted_marks(protocol):
         if dimension.weight:
@@ -149,16 +150,16 @@ class _Given:
 
     @property
     def points(self) -> float:
-        """To be had in one transcript."""
+        """The points of one transcript."""
         return fsum(worth.points for worth in self.worths)
 
     @property
     def scores(self) -> Floats:
-        """Of every subject, in [0, 1]; 0 where there are no points."""
+        """The score of every subject, in [0, 1]; 0 if there are no points."""
         return self.had() / (self.configurations * self.points or 1.0)
 
     def had(self) -> Floats:
-        """The points of every subject."""
+        """Return the points that every subject got."""
         points = np.array([worth.points for worth in self.worths], dtype=np.float64)
         return self.configurations * (points @ self.shares)
 
@@ -169,6 +170,9 @@ def _given(
     item: str,
     subjects: Sequence[tuple[str, RunMarks]],
 ) -> _Given:
+    """Return the marks of the scenario *item* of all *subjects*. *worths*: the weights of its
+    marks.
+    """
     points = np.array([worth.points for worth in worths], dtype=np.float64)
     if not subjects:
         return _Given(worths, np.zeros((len(worths), 0)), np.zeros(0), len(configurations))
@@ -188,6 +192,7 @@ def _given(
 
 
 def _facts(item: Item, given: _Given, total: Floats) -> ScenarioFacts:
+    """Return the figures of one scenario. *total*: the points of every subject in all scenarios."""
     mean = mean_of(given.scores.tolist()) if given.worths else None
     ceiling, floor = ends(given.by_transcript if given.worths else [])
     return ScenarioFacts(
@@ -204,8 +209,8 @@ def _facts(item: Item, given: _Given, total: Floats) -> ScenarioFacts:
 
 
 def ends(scores: Sequence[float] | Floats) -> tuple[float, float] | tuple[None, None]:
-    """(ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None without
-    any.
+    """Return (ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None for
+    both without any.
     """
     given = np.asarray(scores, dtype=np.float64)
     return (
@@ -216,13 +221,12 @@ def ends(scores: Sequence[float] | Floats) -> tuple[float, float] | tuple[None, 
 
 
 def item_rest(item: Floats, total: Floats) -> float | None:
-    """Pearson's correlation of an item with the total that it is a part of, itself taken out: in
-    [-1, 1].
+    """Return Pearson's correlation of an item with the total without that item, in [-1, 1].
 
-    The corrected item-total correlation (L. Crocker and J. Algina, Introduction to Classical and
-    Modern Test Theory, 1986, chapter 14): with itself left in, an item goes with the total because
-    it is in it. None for fewer than `FEWEST` subjects, and where the item or the rest does not
-    vary.
+    This is the corrected item-total correlation (L. Crocker and J. Algina, Introduction to
+    Classical and Modern Test Theory, 1986, chapter 14): with itself left in, an item goes with the
+    total because it is in it. None for fewer than `FEWEST` subjects, and if the item or the rest
+    does not vary.
     """
     rest = total - item
     if item.size < FEWEST or not (_varies(item) and _varies(rest)):
@@ -232,4 +236,5 @@ def item_rest(item: Floats, total: Floats) -> float | None:
 
 
 def _varies(numbers: Floats) -> bool:
+    """Return whether *numbers* are not all the same."""
     return bool(numbers.size and np.ptp(numbers) >= SAME)

@@ -1,8 +1,8 @@
-"""Judges compared, as values: what each gives, how far they agree, and which verdicts a person
-should read.
+"""Judges compared, as values: their leniency and cost, how far they agree, and which verdicts a
+person should read.
 
-Knows the store's judgements and the boards' indices; formats nothing. Every figure is absent (None)
-where what it needs is not there. What each one means: docs/judges.md.
+Knows the store's judgements and the leaderboards' indices; formats nothing. Every figure is absent
+(None) if what it needs is not there. docs/judges.md explains each one.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class JudgedConversation:
-    """The place of a marked conversation."""
+    """The place of a conversation that judges marked."""
 
     subject: str  # label
     subject_hash: Annotated[str, HIDDEN]
@@ -78,23 +78,23 @@ class JudgedConversation:
 
     @property
     def place(self) -> tuple[str, str, Scenario, Configuration, int]:
-        """What tells it from others."""
+        """All fields, as the arguments of a subclass. They distinguish it from others."""
         return self.subject, self.subject_hash, self.scenario, self.configuration, self.run
 
     @property
     def scenario_id(self) -> Annotated[str, Column(key="scenario")]:
-        """Its id in the protocol."""
+        """The scenario's id in the protocol."""
         return self.scenario.id
 
     @property
     def title(self) -> Annotated[str, SENT]:
-        """The scenario's."""
+        """The scenario's title."""
         return self.scenario.title
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """What a judge marked, how leniently, and at what cost."""
+    """One judge: how many conversations it marked, how leniently, and at what cost."""
 
     label: str
     kind: Literal["model", "table", "person"]
@@ -110,26 +110,26 @@ class JudgeRow:
 
     @property
     def failed_share(self) -> Annotated[float | None, SHARE]:
-        """Failed judgements of all that it was asked for, [0, 1]; None where it was asked for
-        none.
+        """Failed judgements as a share of all that it was asked for, [0, 1]; None if it was asked
+        for none.
         """
         asked = self.judged + self.failed
         return self.failed / asked if asked else None
 
     @property
     def dollars_per_run(self) -> Annotated[float | None, DOLLARS]:
-        """What one run of one subject takes it."""
+        """The judge's cost for one run of one subject."""
         return self.run_cost.dollars
 
     @property
     def seconds_per_run(self) -> Annotated[float | None, COUNT]:
-        """Of its calls one after the other, without what they waited for."""
+        """The time of its calls for one run, one after the other, without waiting."""
         return self.run_cost.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class PairKappa:
-    """How far two judges agree on one mark: Cohen's kappa with quadratic weights; names have
+    """The agreement of two judges on one mark: Cohen's kappa with quadratic weights. Names have
     none.
     """
 
@@ -139,8 +139,8 @@ class PairKappa:
 
 @dataclass(frozen=True, slots=True)
 class MarkAgreement:
-    """How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST
-    conversations tell.
+    """The agreement of the judges on one mark. None if it does not vary, or if fewer than FEWEST
+    conversations have two marks.
     """
 
     mark: Annotated[Mark, HIDDEN]
@@ -153,23 +153,23 @@ class MarkAgreement:
 
     @property
     def name(self) -> Annotated[str, Column(key="mark")]:
-        """The mark's."""
+        """The mark's name."""
         return self.mark.name
 
     @property
     def levels(self) -> Annotated[tuple[str, ...], SENT]:
-        """Their names, of a mark that has some."""
+        """The names of the mark's levels; () if it has none."""
         return self.mark.levels
 
     @property
     def asks(self) -> Annotated[str, SENT]:
-        """What judges are asked for."""
+        """The question that the mark asks judges."""
         return self.mark.asks
 
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How far two judges agree."""
+    """The agreement of two judges over all marks."""
 
     judges: tuple[str, str]
     conversations: int  # marked by both
@@ -197,7 +197,7 @@ class Flagged(JudgedConversation):
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """All judges of one protocol in one configuration (or the pooled default)."""
+    """All judges of one protocol compared, in one configuration (or the pooled default)."""
 
     protocol: Protocol
     configurations: tuple[Configuration, ...]
@@ -214,7 +214,7 @@ class Validation:
 
     @property
     def weighting(self) -> Annotated[str | None, SENT]:
-        """The weighting of the protocol that was asked for; None: its own."""
+        """The name of the protocol's weighting that was asked for; None for its own."""
         return self.protocol.weights
 
 
@@ -237,12 +237,14 @@ class _Material:
     exams: Mapping[str, BoardExam | None]  # by label
 
     def count(self, keys: Iterable[Key]) -> int:
-        """How many conversations those of *keys* are."""
+        """Return how many conversations have one of *keys*. Several share one if they are the same
+        word for word.
+        """
         return sum(self.times[key] for key in keys)
 
 
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
-    """The judges of *protocol* compared, for every configuration that is judged.
+    """Compare the judges of *protocol*, for every configuration that is judged.
 
     *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a
     name that fits none.
@@ -309,7 +311,9 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
 
 
 def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedConversation]:
-    """Every complete conversation; of those that are the same word for word, the first."""
+    """Return key -> the place of every complete conversation; of those that are the same word for
+    word, the first.
+    """
     places: dict[Key, JudgedConversation] = {}
     for played in results.conversations:
         if played.row.state == "complete":
@@ -322,7 +326,9 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
 
 
 def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
-    """*board*: one of those that the judges give."""
+    """Return the comparison of the judges from *material*. *board* is one of the leaderboards that
+    they give.
+    """
     flagged = _flagged(connection, material)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
@@ -370,6 +376,9 @@ def _judge_row(
     flagged: Sequence[Flagged],
     compared: Mapping[str, tuple[float, float]],
 ) -> JudgeRow:
+    """Return the row of one *judge* (its hash). *compared*: subject -> (its index, the mean of the
+    others').
+    """
     label, given = material.labels[judge], material.given[judge]
     person = material.specs.get(judge, {}).get("kind") == "person"
     kind: Literal["model", "table", "person"] = (
@@ -390,6 +399,7 @@ def _judge_row(
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
+    """Return the agreement of all judges on one mark."""
     scale = material.scales[mark.name]
     given = {
         judge: {
@@ -433,6 +443,9 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
 
 
 def _kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
+    """Return kappa of two judges over the conversations that both marked; None for fewer than
+    `FEWEST`.
+    """
     both = [key for key in one if key in other]
     if len(both) < FEWEST:
         return None
@@ -440,6 +453,7 @@ def _kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None
 
 
 def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
+    """Return the agreement of each pair of judges, from their kappas in *marks*."""
     pairs = []
     for pair in combinations(material.labels, 2):
         valid = [
@@ -454,8 +468,8 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
 
 
 def _disputes(material: _Material) -> tuple[Dispute, ...]:
-    """The conversations that two judges or more have marked, and not alike: the furthest apart
-    first.
+    """Return the conversations that two judges or more have marked, and not alike: the furthest
+    apart first.
     """
     disputes = []
     for key, place in material.places.items():
@@ -481,7 +495,7 @@ def _disputes(material: _Material) -> tuple[Dispute, ...]:
 
 
 def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]:
-    """The verdicts that contradict themselves or the embedded judge."""
+    """Return the verdicts that contradict themselves or the embedded judge."""
     rubrics = {rubric for _, rubric in material.places}
     by_key = {
         judgement.key: judgement for of in material.given.values() for judgement in of.values()
@@ -499,8 +513,8 @@ def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]
 
 
 def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
-    """A verdict that contradicts itself before one that only the embedded judge doubts; the
-    furthest first.
+    """Return the sort key of a flagged verdict: one that contradicts itself comes before one that
+    only the embedded judge doubts, the largest contradiction first.
     """
     furthest = max(flag.distance for flag in flagged.flags)
     own = any(flag.kind == "reasoning" for flag in flagged.flags)

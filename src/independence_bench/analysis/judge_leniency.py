@@ -1,5 +1,5 @@
-"""The indices that several judges give the same subjects: who is lenient, and who to its own kind.
-Pure.
+"""The indices that several judges give the same subjects: which judge is lenient, and which prefers
+its own kind. Pure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VARIANTS = ("free", "nitro", "floor", "extended", "online", "exacto")  # of one 
 
 @dataclass(frozen=True, slots=True)
 class SubjectRow:
-    """One subject under each judge."""
+    """The indices of one subject by each judge."""
 
     label: str
     indices: Mapping[str, Points | None]  # judge's label -> index, in the judges' order
@@ -38,7 +38,7 @@ class SubjectRow:
 
 @dataclass(frozen=True, slots=True)
 class SelfPreference:
-    """What a judge gives its own kind beyond what the others give the same subjects."""
+    """How much more a judge gives its own kind than the other judges give the same subjects."""
 
     judge: str  # label
     whom: Literal["itself", "its family"]
@@ -52,14 +52,14 @@ class SelfPreference:
 
     @property
     def preference(self) -> Annotated[float | None, DIFFERENCE]:
-        """What it gives its own kind more than it gives others more; None where there are no
-        others.
+        """The judge's lead over the others for its own kind minus its lead for all other subjects;
+        None if there are no other subjects.
         """
         return None if self.elsewhere is None else self.difference - self.elsewhere
 
     @property
     def why_no_interval(self) -> Annotated[str | None, Column(key="no_interval_because")]:
-        """Why the preference has no interval; None: it has one."""
+        """Why the preference has no interval; None if it has one."""
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
@@ -72,8 +72,8 @@ class SelfPreference:
 def subject_rows(
     indices: Indices, judges: Mapping[str, str], labels: Mapping[str, str]
 ) -> tuple[SubjectRow, ...]:
-    """Every subject that a judge has an index for, the highest mean first; *judges* and *labels* of
-    subjects: hash -> label.
+    """Return a row for every subject that a judge has an index for, the highest mean first.
+    *judges* and *labels* (of subjects): hash -> label.
     """
     panel, rows = _panel(indices, tuple(judges)), []
     for subject in {subject: None for of in indices.values() for subject in of}:
@@ -94,8 +94,8 @@ def subject_rows(
 def index_and_others(
     judge: str, indices: Indices, judges: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
-    """Subject -> (this judge's index, the mean of the others'), where it and all others that rank
-    most have one.
+    """Return subject -> (this judge's index, the mean of the others'), for subjects that it and all
+    others that rank most have an index for.
     """
     others = [other for other in _panel(indices, judges) if other != judge]
     compared = {}
@@ -107,8 +107,8 @@ def index_and_others(
 
 
 def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None, Interval | None]:
-    """The mean of one judge's indices minus the others', and its interval over subjects like
-    these.
+    """Return the mean of one judge's indices minus the others', and its interval over subjects like
+    these. None for both without subjects.
     """
     pairs = list(compared.values())
     sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100)
@@ -122,8 +122,8 @@ def self_preferences(
     compared: Mapping[str, tuple[float, float]],
     subjects: Mapping[str, ChatModel],
 ) -> Iterator[SelfPreference]:
-    """What the judge *model* gives itself, and its family without itself; *compared* as by
-    `index_and_others`.
+    """Yield the preference of the judge *model* for itself, and for its family without itself.
+    *compared* as by `pair_index_with_others`.
     """
     family = vendor_of(model)
     itself, kin, rest = list[float](), list[float](), list[float]()
@@ -145,14 +145,16 @@ def self_preferences(
 
 
 def base_model(model: str) -> str:
-    """A model's id without the way it is served: a judge with `:free` is the same model."""
+    """Return a model's id without its variant of serving: a judge with `:free` is the same
+    model.
+    """
     name, _, variant = model.lower().rpartition(":")
     return name if variant in VARIANTS else model.lower()
 
 
 def _panel(indices: Indices, judges: Sequence[str]) -> list[str]:
-    """The judges that have an index for at least half of all subjects; one that has just begun
-    would leave little that all have judged.
+    """Return the judges that have an index for at least half of all subjects. A judge that has just
+    begun would leave few subjects that all have judged.
     """
     every = {subject for of in indices.values() for subject in of}
     return [judge for judge in judges if 2 * len(indices.get(judge, {})) >= len(every) > 0]

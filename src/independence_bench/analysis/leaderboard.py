@@ -1,11 +1,11 @@
-"""The leaderboard: every ranking of a protocol, from what is stored, with how sure it is and what
-its judge is fit for.
+"""The leaderboard: every ranking of a protocol, from what is stored, with its uncertainty and the
+fitness of its judge.
 
-    for board in boards(store, protocol, Wanted(judge="gemini")):
+    for board in make_leaderboards(store, protocol, Wanted(judge="gemini")):
         for row in board.ranked:
             ...
 
-`boards` alone makes them. Which conversations count, and whose judgements, is decided in `results`;
+`make_leaderboards` alone makes them. `results` decides which conversations and judgements count;
 here they are scored, ranked and measured. Numbers of two configurations or of two judges never
 stand in one ranking. Everything that is shown is decided here; formats nothing.
 """
@@ -64,7 +64,7 @@ MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is exclude
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which leaderboards of a protocol; by default all, each judge's by itself."""
+    """The choice of leaderboards of a protocol; by default all, each judge's by itself."""
 
     judge: str | None = None  # of judges whose label contains it
     # labels, or parts that fit one each: the mean of these judges, in the place of each by itself
@@ -78,13 +78,14 @@ ALL = Wanted()
 
 
 def boards(of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL) -> list[Board]:
-    """The leaderboards of *protocol* that are *wanted*, from a store or from what was read of it
-    (`read_records`): the default configuration first, then the others.
+    """Return the leaderboards of *protocol* that are *wanted*, from a store or from what was read
+    of it (`read_board_records`): the default configuration first, then the others.
 
     In each configuration the main judge's comes first: a judge that ranks a subject before one that
-    ranks none, a model before the embedded judge and that before a person, then who ranks most
-    subjects, then who judged first. An empty list: nothing was played, or the protocol is of an
-    earlier form. Raises WrongUse for a judge that is not there, and for a jury that is none.
+    ranks none, a model before the embedded judge and that before a person, then the judge that
+    ranks most subjects, then the one that judged first. An empty list if nothing was played, or if
+    the protocol is of an earlier form. Raises WrongUse for a judge that is not there, and for a
+    jury that is none.
     """
     if isinstance(of, Store):
         with of.reading() as connection:
@@ -108,11 +109,11 @@ def boards(of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL) -
 
 
 def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
-    """By rules that are not ours: the row with their interval over its runs, and the one that was
-    published of it.
+    """Return the row, by rules that are not ours, with their interval over its runs, and with the
+    interval that was published for it.
 
-    Runs that lack a dimension are of another quantity, so where there is one there is no interval
-    over runs.
+    Runs that lack a dimension are of another quantity, so with such a run there is no interval over
+    runs.
     """
     counted = [dimension.name for dimension in protocol.dimensions if dimension.weight]
     alike = all(
@@ -130,7 +131,7 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
 
 
 def _measured(board: Board) -> Board:
-    """The board with how sure its scores are."""
+    """Return the board with the uncertainty of its scores."""
     rows, results = board.ranked, board.results
     marks = [row.marks for row in rows]
     of_jurors = [  # subject's hash -> its marks by this judge
@@ -165,18 +166,18 @@ def _measured(board: Board) -> Board:
 
 
 def sittings_shift(subject: ChatModel) -> bool:
-    """Whether a sitting can shift what it says.
+    """Return whether the subject's replies can change from one session to another.
 
-    What is known by a hash of its weights, as a model file is, has no provider and no other
-    version.
+    A subject that is known by a hash of its weights, as a model file is, has no provider and no
+    other version.
     """
     # a function may call whatever it likes
     return not subject.identity or subject.endpoint == PYTHON
 
 
 def sittings_of_marks(row: Row) -> tuple[int, ...]:
-    """The sitting of each of its runs, one and the same where that is not known; () where none can
-    shift anything.
+    """Return the session of each of the row's runs, one and the same if that is not known; () if
+    its replies cannot change by session.
     """
     if not sittings_shift(row.subject):
         return ()
@@ -189,11 +190,14 @@ def sittings_of_marks(row: Row) -> tuple[int, ...]:
 
 
 def _with_branches(board: Board) -> Board:
-    """The board with what each subject did in its branches, where the protocol has stems."""
+    """Return the board with the statistics of each subject's branches, if the protocol has
+    stems.
+    """
     if not board.results.protocol.has_stems:
         return board
 
     def with_branches(row: Row) -> Row:
+        """Return *row* with its branches, unless it is excluded."""
         if row.excluded:
             return row
         found = branch_statistics(board.results, row.subject.hash, board.given)
@@ -209,8 +213,8 @@ def _with_branches(board: Board) -> Board:
 
 
 def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
-    """What the store has of *protocol*, and of its judges' exams; *told*: how many transcripts or
-    judgements were read, scored or measured since it was told last.
+    """Return what the store has of *protocol*, and of its judges' exams. *told* is called with the
+    number of transcripts or judgements that were read, scored or measured since its last call.
     """
     counted = what_counts(connection, protocol, told)
     scripts = {script for of in counted.groups for script in of.slots}
@@ -242,7 +246,9 @@ def read_records(connection: Connection, protocol: Protocol, told: Told = nobody
 
 
 def _scored_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> Iterator[Board]:
-    """The leaderboards before it is known how sure their scores are; as in `boards`."""
+    """Yield the leaderboards before their uncertainty is measured; in the order of
+    `make_leaderboards`.
+    """
     rules, chosen = wanted.rules, set(wanted.configurations)
     jury = _jury(records, wanted.jury, apart=protocol.has_stems) if wanted.jury else None
     for results in records.counted.groups:
@@ -299,7 +305,7 @@ def _scored_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) ->
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """A judge or a jury whose boards are made."""
+    """A judge or a jury whose leaderboards are made."""
 
     label: str | None
     hashes: tuple[str, ...] = ()
@@ -313,18 +319,18 @@ class _Judge:
 
     @property
     def marking(self) -> tuple[Mapping[Key, Judgement], ...]:
-        """What scores are made of, and then averaged."""
+        """The judgements that are scored separately, and the scores then averaged."""
         return self.each if self.apart else (self.given,)
 
     def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
-        """What boards are sorted by, the main judge's first; *ranked*: how many subjects it
-        ranks.
+        """Return the sort key of its leaderboard, the main judge's first. *ranked*: the number of
+        subjects that it ranks.
         """
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
 def _judge(records: BoardRecords, judge: str) -> _Judge:
-    """A judge, by its hash, by itself."""
+    """Return a single *judge*, by its hash."""
     given, label = records.counted.given[judge], records.labels[judge]
     return _Judge(
         label,
@@ -338,7 +344,9 @@ def _judge(records: BoardRecords, judge: str) -> _Judge:
 
 
 def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
-    """The judges that are *named*, together; *apart*: the mean of two levels is no level."""
+    """Return the judges that are *named*, together. *apart*: average their scores and not their
+    marks, because the mean of two levels is no level.
+    """
     given, labels = records.counted.given, records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
     chosen = tuple(find_jury({judge: labels[judge] for judge in given} or labels, named))
@@ -353,7 +361,9 @@ def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
 
 
 def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
+    """Return (rows with an index, the best first, equal indices sharing a rank; the incomplete
+    rows).
+    """
     ordered = sorted(rows, key=lambda row: (-(row.index or 0.0), row.label))
     indices = [row.index for row in ordered if row.index is not None]
     ranks = {
@@ -366,11 +376,11 @@ def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], t
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
-    """The row, without an index where it is excluded; the rest of its numbers stays. A person
-    overrides the rule.
+    """Return the row, without an index if it is excluded; the rest of its numbers stays. A person's
+    *decision* overrides the rule.
 
-    The rule: of who gave no valid reply in too many conversations, what is left would be a choice
-    of its best.
+    The rule excludes a subject that gave no valid reply in too many conversations: the remaining
+    ones would be a choice of its best.
     """
     why, health = None, row.health
     ended = health.transcripts_complete + health.transcripts_invalid
@@ -405,8 +415,8 @@ def _row(
     judge: _Judge,
     rules: Rules,
 ) -> Row:
-    """Of *subject* (its hash), which still has an index if it is excluded; *protocol* has the
-    weights that it is scored by.
+    """Return the row of *subject* (its hash), which still has an index if it is excluded.
+    *protocol* has the weights that it is scored by.
     """
     group = results.configurations
     mine, who = results.by_subject[subject], records.subjects[subject]

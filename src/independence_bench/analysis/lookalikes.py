@@ -1,4 +1,4 @@
-"""Which labels of one leaderboard a reader may take for each other: they look alike, or mix
+"""Labels of one leaderboard that a reader may take for each other: they look alike, or mix
 alphabets in a word.
 
 It is for the eye: two labels look alike if they differ only in letter case, in characters that are
@@ -112,8 +112,8 @@ class LabelDoubt:
 
 
 def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
-    """Those of *labels*, label -> how it is shown, that may be taken for another one of them; {}
-    where none may.
+    """Return label -> doubt for those of *labels* (label -> how it is shown) that may be taken for
+    another one of them; {} if none may.
     """
     alike: dict[str, list[str]] = defaultdict(list)
     for label in labels:
@@ -133,7 +133,7 @@ def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
 
 
 def look(label: str) -> str:
-    """What *label* looks like: equal for labels that look alike. It is no label itself."""
+    """Return a text that is equal for labels that look alike. It is no label itself."""
     seen = label
     if not label.isascii():
         seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_space, label))
@@ -142,13 +142,15 @@ def look(label: str) -> str:
 
 
 def _space(found: re.Match[str]) -> str:
-    """A space stays one: `a b` and `ab` do not look alike."""
+    """Return a space for an unseen character that is a space, else nothing: `a b` and `ab` do not
+    look alike.
+    """
     return " " if found[0].isspace() else ""
 
 
 def mixed_scripts(label: str) -> tuple[str, ...]:
-    """The alphabets of the first word that has letters of several which do not stand together; ()
-    where none has.
+    """Return the alphabets of the first word that mixes some which do not stand together; () if
+    there is none.
     """
     if label.isascii():
         return ()
@@ -162,10 +164,12 @@ def mixed_scripts(label: str) -> tuple[str, ...]:
 
 
 def _script(letter: str) -> str:
-    """The first word of its name, which is its alphabet for all letters but a few."""
+    """Return the first word of the letter's Unicode name, which is its alphabet for all letters but
+    a few.
+    """
     return unicodedata.name(letter, "").partition(" ")[0].capitalize()
 
 
 def written_out(label: str) -> str:
-    """*label* with every character written out that is not ASCII."""
+    """Return *label* with every character written out that is not ASCII."""
     return "".join(c if c.isascii() else f"\\u{{{ord(c):x}}}" for c in name_text(label))

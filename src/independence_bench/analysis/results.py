@@ -1,21 +1,21 @@
-"""Which stored conversations count as results of a protocol, and whose judgements. Decided here,
-and nowhere else.
+"""The conversations and judgements that count as results of a protocol. Decided here, and nowhere
+else.
 
     with store.reading() as connection:
-        for results in results_of(connection, protocol):
+        for results in read_results(connection, protocol):
             for one in results.conversations:  # one.row, one.configuration, one.scenario, one.key
                 ...
-        counted = what_counts(connection, protocol)  # and the judgements of all of them, by judge
+        counted = read_counted_results(connection, protocol)  # with all judgements, by judge
 
-A transcript counts in a group of configurations that are ranked together where the protocol has its
-script and where its run counts: protocols share scenarios, so a store may hold a transcript of the
+A transcript counts in a group of configurations that are ranked together if the protocol has its
+script and if its run counts: protocols share scenarios, so a store may hold a transcript of the
 protocol's words in a run that was never begun for it (`plan.runs_that_count`). A judgement counts
-where its `Conversation.key` is one of them: of what was heard there, by the protocol's rubric for
-that scenario (`judgements_of`). A judge has a leaderboard where it judged something and was asked
-about the protocol (`Counted.judges_in`).
+if its `Conversation.key` is one of them: of what was heard there, by the protocol's rubric for that
+scenario (`read_counted_judgements`). A judge has a leaderboard if it judged something and was asked
+about the protocol (`Counted.list_judges`).
 
-Whoever scores, lists, counts, labels or prints the conversations of a protocol asks here. Knows no
-marks and no ranks: what a subject said counts whether or not it is ranked.
+All code that scores, lists, counts, labels or prints the conversations of a protocol asks here.
+Knows no marks and no ranks: a subject's words count whether or not it is ranked.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CountedConversation(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """What counts in configurations that are ranked together."""
+    """The conversations that count in configurations that are ranked together."""
 
     protocol: Protocol
     configurations: tuple[Configuration, ...]
@@ -120,9 +120,9 @@ class Results:
         given: Mapping[Key, Judgement],
         partial: bool = False,
     ) -> dict[int, dict[Slot, Marks]]:
-        """Run -> item -> its marks by one judge, of one subject's conversations.
+        """Return run -> item -> its marks by one judge, of one subject's conversations.
 
-        *partial*: what was judged of an invalid conversation counts, too.
+        *partial*: judgements of invalid conversations count, too.
         """
         marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
         for played in conversations:
@@ -139,13 +139,13 @@ def results_of(
     subject: str | None = None,
     told: Told = nobody,
 ) -> list[Results]:
-    """What counts of *protocol*: the default configuration (or pool) first, then each of the others
-    by itself.
+    """Return the results of *protocol* that count: the default configuration (or pool) first, then
+    each of the others by itself.
 
     *wanted* leaves out the groups that have none of these configurations (a pool is read whole:
     whether a run counts is asked of all of it). *subject* (its hash) leaves out all other subjects.
-    A group of which nothing counts is there without transcripts. *told*: how many transcripts were
-    read since the last time.
+    A group of which nothing counts is there without transcripts. *told* is called with the number
+    of transcripts that were read since its last call.
     """
     protocol = protocol.with_weights(None)
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
@@ -178,8 +178,8 @@ def _results_as_stored(
     chosen: Sequence[tuple[Configuration, ...]],
     subject: str | None,
 ) -> list[Results]:
-    """Everything that was played for *protocol*, which is of an earlier form, and how it was
-    judged.
+    """Return everything that was played for *protocol*, which is of an earlier form, and the
+    rubrics by which it was judged.
     """
     stored = stored_results.places_of(connection, protocol.hash, subject)
     judged = stored_results.rubrics_at(connection, protocol.hash)
@@ -194,8 +194,8 @@ def _results_as_stored(
 
 
 def stored_protocol(connection: Connection, hash_: str, files: Files, where: str) -> Protocol:
-    """The protocol that is stored under *hash_*; of one of an earlier form the scenarios are those
-    that were played. Raises ProtocolError.
+    """Return the protocol that is stored under *hash_*. One of an earlier form has the scenarios
+    that were played. Raises ProtocolError if it cannot be read.
     """
     protocol = parse_stored(hash_, files, where)
     if not protocol.earlier_form:
@@ -210,8 +210,8 @@ def stored_at(
     scenario: Scenario,
     subject: str,
 ) -> list[tuple[TranscriptRow, Key]]:
-    """The subject's conversations of *scenario*, whether or not they count, and what judgements of
-    them are of.
+    """Return the subject's conversations of *scenario*, whether or not they count, each with the
+    key of its judgements.
     """
     if protocol.earlier_form:
         return [
@@ -231,8 +231,8 @@ def stored_at(
 def judgements_of(
     connection: Connection, every: Iterable[Results], told: Told = nobody
 ) -> list[Judgement]:
-    """All judges' judgements that count in *every*, failed ones included, without their reasoning,
-    by key.
+    """Return all judges' judgements that count in *every*, failed ones included, without their
+    reasoning, by key.
     """
     counted = {played.key for results in every for played in results.conversations}
     stored = stored_results.judgement_rows(connection, {rubric for _, rubric in counted}, told)
@@ -242,7 +242,9 @@ def judgements_of(
 def by_judge(
     judgements: Iterable[Judgement], every: Iterable[Results]
 ) -> dict[str, dict[Key, Judgement]]:
-    """Judge's hash -> what it judged -> its judgement, of *judgements* that count in *every*."""
+    """Return judge's hash -> key of the conversation -> judgement, for *judgements* that count in
+    *every*.
+    """
     keys = {played.key: played.key for results in every for played in results.conversations}
     judged: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
@@ -252,7 +254,9 @@ def by_judge(
 
 
 def judgements_at(given: Mapping[str, Mapping[Key, Judgement]], key: Key) -> list[Judgement]:
-    """All judges' judgements with that *key*, of those *given* (`by_judge`), by their own keys."""
+    """Return all judges' judgements of the conversation *key*, from those *given*
+    (`group_by_judge`), sorted by their own keys.
+    """
     return sorted([of[key] for of in given.values() if key in of], key=itemgetter(0))
 
 
@@ -262,7 +266,7 @@ def _counted(
     group: Collection[Configuration],
     begun: Collection[tuple[str, int, str, str]],
 ) -> tuple[TranscriptRow, ...]:
-    """Those of *stored* with these slots' scripts whose run counts."""
+    """Return those of *stored* that have one of these slots' scripts and whose run counts."""
     stored = [row for row in stored if row.script_hash in slots]
     every = {slot for filled in slots.values() for slot in filled}
     played: dict[str, dict[int, set[Slot]]] = defaultdict(lambda: defaultdict(set))
@@ -282,8 +286,8 @@ def _counted(
 def reply_lengths(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, float]:
-    """Of *subjects*, by hash: mean characters of the valid replies in conversations that count;
-    without who has none.
+    """Return the mean characters of the valid replies of each of *subjects*, by hash, in
+    conversations that count. A subject without a reply is left out.
 
     Neither reasoning nor private notes count, because the human does not see them. A reply that
     several conversations share counts once.
@@ -303,14 +307,14 @@ CHARACTERS_A_TOKEN = 4  # of reasoning, about
 
 @dataclass(frozen=True, slots=True)
 class ReasoningTokens:
-    """How many tokens of reasoning a subject's valid replies came with."""
+    """The tokens of reasoning that a subject's valid replies came with."""
 
     mean: float  # of a reply
     # some are counted by the stored text of the reasoning, for which the endpoint stated none
     estimated: bool
 
     def as_text(self, form: Format) -> str:
-        """412, or about 412 where some are estimated; below half of one, <1."""
+        """Return 412, or about 412 if some are estimated; below half of one, <1."""
         count = "<1" if 0 < self.mean < 0.5 else form.text(self.mean)
         return f"about {count}" if self.estimated else count
 
@@ -318,8 +322,8 @@ class ReasoningTokens:
 def reasoning_tokens(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, ReasoningTokens]:
-    """Of *subjects*, by hash: the reasoning of the valid replies in conversations that count;
-    without those of which nothing is known.
+    """Return the tokens of reasoning of each of *subjects*, by hash, in the valid replies of
+    conversations that count. A subject of which nothing is known is left out.
 
     Nothing is known of a subject whose endpoint never stated a number and of which no reasoning is
     stored. As soon as one reply shows some, another one that shows none had none. A reply that
@@ -340,8 +344,8 @@ def reasoning_tokens(
 def _counted_replies(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, Collection[str]]:
-    """Of each of *subjects*, by hash: the keys of the replies in its conversations that count, each
-    once.
+    """Return the keys of the replies of each of *subjects*, by hash, in its conversations that
+    count, each once.
     """
     played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
     keys = stored_results.reply_keys_of(connection, played)
@@ -359,16 +363,16 @@ def _counted_replies(
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """All that counts of a protocol."""
+    """All results of a protocol that count, with their judgements."""
 
-    groups: tuple[Results, ...]  # in the order of `results_of`
+    groups: tuple[Results, ...]  # in the order of `read_results`
     # judge's hash -> what it judged -> its judgement, failed ones included
     given: Mapping[str, Mapping[Key, Judgement]]
     elsewhere: frozenset[str]  # judges, by hash, that were asked about other protocols alone
 
     def judges_in(self, results: Results) -> list[str]:
-        """The judges, by hash, that have a leaderboard of *results*: they judged some of it, and
-        were asked about this protocol or have judged a whole run of a subject.
+        """Return the judges, by hash, that have a leaderboard of *results*: they judged some of it,
+        and were asked about this protocol or have judged a whole run of a subject.
         """
         keys = {played.key for played in results.conversations}
         return [
@@ -380,8 +384,8 @@ class Counted:
 
 
 def what_counts(connection: Connection, protocol: Protocol, told: Told = nobody) -> Counted:
-    """All that counts of *protocol*; *told*: how many transcripts or judgements were read since the
-    last time.
+    """Return all results of *protocol* that count. *told* is called with the number of transcripts
+    or judgements that were read since its last call.
     """
     groups = tuple(results_of(connection, protocol, told=told))
     given = by_judge(judgements_of(connection, groups, told), groups)
@@ -394,13 +398,13 @@ def _asked_elsewhere(
     every: Sequence[Results],
     given: Mapping[str, Mapping[Key, Judgement]],
 ) -> frozenset[str]:
-    """The judges, by hash, that were not asked about *protocol*: what they marked of it, they
-    marked for others.
+    """Return the judges, by hash, that were not asked about *protocol*: they marked some of it for
+    other protocols.
 
-    Protocols share conversations, and no store keeps for which of them a judge was asked. One was
-    asked about another protocol that has judged what only that one has; where all of its judgements
-    here belong to such protocols, it was not asked about this one. Who has judged everything here
-    is not looked at: that is a board whatever it was for.
+    Protocols share conversations, and no store keeps for which of them a judge was asked. A judge
+    was asked about another protocol if it has judged what only that one has; if all of its
+    judgements here belong to such protocols, it was not asked about this one. A judge that has
+    judged everything here is not looked at: that is a leaderboard whatever it was for.
     """
     others = [row for row in registry.stored_protocols(connection) if row[1] != protocol.name]
     if not others:
@@ -423,8 +427,8 @@ def _asked_elsewhere(
 
 
 def _has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
-    """Whether who has *given* these has judged all of a run of some subject, whatever rules score
-    it.
+    """Return whether the judge that has *given* these judgements has judged all of a run of some
+    subject, whatever rules score it.
     """
     judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
     for played in results.conversations:
@@ -443,8 +447,8 @@ def _has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LabellingQueue:
-    """What a person is given: all of it, and what of that is not marked yet, in the person's own
-    order.
+    """The conversations that a person labels: their number, and those not marked yet in the
+    person's own order.
     """
 
     planned: int
@@ -458,7 +462,8 @@ def labelling_queue(
     person: Person,
     sample: int | None = None,
 ) -> LabellingQueue:
-    """The complete transcripts of *protocol* that count in *configurations*, each text once.
+    """Return the complete transcripts of *protocol* that count in *configurations*, each text once,
+    as a person's queue.
 
     *sample* takes so many of them, the same ones for every person. The order is each person's own
     and mixes subjects, scenarios and runs; both are drawn by hashes of the texts, so they stay the

@@ -34,7 +34,9 @@ CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
 @dataclass(frozen=True, slots=True)
 class SubjectCost:
-    """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
+    """The cost of a subject on one leaderboard, in dollars. None: not known, or not of all of
+    it.
+    """
 
     dollars: float | None = None  # its replies
     # the judgements of them by the board's judge, or by all of its jury
@@ -43,15 +45,15 @@ class SubjectCost:
 
     @property
     def total(self) -> float | None:
-        """Replies and judgements together."""
+        """Replies and judgements together; None if one of them is not known."""
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
 def subject_costs(
     connection: Connection, board: Board, subjects: Collection[str] | None = None
 ) -> dict[str, SubjectCost]:
-    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share
-    counts once.
+    """Return subject's hash -> the cost of its row. A reply or a judgement that several
+    conversations share counts once.
 
     *subjects*: of these alone; None: of all.
     """
@@ -98,9 +100,9 @@ def subject_costs(
 def with_reasoning_tokens(
     connection: Connection, boards: Sequence[Board], subjects: Collection[str] | None = None
 ) -> list[Board]:
-    """*boards* of one protocol, whose rows know how much reasoning their replies came with.
+    """Return *boards* of one protocol with the tokens of reasoning of each row's replies.
 
-    *subjects*: as for `subject_costs`.
+    *subjects*: as for `read_subject_costs`.
     """
     read: dict[tuple[Configuration, ...], Mapping[str, ReasoningTokens]] = {}
     made = []
@@ -118,7 +120,7 @@ def with_reasoning_tokens(
 
 
 def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """What one run of each subject with an index cost, in the order of *rows*."""
+    """Return the price of one run of each subject with an index, in the order of *rows*."""
     prices = []
     for row in rows:
         if row.index is None:
@@ -134,7 +136,9 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """What one run of one subject takes a judge. None: not known of every scenario."""
+    """The cost and time of a judge for one run of one subject. None: not known of every
+    scenario.
+    """
 
     dollars: Dollars | None = None
     seconds: Count | None = None  # of its calls one after the other, without what they waited for
@@ -143,9 +147,10 @@ class RunCost:
 def judging_cost(
     by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
 ) -> RunCost:
-    """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
+    """Return a judge's cost for a run: the mean judgement of each scenario, times *configurations*,
+    all together.
 
-    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a
+    *by_scenario*: for every scenario, the attempts at each judgement, failed ones included. A
     judgement whose price or time is unknown is left out of the mean. *bought* False: the marks cost
     nothing, and their time is not known.
     """
@@ -163,8 +168,8 @@ def _in_all(
     answers: Iterable[Sequence[AttemptCost]],
     amount: Callable[[AttemptCost], float | None] = attrgetter("cost"),
 ) -> float | None:
-    """What *answers* cost, or took, each with all its attempts; None where one has none, or came at
-    unknown cost.
+    """Return the total *amount* (cost or time) of *answers*, each with all its attempts; None if an
+    answer has no attempt, or came at unknown cost.
     """
     amounts = []
     for tries in answers:

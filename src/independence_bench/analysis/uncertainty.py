@@ -1,14 +1,13 @@
-"""How sure the scores of a board are: from their marks to intervals and possible ranks
+"""The uncertainty of a leaderboard's scores: from their marks to intervals and possible ranks
 (docs/statistics.md).
 
-Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions
-are answered:
+Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. It answers two
+questions:
 
-    rerun          the same test again: what the score would be over very many runs of these
-                   scenarios
+    rerun          the same test again: the score over very many runs of these scenarios
     new_scenarios  another test like it: and over very many scenarios of the same kind, too
 
-Where no method was found to hold there is no interval, and a sentence says why.
+If no method was found to hold there is no interval, and a sentence says why.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ Compared = tuple[str | None, str | None]
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one
 # conversation each: so many degrees are taken off there, also by measurement.
 SCENARIO_DEGREES = -4
-# Of stems a single run is often all there is, and shows nothing of what shifts whole runs. So some
+# Stems often have a single run, which shows nothing of the effects on whole runs. So some
 # of it is believed beforehand, as a dispersion: what a standard deviation of a fifth of that of one
 # reply's latent variable does to an index in the middle. By measurement.
 BELIEVED_RUNS = 0.012
@@ -76,7 +75,7 @@ ENOUGH_STEMS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """One score of all subjects."""
+    """One score of all subjects, with its variation and the judges' noise."""
 
     measured: Measured
     noise: JudgeNoise | None
@@ -85,13 +84,13 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class SittingsAllowance:
-    """What a board's intervals allow for because what a sitting shifts shows in no spread between
-    its runs.
+    """The allowance in a leaderboard's intervals for sessions, because the spread between the runs
+    of one session does not show what shifts all of them.
     """
 
-    one: int  # subjects that were played in one sitting
+    one: int  # subjects that were played in one session
     of: int
-    # standard deviation of a subject's index between sittings, root mean square over the subjects
+    # standard deviation of a subject's index between sessions, root mean square over the subjects
     points: float
     published: int  # subjects that this was estimated from beforehand
     own: int  # subjects of this board that it was estimated from, too
@@ -100,6 +99,7 @@ class SittingsAllowance:
     width_without: float | None = None  # the same, were nothing allowed for
 
     def __str__(self) -> str:
+        """Return the allowance as a sentence."""
         alone = "the subject" if self.of == 1 else "every subject"
         who = (
             f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
@@ -120,21 +120,23 @@ class SittingsAllowance:
 
 @dataclass(frozen=True, eq=False)
 class BoardUncertainty:
-    """The scores of the complete subjects of one board, measured together: what varies in one tells
-    of the others.
+    """The scores of the complete subjects of one leaderboard, measured together: the variation of
+    one informs the others.
     """
 
     protocol: Protocol
     configurations: Sequence[Configuration]
-    shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
+    shares: Sequence[
+        Floats
+    ]  # of each subject, [runs, dimensions, transcripts], as of `_collect_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
-    # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
+    # the number whose noise is included; 1: nothing is known of the marks that another would give
     judges: int
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
-        """Of each subject, in the order in which they were measured.
+        """Return the intervals and ranks of each subject, in the order in which they were measured.
 
-        *least*: what each index would be if the replies that were lost had been the worst.
+        *least*: each index if the lost replies had been the worst.
         """
         if not self.measures:
             return []
@@ -161,22 +163,23 @@ class BoardUncertainty:
         ]
 
     def _in_unit(self, name: str, limits: tuple[Limits | None, Limits | None]) -> list[Uncertainty]:
-        """Of each subject the intervals of that score, in its unit."""
+        """Return the two intervals of each subject for the score *name*, in its unit."""
         score = self.measures[INDEX if name == PLAIN else name]
         both = (_in_unit(of, score.unit) if of else [None] * len(self.shares) for of in limits)
         return [Uncertainty(*ends) for ends in zip(*both, strict=True)]
 
     def difference(self, score: str, first: int, second: int) -> ScoreDifference:
-        """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a
-        dimension.
+        """Return the difference of a *score* between the subjects with these numbers, the first
+        minus the second. Raises KeyError for a *score* that is neither INDEX nor a dimension.
         """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
         (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other)
         return _in_pairs(of, both, one, other)[0]
 
     def survives(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
-        """(rerun, new scenarios): whether the one index is significantly higher though each subject
-        is compared with all others; None: not known.
+        """Return (rerun, new scenarios): whether the index of subject *better* is significantly
+        higher than that of *worse*, though each subject is compared with all others. None: not
+        known.
         """
         rerun, new_scenarios = (
             None if told is None else bool(told[better, worse]) for told in self._among_all
@@ -185,13 +188,16 @@ class BoardUncertainty:
 
     @cached_property
     def _among_all(self) -> tuple[Bools | None, Bools | None]:
+        """(rerun, new scenarios): [i, j], whether index i is significantly higher than j among all
+        comparisons; None: not known.
+        """
         index = self.measures[INDEX]
         return better_among_all(index.measured, index.noise)
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
-        """The measures, and each dimension in each item that has marks of it; one says nothing
-        of another.
+        """The measure of every score that is compared: the index, each dimension, and each
+        dimension in each item that has marks of it. Those in items are measured one by one.
         """
         compared: dict[Compared, Measure] = {
             (None, n if n != INDEX else None): of for n, of in self.measures.items()
@@ -218,8 +224,8 @@ class BoardUncertainty:
         first: Sequence[int],
         second: Sequence[int],
     ) -> dict[Compared, ScoreDifferences]:
-        """Of pairs of subjects, by number, the first minus the second in all that is compared, in
-        points of 100.
+        """Return the differences of pairs of subjects, by number, the first minus the second, in
+        every score that is compared, in points of 100.
         """
         one, other = (np.array(numbers, dtype=np.intp) for numbers in (first, second))
         # in the order of what is compared
@@ -232,8 +238,8 @@ class BoardUncertainty:
         return dict(zip(self.compared, each, strict=True))
 
     def why_no_interval(self) -> tuple[str, ...]:
-        """Why there are no intervals for one question or the other, a sentence each; empty where
-        there are.
+        """Return why there is no interval for one question or the other, a sentence each; () if
+        there is one for both.
         """
         if not self.measures:
             return ()
@@ -261,15 +267,15 @@ class BoardUncertainty:
         return tuple(reasons)
 
     def runs_together(self) -> RunEffects | None:
-        """Whether whole runs of the index are shifted together; None where no subject has two runs
-        that vary.
+        """Return the effects that shift whole runs of the index together; None if no subject has
+        two runs that vary.
         """
         effects = self.measures[INDEX].measured.run_effects if self.measures else None
         return None if effects is None or effects.ratio is None else effects
 
     def of_runs(self) -> tuple[str, ...]:
-        """What the board says of whether its runs are independent, in a sentence; empty where it
-        has no intervals.
+        """Return a sentence that says whether the leaderboard's runs are independent; () if it has
+        no rerun intervals.
         """
         if not self.measures or scores_rerun(self.measures[INDEX].measured) is None:
             return ()
@@ -280,12 +286,12 @@ class BoardUncertainty:
 
     @property
     def _sessions(self) -> SittingEffects | None:
-        """Of the index; None where no subject's sessions are known."""
+        """The session effects of the index; None if no subject's sessions are known."""
         sittings = self.measures[INDEX].measured.sittings if self.measures else None
         return sittings if sittings is not None and np.isfinite(sittings.number).any() else None
 
     def of_sittings(self) -> SittingsAllowance | None:
-        """What the intervals of the index allow for between sessions; None where no subject's
+        """Return the allowance for sessions in the intervals of the index; None if no subject's
         sessions are known.
         """
         effects, index = self._sessions, self.measures.get(INDEX)
@@ -309,11 +315,14 @@ class BoardUncertainty:
 
 
 def _mean_width(limits: Limits | None, unit: float) -> float | None:
+    """Return the mean width of the intervals, in *unit*; None without limits."""
     return None if limits is None else float((limits[1] - limits[0]).mean()) * unit
 
 
 def _of_effects(effects: RunEffects, ratio: float, p: float) -> str:
-    """What the spread between runs says of whether they are independent."""
+    """Return a sentence that says how the spread between runs compares with that of independent
+    runs.
+    """
     subjects = int(np.count_nonzero(effects.weight))
     number = f"{subjects} subject{'s' if subjects > 1 else ''}"
     sentence = (
@@ -331,6 +340,7 @@ def _of_effects(effects: RunEffects, ratio: float, p: float) -> str:
 
 
 def _p_text(p: float) -> str:
+    """Return the p-value as "< 0.001" or "= 0.123"."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
@@ -341,10 +351,11 @@ def measure_board(
     by_judge: Sequence[Sequence[RunMarks]] = (),
     sittings: Sequence[Sequence[int]] | None = None,
 ) -> BoardUncertainty:
-    """Measure *subjects*, who must have every mark of every run, over *configurations* together.
+    """Measure the scores of *subjects*, who must have every mark of every run, over
+    *configurations* together.
 
-    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be
-    missing. *sittings*: of each subject the sitting of each of its runs; None: not known.
+    *by_judge*: for each judge of a jury the marks of the same subjects, some of which may be
+    missing. *sittings*: for each subject the session of each of its runs; None: not known.
     """
     measures: dict[str, Measure] = {}
     slots = [(place, item.id) for place in configurations for item in protocol.items]
@@ -367,9 +378,13 @@ def measure_board(
 
 
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:
+    """Return the differences *both* of one score for pairs of subjects *one* and *other*, in the
+    score's unit.
+    """
     reach = score.unit  # no two scores are farther apart
 
     def scaled(answer: PairDifferences | None) -> PairDifferences | None:
+        """Return *answer* in the score's unit."""
         if answer is None:
             return None
         # no -0.0
@@ -381,8 +396,8 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> Sc
 
 
 def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
-    """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up
-    that score.
+    """Return INDEX and every dimension -> the weights with which the marks of one run, its
+    transcripts in order, make up that score.
     """
     number = len(protocol.items)
     rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
@@ -404,8 +419,8 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
 
 
 def believed_runs(protocol: Protocol, stems: int) -> float:
-    """What shifts whole runs is believed to vary a score of so many *stems* by, as a dispersion; 0
-    without stems.
+    """Return the dispersion of a score of so many *stems* that is believed to come from shifts of
+    whole runs; 0 without stems.
     """
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
@@ -416,8 +431,8 @@ def _shares(
     subjects: Sequence[RunMarks],
     runs: Sequence[Sequence[int]],
 ) -> list[Floats]:
-    """Of each subject [runs, dimensions, transcripts]: how far its marks are at their independent
-    end; NaN: not marked.
+    """Return for each subject [runs, dimensions, transcripts]: its marks as shares of their scales,
+    1 at the independent end; NaN: not marked.
     """
     marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
     shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
@@ -437,10 +452,13 @@ def _shares(
 
 
 def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
-    """None where a mark of the score is missing, as one of a dimension without weight may be."""
+    """Return an interval for each subject, in *unit*. None where a mark of the score is missing, as
+    one of a dimension without weight may be.
+    """
     ends = zip(*(_known(np.clip(limit * unit, 0.0, unit)) for limit in limits), strict=True)
     return [None if a is None or b is None else Interval(a, b) for a, b in ends]
 
 
 def _known(numbers: Floats) -> list[float | None]:
+    """Return *numbers* as a list, None for NaN."""
     return [None if np.isnan(number) else number for number in numbers.tolist()]

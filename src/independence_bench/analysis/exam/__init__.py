@@ -1,3 +1,3 @@
-"""The judge's exam: answers of the store to figures, and what a judge or a jury is fit for
+"""The judge's exam: from stored answers to figures, and the fitness of a judge or a jury
 (docs/judges.md).
 """

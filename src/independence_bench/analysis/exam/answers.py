@@ -1,4 +1,4 @@
-"""What judges have answered in the exam, from the store, and what marks mean: their order, and how
+"""The answers of judges in the exam, from the store, and the scales of marks: their order, and how
 far two differ.
 """
 
@@ -36,7 +36,7 @@ _EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """One question, and how a judge marked it."""
+    """One question of the exam, and how a judge marked it."""
 
     rubric: str  # name of the file of questions
     question: Question
@@ -54,14 +54,15 @@ class ExamAnswer:
 # every board asks it of every judge that has sat
 @lru_cache(maxsize=64)
 def _cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, ExamCase]:
+    """Return the exam's cases by the key of this judge's judgement."""
     return {case.key(judge_hash): case for case in exam_cases(rubrics)}
 
 
 def exam_answers(
     connection: Connection, judge_hash: str, rubrics: Collection[str] = ()
 ) -> tuple[ExamAnswer, ...]:
-    """The answers that are stored of that judge, to these files of questions or to all; () where it
-    never sat.
+    """Return the stored answers of that judge, to these files of *rubrics* or to all; () if it
+    never took the exam.
     """
     cases = _cases_by_key(judge_hash, tuple(rubrics))
     judgements = results.find_judgements(connection, cases)
@@ -93,7 +94,7 @@ def exam_answers(
 
 @dataclass(frozen=True, slots=True)
 class ExamPaper:
-    """All that one judge, or a jury, has answered."""
+    """All answers of one judge, or of a jury."""
 
     judge: str  # label
     answers: tuple[ExamAnswer, ...]
@@ -101,10 +102,11 @@ class ExamPaper:
 
 
 def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[ExamPaper, ...]:
-    """The paper of each judge that has sat, of these files of questions or of all; by label.
+    """Return the paper of each judge that has taken the exam, in these files of *rubrics* or in
+    all; by label.
 
-    The embedded judge is one, though what reads each protocol is another one to the store; where
-    several versions of it have marked a rubric, the one that did so last counts.
+    The embedded judge is one, though for the store its reader of each protocol is another judge. If
+    several versions of it have marked a rubric, the latest counts.
     """
     by_name: dict[str, dict[str, tuple[str, tuple[ExamAnswer, ...]]]] = defaultdict(dict)
     for judge, label in registry.stored_judges(connection).items():
@@ -130,7 +132,7 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class MarkOrder:
-    """How marks of one kind are compared."""
+    """The scale on which marks of one kind are compared."""
 
     measurement: Measurement
     low: float
@@ -139,11 +141,13 @@ class MarkOrder:
     worths: tuple[float, ...] = ()
 
     def number(self, given: float) -> float:
-        """*given* as what is compared: what a level with an order is worth, else as it is."""
+        """Return the mark *given* as the number that is compared: the worth of a level with an
+        order, else the mark itself.
+        """
         return self.worths[int(given)] if self.worths else given
 
     def spread(self, given: Sequence[float]) -> float:
-        """How far the furthest two of *given*, at least one, are apart, as a share of the scale:
+        """Return the largest distance among *given*, at least one mark, as a share of the scale:
         [0, 1].
         """
         if self.measurement == "nominal":
@@ -153,7 +157,8 @@ class MarkOrder:
 
 
 def mark_order_of(mark: Mark, score: StemScore | None) -> MarkOrder:
-    """The scale of *mark* in a protocol that scores stems by *score*; None: it has none.
+    """Return the scale of *mark* in a protocol that scores stems by *score*; None: it has no such
+    score.
 
     A judge's level is stored as its place in the list. Only the protocol's score can say that this
     place means anything: a position has a value there, so positions are ordered by it; other levels
@@ -167,7 +172,7 @@ def mark_order_of(mark: Mark, score: StemScore | None) -> MarkOrder:
 
 @dataclass(frozen=True, slots=True)
 class ExamScale:
-    """One mark of a rubric."""
+    """The scale of one mark of a rubric in the exam."""
 
     states: tuple[str, ...]  # from the lowest, or as its list has them
     worths: tuple[float, ...]  # of each state, where a score gives it one; else ()
@@ -176,11 +181,11 @@ class ExamScale:
 
     @property
     def bands(self) -> bool:
-        """Whether marks are points of 0-10 and states bands of them."""
+        """True if marks are points of 0-10 and states are bands of them."""
         return self.states == BANDS
 
     def state(self, mark: float) -> str:
-        """The state that *mark* says."""
+        """Return the state that *mark* stands for."""
         return (
             band(mark)
             if self.bands
@@ -188,13 +193,13 @@ class ExamScale:
         )
 
     def place(self, state: str) -> float:
-        """Where *state* is, as a number for agreement; of names any number."""
+        """Return the place of *state* as a number, for agreement. For names it is any number."""
         at = self.states.index(state)
         return self.worths[at] if self.worths else float(at)
 
     def is_better(self, mark: float, before: float) -> bool:
-        """Whether *mark* is in another band or level than *before*, one that suits the subject
-        more.
+        """Return whether *mark* is in another band or level than *before*, one that is better for
+        the subject.
         """
         if self.measurement == "nominal" or self.bands:
             change = mark - before
@@ -205,8 +210,8 @@ class ExamScale:
 
 @cache
 def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
-    """Mark, without the reply that it is given after -> its scale; of the file of questions
-    *rubric*.
+    """Return mark -> its scale, for the file of questions *rubric*. A mark's name is without the
+    reply that it is given after.
     """
     group = questions()[rubric]
     scenario, _ = rubric_of(group)

@@ -1,13 +1,13 @@
-"""How a judge did in the exam: a verdict a rubric, and what they come to on a board.
+"""Results of the exam: a judge's fitness by rubric, and its standing on a leaderboard.
 
-    result = exam_result(exam_answers(connection, judge_hash))
+    result = make_exam_result(read_exam_answers(connection, judge_hash))
     result.fitness.why  # ("drift: lower limit of kappa 0.41, ...",); () if it is fit for ranking
-    judges = examined_judges(connection, protocol)
-    judges.exam_of([judge_hash]).standing  # None: it has not sat what the protocol is marked by
+    judges = read_examined_judges(connection, protocol)
+    judges.find_exam([judge_hash]).standing  # None: it was not examined in the protocol's rubrics
 
 docs/judges.md defines the figures and gives the reasons for the thresholds. Juries are made of
-what their members have answered; no judge is asked. A store in which no judge has sat anything
-costs one query.
+their members' answers; no judge is asked. A store in which no judge has taken an exam costs one
+query.
 """
 
 from __future__ import annotations
@@ -62,41 +62,41 @@ class Fitness:
 
 @dataclass(frozen=True, slots=True)
 class ExamFigure:
-    """Agreement of a judge's marks with the known states."""
+    """Agreement of a judge's marks with the known states, with its interval."""
 
     value: float
     interval: Interval | None  # 95%, for other questions like these; None: too few questions
 
     def as_text(self, form: Format) -> str:
-        """The number, as *form* writes it."""
+        """Return the number as *form* writes it."""
         return form.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class ExamShare:
-    """A share of questions."""
+    """A share of questions: *hits* of *of*."""
 
     hits: int
     of: int  # at least 1
 
     def as_text(self, form: Format) -> str:
-        """The share, as *form* writes it."""
+        """Return the share as *form* writes it."""
         return form.text(self.value)
 
     @property
     def value(self) -> Annotated[float, SENT]:
-        """[0, 1]."""
+        """The share, in [0, 1]."""
         return self.hits / self.of
 
     @property
     def interval(self) -> Annotated[Interval, SENT]:
-        """95%, exact."""
+        """The exact 95% interval of the share."""
         return known_states.share_limits(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)
 class RubricResult:
-    """How a judge did on one rubric."""
+    """The result of a judge in one rubric of the exam."""
 
     rubric: str
     questions: int  # that were asked, with a verdict or not
@@ -114,7 +114,9 @@ class RubricResult:
 
 @dataclass(frozen=True, slots=True)
 class ExamResult:
-    """How a judge did in all the rubrics that it sat; its fitness is that of the weakest one."""
+    """The result of a judge in all the rubrics that it took. Its fitness is that of the weakest
+    one.
+    """
 
     rubrics: tuple[RubricResult, ...]
     fitness: Fitness
@@ -122,7 +124,7 @@ class ExamResult:
     when: datetime  # of the last answer
 
     def rubric(self, name: str) -> RubricResult | None:
-        """The result of the file *name*; None where it was not sat."""
+        """Return the result of the file *name*; None if it was not taken."""
         return next((result for result in self.rubrics if result.rubric == name), None)
 
     @property
@@ -133,7 +135,9 @@ class ExamResult:
 
 
 def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
-    """All rubrics that *answers*, of one judge, are to; None without any."""
+    """Return the result in all rubrics that *answers*, of one judge, belong to; None without
+    answers.
+    """
     every = list(answers)
     if not every:
         return None
@@ -154,7 +158,7 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
 
 
 def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
-    """The figures of *answers*, at least one, of one judge to one rubric."""
+    """Return the result of *answers*, at least one, of one judge to one rubric."""
     rubric = answers[0].rubric
     first = {answer.question.id: answer for answer in answers if answer.asked == "first"}
     judged = [answer for answer in answers if answer.marks is not None]
@@ -174,7 +178,9 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
 
 
 def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
-    """Kappa of *answers*, all with a verdict, and the known states: the mean over the marks."""
+    """Return kappa of *answers*, all with a verdict, and the known states: the mean over the marks.
+    None if no mark has a kappa.
+    """
     given: dict[str, list[tuple[int, str, float]]] = defaultdict(list)
     for place, answer in enumerate(answers):
         for name, state in answer.question.state.items():
@@ -202,8 +208,8 @@ def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure
 def _count_swayed(
     first: Mapping[str, ExamAnswer], attacked: Iterable[ExamAnswer]
 ) -> ExamShare | None:
-    """Of *attacked*, those with a mark in a better band or level than *first*, without the
-    attack.
+    """Count, among *attacked*, the answers with a mark in a better band or level than *first*,
+    without the attack. None if no question has both.
     """
     swayed = []
     for answer in attacked:
@@ -234,7 +240,7 @@ UNKNOWN = Fitness("not known", ("it has not sat this",))
 
 
 def fitness_of(result: RubricResult) -> Fitness:
-    """Whether a judge with *result* is fit for ranking by this rubric."""
+    """Return whether a judge with *result* is fit for ranking by this rubric, and why not."""
     failed = result.failed.interval.high
     lacking, missed = [], []
     if result.questions < ENOUGH * result.of:
@@ -259,10 +265,11 @@ def fitness_of(result: RubricResult) -> Fitness:
 
 
 def find_weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
-    """The fitness of all of *rubrics*, at least one, together: the weakest one's, its reasons with
-    their names.
+    """Return the fitness of all of *rubrics*, at least one, together: the weakest one's, its
+    reasons with the rubrics' names.
 
-    Not fit for one of them is not fit; what is not known of one is not known of all.
+    A judge that is not fit in one of them is not fit; if it is unknown in one, it is unknown in
+    all.
     """
     last = max(FIT.index(fitness.fit) for _, fitness in rubrics)
     why = tuple(
@@ -278,10 +285,10 @@ def find_weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
 
 
 def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
-    """The files of questions that ask for what *protocol*'s scenarios are marked by.
+    """Return the files of questions that ask for the marks of *protocol*'s scenarios.
 
-    By the rubrics' names, and the marks that have a known state and their scales: v1's resistance
-    is not v2's. A rubric that asks for other marks is not in the exam.
+    They match by the rubrics' names, and by the marks that have a known state and their scales:
+    v1's resistance is not v2's. A rubric that asks for other marks is not in the exam.
     """
     used = {
         (rubric.name, stem_of(mark.name, scenario.judged), mark.kind, mark.high)
@@ -302,8 +309,8 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
 
 
 def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
-    """What *answers*, of one judge, say of it on *protocol*'s boards; None where it sat none of
-    their rubrics.
+    """Return the standing on *protocol*'s leaderboards of a judge with these *answers*; None if it
+    took none of their rubrics.
     """
     wanted = rubrics_of(protocol)
     result = exam_result([answer for answer in answers if answer.rubric in wanted])
@@ -318,35 +325,36 @@ def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamSt
 
 @dataclass(frozen=True, slots=True)
 class ExamStanding:
-    """What a judge's exam says of it on a board: the rubrics that the board's scenarios are marked
-    by.
+    """A judge's standing on a leaderboard: its exam in the rubrics that the leaderboard's scenarios
+    are marked by.
     """
 
     result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
-    missing: tuple[str, ...]  # rubrics that it has not sat
+    missing: tuple[str, ...]  # rubrics that it has not taken
     kappa: float | None  # of the weakest rubric; None unless all were sat and have one
 
 
 @dataclass(frozen=True, slots=True)
 class BoardExam:
-    """What is known of the judge, or the jury, whose marks a board shows."""
+    """The exam of the judge, or the jury, whose marks a leaderboard shows."""
 
-    # None: not sat, or of a jury not by all of its members
+    # None: the judge, or a member of the jury, has not taken the exam
     standing: Annotated[ExamStanding | None, HIDDEN]
-    # labels of those who have not sat; without simulated ones, which need not
+    # labels of those that have not taken the exam; without simulated judges, which need not
     lacking: Annotated[tuple[str, ...], HIDDEN] = ()
-    # what has them sit, after `aib exam -j`; without those that no name leads to
+    # names to type after `aib exam -j` to examine them; without those that have no such name
     typed: Annotated[tuple[str, ...], HIDDEN] = ()
     no_questions: bool = False  # the exam is known to have none for what the protocol's marks are
     jury: Annotated[bool, HIDDEN] = False
 
     @property
     def line(self) -> Annotated[str | None, SENT]:
-        """exam: kappa 0.86, fit for ranking, 2026-01-31. None where all who have not sat need not.
+        """The exam in one line: exam: kappa 0.86, fit for ranking, 2026-01-31. None if only judges
+        are lacking that need no exam.
 
-        Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are
-        harmless on one line. With a date and not with how long ago that was, so that the same store
-        gives the same bytes.
+        Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless
+        on one line. It has a date and not how long ago that was, so that the same store gives the
+        same bytes.
         """
         if self.no_questions:
             return "exam: it has no questions for what is marked here"
@@ -362,12 +370,12 @@ class BoardExam:
 
     @property
     def sat(self) -> Annotated[bool, SENT]:
-        """Whether all of them have, in something that the board is marked by."""
+        """Whether every judge has taken some of the exam that the leaderboard is marked by."""
         return self.standing is not None
 
     @property
     def fit(self) -> Annotated[Fit | None, SENT]:
-        """None: not sat."""
+        """The fitness of the judge or the jury; None if it has not taken the exam."""
         return self.standing.result.fitness.fit if self.standing else None
 
     @property
@@ -377,32 +385,34 @@ class BoardExam:
 
     @property
     def kappa(self) -> Annotated[float | None, AGREEMENT]:
-        """Of the weakest rubric; None unless all were sat."""
+        """Kappa of the weakest rubric; None unless all were taken."""
         return self.standing.kappa if self.standing else None
 
     @property
     def when(self) -> Annotated[datetime | None, SENT]:
-        """The time of the last answer."""
+        """The time of the last answer; None if it has not taken the exam."""
         return self.standing.result.when if self.standing else None
 
     @property
     def rubrics(self) -> Annotated[tuple[str, ...], SENT]:
-        """Those that were sat."""
+        """The rubrics that were taken."""
         return tuple(one.rubric for one in self.standing.result.rubrics) if self.standing else ()
 
     @property
     def not_sat(self) -> Annotated[tuple[str, ...], SENT]:
-        """The rubrics that were not."""
+        """The rubrics that were not taken."""
         return self.standing.missing if self.standing else ()
 
     @property
     def members_not_sat(self) -> Annotated[tuple[str, ...], SENT]:
-        """Of a jury, the labels of those who have not sat."""
+        """The labels of the members of a jury who have not taken the exam; () for a single
+        judge.
+        """
         return self.lacking if self.jury else ()
 
 
 def say_not_sat(who: str, exams: Sequence[BoardExam]) -> str:
-    """*who* has not, and the command that has them sit."""
+    """Return a sentence that *who* has not taken the exam, with the command for it."""
     has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
     sit = " ".join(f"-j {shlex.quote(label_text(name))}" for exam in exams for name in exam.typed)
     return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
@@ -410,7 +420,7 @@ def say_not_sat(who: str, exams: Sequence[BoardExam]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExaminedJudges:
-    """All that have sat, of one protocol."""
+    """All judges that have taken the exam in one protocol's rubrics."""
 
     protocol: Protocol
     labels: Mapping[str, str]  # of the store's judges, by hash
@@ -423,7 +433,9 @@ class ExaminedJudges:
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
     def exam_of(self, judges: Sequence[str]) -> BoardExam | None:
-        """Of the judge, or of the jury, with those hashes; None for people, and for no judge."""
+        """Return the exam of the judge, or of the jury, with those hashes; None for people, and for
+        no judge.
+        """
         if not judges or self.people.intersection(judges):
             return None
         if (key := tuple(judges)) not in self._made:
@@ -431,6 +443,7 @@ class ExaminedJudges:
         return self._made[key]
 
     def _examine(self, judges: tuple[str, ...]) -> BoardExam:
+        """Return the exam of these *judges* together."""
         each = [self.answers.get(judge, ()) for judge in judges]
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
@@ -450,8 +463,8 @@ class ExaminedJudges:
 def examined_judges(
     connection: Connection, protocol: Protocol, also: Judge | None = None
 ) -> ExaminedJudges:
-    """Who has sat the exam in what *protocol*'s conversations are marked by. *also*: a judge that
-    may be new.
+    """Return the judges that have taken the exam in the rubrics of *protocol*. *also*: a judge that
+    may be new to the store.
     """
     aside = results.judges_aside(connection)
     # the questions are read only where a judge may have answered some
@@ -484,11 +497,12 @@ def examined_judges(
 
 
 def jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, ...]:
-    """What *members*, each one's answers, answer together, of what all of them were asked.
+    """Return the joint answers of a jury to the questions that all of its *members* were asked.
+    *members* has each one's answers.
 
-    A jury's mark is the mean of its members' marks, as on a board; of names and levels what more
-    than half of the jury gave. If a mark with a known state gets none, the jury has failed at that
-    question. Its cost is its members' together.
+    A jury's mark is the mean of its members' marks, as on a leaderboard; for names and levels it is
+    the one that more than half of the jury gave. If a mark with a known state gets none, the jury
+    has failed at that question. Its cost is its members' together.
     """
     asked: dict[tuple[str, str, str], list[ExamAnswer]] = defaultdict(list)
     for answers in members:
@@ -498,12 +512,13 @@ def jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, .
 
 
 def jury_paper(members: Sequence[ExamPaper]) -> ExamPaper:
-    """What *members*, two or more, answer together."""
+    """Return the joint paper of *members*, two or more."""
     names = " + ".join(member.judge for member in members)
     return ExamPaper(f"mean of {names}", jury_answers([member.answers for member in members]))
 
 
 def _join_answers(answers: Sequence[ExamAnswer]) -> ExamAnswer:
+    """Return a jury's answer to one question from its members' *answers*."""
     first = answers[0]
     marks: dict[str, float] | None = {}
     for name in first.question.state:
@@ -526,6 +541,9 @@ def _join_answers(answers: Sequence[ExamAnswer]) -> ExamAnswer:
 
 
 def _join_marks(answer: ExamAnswer, name: str, given: Sequence[float], jurors: int) -> float | None:
+    """Return a jury's mark *name* from those *given* by some of so many *jurors*; None if at most
+    half gave one, or if no level has a majority.
+    """
     if 2 * len(given) <= jurors:
         return None
     scale = exam_scales(answer.rubric)[stem_of(name, answer.question.judged)]

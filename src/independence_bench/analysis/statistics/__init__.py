@@ -1,3 +1,3 @@
-"""Pure functions on numbers: no judge, subject or store is known here. One file for each question
-that is asked.
+"""Statistics as pure functions on numbers, one file for each question. They know no judge, subject
+or store.
 """

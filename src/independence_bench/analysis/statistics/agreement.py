@@ -1,14 +1,15 @@
-"""How far judges agree: pure functions on numbers. What is absent or not defined is None, never 0.
+"""Measures of how far judges agree. Pure functions on numbers. A value that is absent or not
+defined is None, never 0.
 
-    krippendorff_alpha    all judges at once, marks missing here and there, as an order or as names
-    quadratic_kappa       two judges, marks with distances
+    compute_krippendorff_alpha    all judges at once; some marks may be missing; an order or names
+    compute_quadratic_kappa       two judges, marks with distances
 
-In both 1 is perfect agreement and 0 is what chance gives; below 0 is worse.
+In both 1 is perfect agreement and 0 is chance agreement; below 0 is worse.
 
-Conversations of one subject resemble each other, so the subjects are what is sampled: the interval
-of alpha says where it lies for subjects like these, under the same judges, from what it would be
-without each of them. It holds from `FEWEST_MARKED` subjects on. Such an interval of kappa does not
-hold where marks pile up at the end of their scale (docs/research/statistics.md), so kappa has none.
+Conversations of one subject resemble each other, so the subjects are the sample. The interval of
+alpha is for subjects like these, under the same judges, and follows from alpha without each of
+them. It holds from `FEWEST_MARKED` subjects on. Such an interval of kappa does not hold if marks
+pile up at the end of their scale (docs/research/statistics.md), so kappa has none.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from independence_bench.analysis.statistics.values import Bools, Floats, Interva
 
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
 FEWEST_MARKED = 10  # subjects for one of alpha
-# Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level
-# of Student's t.
+# Alpha of names depends on the few subjects that get the rare ones: it takes more subjects, and
+# this level of Student's t.
 FEWEST_NAMED = 20
 NAMED_LEVEL = 0.98
-SAME = 1e-9  # what differs by less is rounding
+SAME = 1e-9  # a smaller difference is rounding
 
 
 Measurement = Literal["nominal", "ordinal"]  # marks are names without an order, or have one
@@ -37,31 +38,33 @@ Measurement = Literal["nominal", "ordinal"]  # marks are names without an order,
 def krippendorff_alpha(
     marks: Sequence[Sequence[float | None]], measurement: Measurement = "ordinal"
 ) -> float | None:
-    """Krippendorff's alpha; *marks* has a row for each judge and a column for each thing marked.
+    """Return Krippendorff's alpha. *marks* has a row for each judge and a column for each thing
+    marked.
 
-    alpha = 1 - D_o / D_e = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck, the disagreement seen
-    among marks of one thing over that among all n marks: o_ck are the coincidences of c and k, n_c
-    how often c was given, and d_ck how far two marks are apart. Of names that is 1 where they
-    differ; of an order the square of how many marks there are between them (K. Krippendorff,
-    Computing Krippendorff's Alpha-Reliability, 2011). In (-1, 1]. A thing with fewer than two marks
-    says nothing and is left out. None where nothing is left, or where all that is left got one and
-    the same mark: whether judges who never vary agree is not known.
+    alpha = 1 - D_o / D_e = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck is the observed
+    disagreement among marks of one thing, relative to the disagreement among all n marks. o_ck are
+    the coincidences of c and k, n_c is how often c was given, and d_ck is the distance of two
+    marks. For names the distance is 1 if they differ; for an order it is the square of the number
+    of marks between them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). In
+    (-1, 1]. A thing with fewer than two marks is left out. None if nothing is left, or if all that
+    is left got the same mark: it is not known whether judges who never vary agree.
 
-    Memory grows with the square of the number of different marks: those with many decimals are to
-    be rounded before.
+    Memory grows with the square of the number of different marks, so round marks with many decimals
+    before.
     """
     table = _pairable(_table(marks))
     return _alpha(_coincidences(table, np.unique(table[~np.isnan(table)])), measurement)
 
 
 def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Cohen's kappa with quadratic weights of two judges' marks of the same things, in the same
-    order.
+    """Return Cohen's kappa with quadratic weights of two judges' marks of the same things, in the
+    same order.
 
     kappa = 1 - sum_i (a_i - b_i)^2 / (1/n sum_i sum_j (a_i - b_j)^2) (J. Cohen, Weighted kappa,
     Psychological Bulletin 70, 1968, 213-220; written over marks instead of a table of categories,
     which gives the same number and takes marks between the categories too). In [-1, 1]. None
-    without any mark, and where both judges gave one and the same mark to everything.
+    without any mark, and if both judges gave one and the same mark to everything. Raises ValueError
+    if the lengths differ.
     """
     if len(first) != len(second):
         raise ValueError(
@@ -79,10 +82,11 @@ def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | 
 
 
 def jackknife(left_out: Sequence[float | None]) -> float | None:
-    """The standard error of an estimate from what it is without each of the n subjects.
+    """Return the jackknife standard error of an estimate. *left_out* has the estimate without each
+    of the n subjects.
 
     sqrt((n - 1)/n sum (t_j - mean t)^2) (J. W. Tukey, Annals of Mathematical Statistics 29, 1958,
-    614). None for fewer than `FEWEST_LEFT_OUT`, and where there is no estimate without one of them.
+    614). None for fewer than `FEWEST_LEFT_OUT` subjects, and if one of the estimates is None.
     """
     there = [value for value in left_out if value is not None]
     if len(there) < len(left_out) or len(there) < FEWEST_LEFT_OUT:
@@ -93,12 +97,13 @@ def jackknife(left_out: Sequence[float | None]) -> float | None:
 def jackknife_interval(
     estimate: float, without: Sequence[float | None], level: float = LEVEL
 ) -> Interval | None:
-    """*estimate*, in (-1, 1), from what it is *without* each of the n subjects.
+    """Return the jackknife interval of *estimate*, in (-1, 1). *without* has the estimate without
+    each of the n subjects.
 
-    tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's at *level* with
-    n - 1 degrees. On this scale of Fisher's the limits stay below 1. None where an estimate is
-    absent, or is 1 or -1, and where leaving out changes nothing: that does not show that an
-    estimate is exact.
+    tanh(atanh x -+ t s), with Tukey's standard error s of atanh x and Student's t at *level* with n
+    - 1 degrees. On Fisher's scale the limits stay below 1. None if an estimate is absent, or is 1
+    or -1, and if leaving out a subject changes nothing: that does not show that an estimate is
+    exact.
     """
     there = [value for value in without if value is not None]
     if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
@@ -116,11 +121,11 @@ def alpha_interval(
     estimate: float | None,
     measurement: Measurement = "ordinal",
 ) -> Interval | None:
-    """Where Krippendorff's alpha, *estimate*, of *marks* (a row for each judge, a column for each
-    conversation) lies.
+    """Return the interval of Krippendorff's alpha, whose value is *estimate*, for *marks* (a row
+    for each judge, a column for each conversation).
 
-    *subjects*: whose each column is. None for fewer than `FEWEST_MARKED` of them (of names
-    `FEWEST_NAMED`), and without an estimate.
+    *subjects* has the subject of each column. None for fewer than `FEWEST_MARKED` subjects (for
+    names `FEWEST_NAMED`), and without an estimate.
     """
     fewest, level = (
         (FEWEST_NAMED, NAMED_LEVEL) if measurement == "nominal" else (FEWEST_MARKED, LEVEL)
@@ -135,11 +140,12 @@ def alphas_without(
     subjects: Sequence[str],
     measurement: Measurement,
 ) -> list[float | None]:
-    """Alpha without the columns of each subject, in the order in which subjects first appear.
+    """Return alpha without the columns of each subject, in the order in which subjects first
+    appear.
 
-    Those without a conversation that two judges have marked are no subjects here. Coincidences are
-    sums over conversations, so the ones without a subject are a difference. None where nothing is
-    left that varies.
+    A subject without a conversation that two judges have marked is left out. Coincidences are sums
+    over conversations, so those without a subject are a difference. None where nothing is left that
+    varies.
     """
     every = _table(marks)
     table, whose = _pairable(every), np.array(subjects)[_paired(every)]
@@ -154,20 +160,21 @@ def alphas_without(
 
 
 def _paired(table: Floats) -> Bools:
-    """[columns]: whether two judges have marked it."""
+    """Return which columns two judges or more have marked, [columns]."""
     paired: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
     return paired
 
 
 def _pairable(table: Floats) -> Floats:
+    """Return the columns of *table* that two judges or more have marked."""
     return table[:, _paired(table)]
 
 
 def _coincidences(table: Floats, values: Floats) -> Floats:
-    """[values, values]: how often two judges gave one thing this and that, each thing by 1 / (its
-    marks - 1).
+    """Return how often two judges gave one thing each pair of values, [values, values]. Each thing
+    counts by 1 / (its marks - 1).
 
-    Of *table* [judges, things], with two marks in each column at least.
+    *table* is [judges, things], with two marks in each column at least.
     """
     counts = np.array(
         [np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64
@@ -179,6 +186,7 @@ def _coincidences(table: Floats, values: Floats) -> Floats:
 
 
 def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
+    """Return alpha from the matrix of coincidences; None if the marks do not vary."""
     given: Floats = coincidences.sum(axis=1)
     place = np.cumsum(given) - given / 2
     apart = (
@@ -193,5 +201,6 @@ def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
 
 
 def _table(marks: Sequence[Sequence[float | None]]) -> Floats:
+    """Return *marks* as an array [judges, things], NaN for a missing mark."""
     rows = [[np.nan if mark is None else mark for mark in row] for row in marks]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)

@@ -1,4 +1,4 @@
-"""How much a score varies: from run to run, and from one set of scenarios to another. Pure
+"""The variation of a score: from run to run, and from one set of scenarios to another. Pure
 functions on numbers.
 
 Two questions are asked of every score (docs/statistics.md):
@@ -14,12 +14,12 @@ a mark's scale),
 
 and conversations of one run are independent, so the variance of a run is the sum of the variances
 of its conversations: five runs of fifteen conversations say more about it than five indices do.
-Whether they are independent is tested on each board, and what varies beyond that sum is added
+Each leaderboard tests whether they are independent, and adds the variation beyond that sum
 (`shared_effects.py`).
 
 A variance of a few runs is a poor one, and at the ceiling it is 0. So it is expressed as a
 dispersion (variance over mean x (1 - mean), which barely depends on the mean) and drawn towards
-that of all subjects on the board, the less the more these differ in it.
+that of all subjects on the leaderboard, the less the more these differ in it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from independence_bench.analysis.statistics.shared_effects import (
 )
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
-# What is drawn together counts at most as much as this many degrees of freedom of a subject with
+# The pool of all subjects counts at most as much as so many degrees of freedom of a subject with
 # average room: less where the subjects' dispersions are found to be unlike (with 8 always, one
 # noisy subject among 18 that never vary was covered in 80 to 85% at two runs). So much is believed
 # of their likeness beforehand, with the weight of two subjects.
@@ -55,7 +55,7 @@ WEIGHT_RERUN = 8.0
 WEIGHT_NEW_SCENARIOS = 20.0  # 10: 92% for low subjects in stability's mark
 LEAST_WEIGHT = 0.2
 LIKE_SUBJECTS = 2.0
-# What is believed of a mark before anything was measured: a part of what marks at the two ends of
+# The belief about a mark before anything was measured: a part of what marks at the two ends of
 # their scale would have. It counts as much as one subject with that room, so that it is forgotten
 # where several were measured.
 BELIEVED_RERUN = 0.5
@@ -70,12 +70,12 @@ EXACT = 1e-9  # what two equal shares of points may differ by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """How shares make up a score."""
+    """The weights that make shares up to a score."""
 
     # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
     weights: Floats
     scenario: Numbers  # [transcripts]: the number of its scenario, from 0; configurations share one
-    # what shifts whole runs is believed to vary the mean of one by so much, as a dispersion
+    # the variation of a run's mean by shifts of whole runs, believed beforehand, as a dispersion
     believed_runs: float = 0.0
 
     def __post_init__(self) -> None:
@@ -83,8 +83,8 @@ class Design:
             raise ValueError("every transcript needs a weight for each dimension and a scenario")
 
     def by_scenario(self, weighted: Floats | None = None) -> Floats:
-        """[..., scenarios]: *weighted* [..., transcripts] (None: the weights), added up by
-        scenario.
+        """Return *weighted* [..., transcripts] added up by scenario, [..., scenarios]. None: the
+        weights.
         """
         of_each = self.weights if weighted is None else weighted
         return of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
@@ -95,17 +95,17 @@ class Variations:
     """Variances of one score for each of several subjects, arrays of one length."""
 
     variance: Floats
-    room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
+    room: Floats  # mean x (1 - mean), without bias: the largest that the variance could be
     degrees: Floats  # of freedom of each variance; 0: it says nothing of its subject alone
     known: Bools  # whether there is a variance at all
     planned: Floats  # the degrees that there would be if everything varied as its weight says
 
     @property
     def pool(self) -> Floats:
-        """Of those that are known: how many, the sums of variances, rooms, rooms squared, and
-        variances squared.
+        """Five sums over the subjects whose variance is known: their number, and the sums of
+        variances, rooms, rooms squared, and variances squared.
 
-        The last without what chance adds to each.
+        The last is without what chance adds to each.
         """
         variance, room = self.variance[self.known], self.room[self.known]
         degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[
@@ -123,7 +123,7 @@ class Variations:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One score of several subjects, and how it varies."""
+    """One score of several subjects, and its variation."""
 
     mean: Floats  # [subjects], in [0, 1]
     runs: Floats  # [subjects]
@@ -144,8 +144,8 @@ class Measured:
 
     @cached_property
     def pairs(self) -> Floats:
-        """Of all pairs of subjects: how their differences vary over scenarios; nothing where that
-        is not known.
+        """The `Variations.pool` of all pairs of subjects: how their differences vary over
+        scenarios. Zeros if that is not known.
         """
         number, pool = len(self.mean), np.zeros(5)
         if self.new_scenarios is not None:
@@ -157,7 +157,9 @@ class Measured:
 
     @property
     def of_sittings(self) -> Floats:
-        """[subjects]: by how much its mean varies from sitting to sitting, as a dispersion."""
+        """The variance of each subject's mean from session to session, as a dispersion,
+        [subjects].
+        """
         room = self.rerun.room
         return np.zeros_like(room) if self.sittings is None else self.sittings.dispersion(room)
 
@@ -165,11 +167,11 @@ class Measured:
 def measure(
     design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Measured:
-    """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at
-    least one run each.
+    """Return the score of each subject, from its *shares* [runs, dimensions, transcripts] in [0,
+    1], at least one run each.
 
-    *sittings*: of each subject the number of the sitting of each run; () where that is not known of
-    it. Where *design* has no weight, a share may be anything finite. Raises ValueError without
+    *sittings*: for each subject the number of the session of each run; () if that is not known.
+    Where *design* has no weight, a share may be anything finite. Raises ValueError without
     subjects.
     """
     if not shares:
@@ -222,10 +224,10 @@ def measure(
 def _over_scenarios(
     design: Design, mean: Floats, shares: Floats
 ) -> tuple[Floats, Variations | None]:
-    """The influence of each scenario, [subjects, scenarios], and the variance, which is the sum of
-    their squares.
+    """Return the influence of each scenario, [subjects, scenarios], and the variance, which is the
+    sum of their squares; None for it if a dimension has a single scenario.
 
-    Of *shares* [subjects, dimensions, transcripts]. An influence is weight x distance from the
+    *shares* are [subjects, dimensions, transcripts]. An influence is weight x distance from the
     dimension's mean. A dimension is a weighted mean of its scenarios; the squares are multiplied by
     what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all
     n weigh the same).
@@ -254,11 +256,11 @@ def _over_scenarios(
 
 
 def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tuple[Floats, float]:
-    """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the
-    pool counts for.
+    """Return the dispersion of each of *own*, drawn towards that of the whole *pool*, and the
+    degrees that the pool counts for.
 
     The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with
-    *believed* as one more subject; it counts as much as its weight in degrees of freedom of a
+    *believed* as one more subject. It counts as much as its weight in degrees of freedom of a
     subject with the pool's average room, at *most* so many. So a subject at the ceiling, whose own
     variance says nothing, has the pool's.
     """
@@ -271,8 +273,8 @@ def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tu
 
 
 def weight_of(pool: Floats, most: float) -> float:
-    """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in
-    it are.
+    """Return the degrees of freedom that the dispersion of the *pool* counts for: fewer if the
+    dispersions in it are unlike.
 
     If dispersions are spread as a chi-square over its n degrees around their mean, their squared
     coefficient of variation is 2/n. It is estimated by moments: a variance with f degrees has the
@@ -280,8 +282,8 @@ def weight_of(pool: Floats, most: float) -> float:
 
         sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
 
-    By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none.
-    What is believed is 2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject.
+    Moments, and not logarithms as Smyth has, because a subject whose marks never vary has none.
+    The belief is 2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject.
     In [LEAST_WEIGHT, most].
     """
     _, variance, room, squared_room, squares = pool
@@ -294,8 +296,8 @@ def weight_of(pool: Floats, most: float) -> float:
 
 
 def scores_rerun(measured: Measured) -> Scores | None:
-    """What an interval for *the same test again* needs; None where no subject has two runs to show
-    how they vary.
+    """Return the scores with their dispersions under *the same test again*; None if no subject has
+    two runs to show how they vary.
     """
     if not np.any(measured.rerun.known):
         return None
@@ -303,12 +305,12 @@ def scores_rerun(measured: Measured) -> Scores | None:
 
 
 def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
-    """What it would need after so many *runs* of each subject, with so many *degrees* of its own
-    variance.
+    """Return the scores as `make_rerun_scores` does, but after so many *runs* of each subject, with
+    so many *degrees* of its own variance.
 
-    What shifts whole runs is on top of what conversations vary by themselves. Who was played twice
-    and never varied has the pool's dispersion; that it is none of those who do vary has been
-    measured, so the pool counts as ever.
+    The effect of whole runs is added to the variation of conversations. A subject that was played
+    twice and never varied has the pool's dispersion; the measurement shows that it is not one of
+    those that vary, so the pool keeps its full weight.
     """
     own = measured.rerun
     drawn, weight = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
@@ -329,8 +331,8 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
 
 
 def scores_new_scenarios(measured: Measured) -> Scores | None:
-    """What an interval for *another test like it* needs; None where a dimension that counts has a
-    single scenario.
+    """Return the scores with their dispersions under *another test like it*; None if a dimension
+    that counts has a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
@@ -343,11 +345,11 @@ def scores_new_scenarios(measured: Measured) -> Scores | None:
 
 
 def _of_runs(measured: Measured) -> Floats:
-    """What the scenarios of a subject do not show of how its mean varies from run to run, as a
+    """Return the variation of a subject's mean from run to run that its scenarios do not show, as a
     dispersion.
 
-    What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
-    varies more than the others', of which the pool does not know.
+    An effect on whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
+    varies more than the others', which the pool does not know.
     """
     scores, own, of_sittings = scores_rerun(measured), measured.rerun, measured.of_sittings
     if scores is None:
@@ -367,23 +369,23 @@ Pair = tuple[Scores, Scores]
 
 
 def pairs_rerun(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """For pairs of subjects, by number: both sides of their differences under *the same test
+    """Return both sides of the differences of pairs of subjects, by number, under *the same test
     again*.
 
-    Their runs have nothing in common. None where no subject has two.
+    Their runs have nothing in common. None if no subject has two.
     """
     scores = scores_rerun(measured)
     return None if scores is None else (scores.at(first), scores.at(second))
 
 
 def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """For pairs of subjects, by number: both sides of their differences under *another test like
-    it*.
+    """Return both sides of the differences of pairs of subjects, by number, under *another test
+    like it*.
 
-    Both answered the same scenarios, so what is hard in one of them for everybody falls away: the
-    dispersion is that of the difference, over the rooms of both together. Who has fewer runs than
-    the others has the noise of the missing ones on its side. None where a dimension that counts has
-    a single scenario.
+    Both answered the same scenarios, so a scenario's difficulty for everybody cancels: the
+    dispersion is that of the difference, over the rooms of both together. A subject with fewer runs
+    than the others has the noise of the missing ones on its side. None if a dimension that counts
+    has a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
@@ -403,7 +405,7 @@ def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> 
 
 
 def _between(measured: Measured, own: Variations, first: Numbers, second: Numbers) -> Variations:
-    """Over scenarios, of the differences of pairs of subjects, by number."""
+    """Return the variations over scenarios of the differences of pairs of subjects, by number."""
     variance = np.square(measured.influence[first] - measured.influence[second]).sum(axis=1)
     degrees = np.full(len(variance), own.degrees[0])
     return Variations(

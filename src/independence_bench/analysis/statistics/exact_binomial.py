@@ -1,5 +1,5 @@
-"""Shares of Bernoulli trials, exactly: their limits, and whether two of them differ. Pure functions
-on numbers.
+"""Exact limits of shares of Bernoulli trials, and an exact test of two shares. Pure functions on
+numbers.
 
 A single conversation that is marked at one end of its scale or the other is a Bernoulli trial in
 each run. Nothing about it has to be measured but its share, and with two or three trials no
@@ -24,8 +24,8 @@ _SAME = 1e-9
 
 
 def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) -> Floats:
-    """The largest numbers between *low* and *high* at which *holds*, which is true up to some
-    number, by halving.
+    """Return the largest numbers between *low* and *high* at which *holds* is true, by bisection.
+    *holds* is true up to some number.
     """
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -35,12 +35,12 @@ def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) ->
 
 
 def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
-    """The chances at which so many successes or more, or so few or fewer, occur in *outside*/2 of
-    all series.
+    """Return the exact limits of a share: the chances at which so many successes or more, or so few
+    or fewer, occur in *outside*/2 of all series.
 
     C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, 404-413. *share* in [0, 1] of *trials* >=
-    1 were successes;
-    *outside* in [0, 1] is 1 less the level. Arrays of one shape; limits are in [0, 1].
+    1 were successes; *outside* in [0, 1] is 1 minus the level. Arrays of one shape; limits are in
+    [0, 1].
     """
     every = np.stack([np.rint(share * trials), trials, outside])
     # of thousands of pairs there are a few cases; a limit that has no formula takes fifty steps
@@ -55,11 +55,11 @@ def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats
 
 
 def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
-    """The success probability at which *successes* or more of *trials* have the probability
-    *wanted*; 0 for none.
+    """Return the success chance at which *successes* or more of *trials* have the probability
+    *wanted*; 0 for no success.
 
-    All of them and one of them have a formula, which is most of what is asked for; the others by
-    halving.
+    All successes and one success have a formula, which is most of the cases; the others take a
+    bisection.
     """
     chance = np.where(
         successes == trials,
@@ -81,7 +81,7 @@ def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
 
 
 def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
-    """The probability of *successes* or more of *trials*."""
+    """Return the probability of *successes* or more of *trials*."""
     total = np.zeros_like(successes)
     for number in np.unique(trials):
         at = trials == number
@@ -95,11 +95,11 @@ def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
 
 
 def unconditional_p(successes: int, trials: int, other_successes: int, other_trials: int) -> float:
-    """How often two equal binomial shares differ so much or more: the largest probability over
-    their chance.
+    """Return the p-value of two binomial shares being equal, by Barnard's unconditional test: the
+    largest probability, over their common chance, of a difference as large or larger.
 
-    G. A. Barnard's unconditional test (Biometrika 34, 1947, 123-138), tables ordered by the pooled
-    score statistic, on both sides. 2 of 2 against 0 of 2 has 2 x p^2 (1 - p)^2, at most 1/8.
+    G. A. Barnard (Biometrika 34, 1947, 123-138), with tables ordered by the pooled score statistic,
+    on both sides. 2 of 2 against 0 of 2 has 2 x p^2 (1 - p)^2, at most 1/8.
     """
     x, y = np.arange(trials + 1)[:, None], np.arange(other_trials + 1)[None, :]
     pooled = (x + y) / (trials + other_trials)
@@ -113,6 +113,9 @@ def unconditional_p(successes: int, trials: int, other_successes: int, other_tri
     k = np.arange(every + 1)
 
     def largest(low: float, high: float) -> tuple[float, float]:
+        """Return the largest probability for chances between *low* and *high*, and the chance that
+        has it.
+        """
         chances = np.linspace(low, high, _GRID + 1)[:, None]
         probabilities = (ways * chances**k * (1 - chances) ** (every - k)).sum(axis=1)
         best = int(probabilities.argmax())

@@ -1,13 +1,13 @@
-"""Both questions, *rerun* and *new_scenarios*, asked of the same numbers: intervals, differences
-and p-values.
+"""Intervals, differences and p-values for both questions, *rerun* (same scenarios) and
+*new_scenarios*, from the same numbers.
 
 Pure functions on numbers. Whatever varies when the same test is played again varies in another test
 like it, too, so the second answer is never surer than the first: its interval holds that of the
-first, its p is no smaller. Where runs are shifted together by more than any interval was found to
+first, its p is no smaller. If runs are shifted together by more than any interval was found to
 hold, the first question has no answer.
 
-Ranks follow from each subject's comparisons with the n - 1 others, corrected for their number: what
-is said of one row holds for it at 95%, and the best subject is among those that may be first in 95%
+Ranks follow from each subject's comparisons with the n - 1 others, corrected for their number. The
+ranks of one row hold for it at 95%, and the best subject is among those that may be first in 95%
 of rankings.
 """
 
@@ -54,10 +54,10 @@ ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]
 def limits_of(
     asked: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
 ) -> list[tuple[Limits | None, Limits | None]]:
-    """Of each score that is *asked* about (rerun, new_scenarios): low and high of each subject;
-    None: not known.
+    """Return (rerun, new_scenarios) for each score that is *asked* about: low and high of each
+    subject; None if not known.
 
-    All at once, as `all_differences`.
+    All scores are calculated at once, as in `estimate_score_differences`.
     """
     sides = [
         None if scores is None else with_judges(scores, noise)
@@ -88,10 +88,11 @@ def all_differences(
     first: Numbers,
     second: Numbers,
 ) -> list[Answers]:
-    """Of each score that is *asked* about (rerun, new_scenarios): subjects *first* minus *second*,
-    by number.
+    """Return (rerun, new_scenarios) for each score that is *asked* about: the differences of
+    subjects *first* minus *second*, by number.
 
-    All at once: on a small board one score takes as long as all of them.
+    All scores are calculated at once: on a small leaderboard one score takes as long as all of
+    them.
     """
     sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
     more = [degrees for *_, degrees in asked]
@@ -104,7 +105,10 @@ def all_differences(
 def _differences(
     sides: Sequence[dispersion.Pair | None], more: Sequence[float]
 ) -> list[PairDifferences | None]:
-    """Those of each score, whose two sides have a number for each pair of subjects."""
+    """Return the differences of each score for one question. *sides* has both sides of each score,
+    with a number for each pair of subjects; None: not known. *more*: degrees added for the tail, by
+    score.
+    """
     of_scores: list[PairDifferences | None] = [None] * len(sides)
     alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(
         list
@@ -133,7 +137,9 @@ def _answers(
     rerun: PairDifferences | None,
     new_scenarios: PairDifferences | None,
 ) -> Answers:
-    """What is shown of both; the second is never surer than the first."""
+    """Return the differences for both questions as they are shown. The second answer is never surer
+    than the first.
+    """
     shown = None if measured.run_effects.beyond else rerun
     if rerun is None or new_scenarios is None:
         return shown, new_scenarios
@@ -150,15 +156,18 @@ AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
 def better(
     measured: dispersion.Measured, noise: JudgeNoise | None, outside: float
 ) -> tuple[Bools | None, Bools | None]:
-    """(rerun, new scenarios): [i, j], whether i is better than j by a two-sided p of at most
-    *outside*.
+    """Return (rerun, new scenarios) as matrices: [i, j] says whether subject i is better than j by
+    a two-sided p of at most *outside*. None if not known.
 
-    By new scenarios only who is so by a rerun, too.
+    For new scenarios, i must be better by a rerun, too.
     """
     number = len(measured.mean)
     pairs = pairs_of(number)
 
     def apart(question: int) -> Bools | None:
+        """Return which pairs of subjects differ significantly for one *question*; None if not
+        known.
+        """
         parts = []
         for some in np.array_split(np.arange(len(pairs[0])), len(pairs[0]) // AT_ONCE + 1):
             first, second = (of[some] for of in pairs)
@@ -189,7 +198,9 @@ def better(
 def _sides(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> Iterator[dispersion.Pair | None]:
-    """Both sides of the differences, with the judges in them: of a rerun, then of new scenarios."""
+    """Yield both sides of the differences with the judges' variance added: for a rerun, then for
+    new scenarios.
+    """
     for pairs in _SIDES:
         sides = pairs(measured, first, second)
         yield None if sides is None else pairs_with_judges(*sides, noise, first, second)
@@ -202,20 +213,20 @@ RANKING_DEGREES = 20
 
 
 def ranking_degrees(number: int, binary: bool) -> int:
-    """How many degrees are added for a ranking of *number* subjects; none where their marks are
+    """Return how many degrees are added for a ranking of *number* subjects; 0 if their marks are
     *binary*.
     """
     return 0 if binary else min(RANKING_DEGREES, number)
 
 
 def holm(p_values: Floats) -> Bools:
-    """Which hypotheses are rejected with a family-wise error of at most 1 - `LEVEL`, whichever of
-    them are true.
+    """Return which hypotheses are rejected with a family-wise error of at most 1 - `LEVEL`,
+    whichever of them are true (Holm's procedure).
 
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
     Statistics 6, 1979, 65-70: from the smallest p-value on, the i-th of n is compared with (1 -
-    LEVEL) / (n - i + 1), up to the first that is larger. Families are along the last axis; a NaN is
-    none of their hypotheses. An empty array for none.
+    LEVEL) / (n - i + 1), up to the first that is larger. Families are along the last axis; a NaN
+    belongs to no family. An empty array for none.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     known = np.count_nonzero(~np.isnan(p_values), axis=-1, keepdims=True)
@@ -229,8 +240,8 @@ def holm(p_values: Floats) -> Bools:
 
 
 def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
-    """Which of several differences are significant, with a chance of at most 5% that any is truly
-    0.
+    """Return which of several differences are significant, with a chance of at most 5% that any of
+    these is truly 0.
 
     By Holm's procedure over those that have a p-value; None for the others.
     """
@@ -246,14 +257,14 @@ def standings(
     noise: JudgeNoise | None,
     least: Sequence[float] | None = None,
 ) -> tuple[list[Standing] | None, list[Standing] | None]:
-    """(rerun, new scenarios): the standing of each subject.
+    """Return (rerun, new scenarios): the possible ranks of each subject; None if not known.
 
-    First may be who is not significantly worse than any of the n - 1 others, by one-sided tests
-    that share the 5% (Bonferroni): so the best subject is left out in at most 5% of rankings (S. S.
-    Gupta, Technometrics 7, 1965, 225-245; J. C. Hsu, Annals of Statistics 9, 1981, 1026-1034). A
-    rank lies between 1 + (those that are better) and n - (those that are worse), by
-    `better_among_all`. Who may not be first has rank 2 at best. *least*: what each mean would be if
-    what was lost had been the worst; who is not ahead with that, is not better.
+    A subject may be first if it is not significantly worse than any of the n - 1 others, by
+    one-sided tests that share the 5% (Bonferroni). So the best subject is left out in at most 5% of
+    rankings (S. S. Gupta, Technometrics 7, 1965, 225-245; J. C. Hsu, Annals of Statistics 9, 1981,
+    1026-1034). A rank lies between 1 + (those that are better) and n - (those that are worse), by
+    `find_better_among_all`. A subject that may not be first has rank 2 at best. *least*: each mean
+    if the lost replies had been the worst; a subject that is not ahead with that is not better.
     """
     number = len(measured.mean)
     surely = measured.mean if least is None else np.minimum(measured.mean, np.asarray(least))
@@ -282,18 +293,19 @@ def standings(
 def better_among_all(
     measured: dispersion.Measured, noise: JudgeNoise | None
 ) -> tuple[Bools | None, Bools | None]:
-    """(rerun, new scenarios): [i, j], whether i is better than j by two-sided tests of which the n
-    - 1 of each subject share 5% (Bonferroni).
+    """Return (rerun, new scenarios) as matrices: [i, j] says whether subject i is better than j, by
+    two-sided tests of which the n - 1 of each subject share 5% (Bonferroni).
     """
     return better(measured, noise, _of_each(len(measured.mean)))
 
 
 def _of_each(number: int) -> float:
+    """Return the error rate of each of *number* - 1 tests that share 5%."""
     return (1 - LEVEL) / max(number - 1, 1)
 
 
 def pairs_of(number: int) -> tuple[Numbers, Numbers]:
-    """Every pair of *number* subjects once, as two arrays of their numbers from 0, the smaller
-    first.
+    """Return every pair of *number* subjects once, as two arrays of their numbers from 0, the
+    smaller first.
     """
     return np.triu_indices(number, 1)

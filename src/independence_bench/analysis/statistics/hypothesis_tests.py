@@ -1,10 +1,11 @@
-"""Tests of builds: worse by more than a margin, items lower than before. Pure functions.
+"""Tests of builds: whether a score is worse by more than a margin, and whether items stand lower
+than before. Pure functions.
 
 Margin: both builds answered the same scenarios, their runs have nothing in common, and the question
-is *the same test again*: a verdict is one on these scenarios. Where no subject has two runs,
-nothing says how runs vary; then the difference is taken scenario by scenario, and its interval is
-that of *another test like it*. It is wider: how unlike two builds are from scenario to scenario is
-in it as well as the noise of runs.
+is *the same test again*: a verdict is one on these scenarios. If no subject has two runs, nothing
+says how runs vary; then the difference is taken scenario by scenario, and its interval is that of
+*another test like it*. It is wider, because it includes how unlike two builds are from scenario to
+scenario as well as the noise of runs.
 
     fail         the whole interval of the difference lies below minus the margin
     pass         it lies wholly above
@@ -17,7 +18,7 @@ This is a test of non-inferiority and one of inferiority by the same interval (G
 others, JAMA 308, 2012, 2594-2604): either of the first two verdicts is wrong at most as often as
 the interval misses at that end.
 
-Items: values are small whole numbers. The items are fixed; what varies is the replay. If nothing
+Items: values are small whole numbers. The items are fixed and the replay varies. If nothing
 changed, the replays of an item are exchangeable between before and now. The statistic is the sum of
 ranks within items (P. van Elteren,
 *On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution,
@@ -49,7 +50,7 @@ from independence_bench.analysis.statistics.values import Floats, Interval
 
 Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
 
-DROP_SHARE = 1 / 3  # of the items: the drop that a test should find is one step in so many of them
+DROP_SHARE = 1 / 3  # share of the items in which a test should find a drop of one step
 POWER = 0.8  # how often it should find that
 _DRAWS = 2000  # of a power: its standard error is at most .012
 LONG = 10_000_000  # products of a convolution
@@ -59,11 +60,11 @@ _UNSEEN = 0.5
 
 
 def lower_p(before: Values, now: Values) -> float:
-    """The chance that replays shuffled within each item rank as low now as they do, or lower. In
-    (0, 1].
+    """Return the p-value of items being lower *now* than *before*, in (0, 1]: the chance that
+    replays shuffled within each item rank as low, or lower.
 
-    *before* and *now* have the same items in the same order. An item without a replay on one side
-    says nothing; 1.0 where there is none that says anything.
+    *before* and *now* have the same items in the same order, each with the values of its replays.
+    An item without a replay on one side does not count. 1.0 if no item counts.
     """
     total, chances = 0, np.ones(1)
     for old, new in zip(before, now, strict=True):
@@ -75,7 +76,7 @@ def lower_p(before: Values, now: Values) -> float:
 
 
 def _ranks(values: Sequence[int]) -> list[int]:
-    """Twice each value's midrank, from 0 for the lowest: a shift of all of them changes no
+    """Return twice each value's midrank, from 0 for the lowest. A shift of all ranks changes no
     chance.
     """
     ranks, below = {}, 0
@@ -85,8 +86,8 @@ def _ranks(values: Sequence[int]) -> list[int]:
 
 
 def _sums(values: Sequence[int], number: int) -> Floats:
-    """The chance of each sum of *number* of *values*, drawn without replacement: equal ones by
-    their number.
+    """Return the chance of each possible sum of *number* of the *values*, drawn without
+    replacement. The index of the array is the sum.
     """
     # ways: (how many are drawn, from *fewest*; their sum)
     ways, fewest, left = np.ones((1, 1)), 0, len(values)
@@ -108,8 +109,8 @@ def _sums(values: Sequence[int], number: int) -> Floats:
 
 
 def _convolved(first: Floats, second: Floats) -> Floats:
-    """The chance of each sum of two. Long ones by Fourier transform, whose errors are below
-    1e-15.
+    """Return the chances of each sum of two independent numbers. Long arrays are multiplied by
+    Fourier transform, whose errors are below 1e-15.
     """
     if len(first) * len(second) <= LONG:
         return np.convolve(first, second)
@@ -121,12 +122,12 @@ def _convolved(first: Floats, second: Floats) -> Floats:
 def power_of_lower(
     items: Values, before: int, now: int, level: float, share: float = DROP_SHARE
 ) -> float:
-    """How often `lower_p` is at most *level* where a *share* of the items that can be are one step
-    lower, in [0, 1].
+    """Return the power of `compute_lower_p` at *level*, in [0, 1], if a *share* of the items that
+    can be lower are one step lower.
 
-    *items*: every replay that is known of each; *before* and *now*: how many of each are drawn.
-    They are drawn from the item's own and from half a replay one step away. The rank sum is taken
-    for normal. 0.0 where no item can be lower.
+    *items* has every known replay of each item; *before* and *now* are the numbers of replays that
+    are drawn of each. Replays are drawn from the item's own and from half a replay one step away.
+    The rank sum is taken as normal. 0.0 if no item can be lower.
     """
     known = [values for values in items if values]
     room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
@@ -153,7 +154,9 @@ def power_of_lower(
 
 
 def _shape(values: Sequence[int], steps: int) -> Floats:
-    """The chance of each value of an item, (steps,)."""
+    """Return the chance of each value of an item, (steps,). Half a replay one step away is added to
+    its own.
+    """
     counts = np.bincount(values, minlength=steps).astype(float)
     for value in values:
         counts[value - 1 if value else 1] += _UNSEEN / len(values)
@@ -162,16 +165,17 @@ def _shape(values: Sequence[int], steps: int) -> Floats:
 
 
 def replays_needed(items: Values, before: int | None, level: float) -> int | None:
-    """How many replays of each item now have a power of `POWER`; None: no number (`fewest_runs`).
+    """Return how many replays of each item are needed now for a power of `POWER`; None if no number
+    up to the limit of `find_fewest_runs` is enough.
 
-    *before*: of the baseline; None: as many as now.
+    *before* is the number of replays of the baseline; None means as many as now.
     """
     return fewest_runs(lambda now: power_of_lower(items, before or now, now, level) >= POWER)
 
 
 def fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
-    """In how many items one step lower has a power of `POWER`; None: not even in all that can be
-    lower.
+    """Return in how many items one step lower is found with a power of `POWER`; None if not even in
+    all items that can be lower.
     """
     room = sum(sum(values) >= len(values) > 0 for values in items)
     shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
@@ -187,8 +191,8 @@ _HALVINGS = 14  # of at most the whole scale: a hundredth of a point
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTest:
-    """The difference now minus before of a score in [0, 1], and what could have been seen; in the
-    same unit.
+    """The difference of a score in [0, 1] between two builds, now minus before, with its interval,
+    to be compared with a margin.
     """
 
     difference: float
@@ -196,11 +200,11 @@ class MarginTest:
     over_scenarios: bool  # no subject has two runs, so it is paired by scenario
     sides: Pair  # now, before
     level: float
-    spread: float = 1.0  # what standard errors are multiplied by to foresee other gates
+    spread: float = 1.0  # factor of standard errors to foresee other gates
 
     def verdict(self, margin: float | None, decidable: float | None) -> Verdict:
-        """What the interval says of a *margin* in [0, 1]; None: of no drop and of the smallest one
-        that is *decidable*, as `smallest_drop` has it.
+        """Return the verdict on a *margin* in [0, 1]. Without a *margin*, the test is for any drop,
+        and passes if the drop *decidable* (from `find_smallest_drop`) is excluded.
         """
         if self.interval.high < -(margin or 0.0):
             return "fail"
@@ -208,21 +212,24 @@ class MarginTest:
         return "pass" if excluded is not None and self.interval.low > -excluded else "undecided"
 
     def _seen(self, mean: float) -> float:
-        """The smallest distance from the margin that 80 of 100 repetitions tell from none, the
-        build being at *mean*.
+        """Return the smallest distance from the margin that 80 of 100 repetitions find significant,
+        if the build's score is *mean*.
 
-        So that it varies as a build does there: below the ceiling more.
+        Scores vary more below the ceiling, so the variance is taken at *mean*.
         """
         now, before = self.sides
         there = replace(now, mean=np.full_like(now.mean, mean))
         return float(smallest_seen(there, before, self.level)[0]) * self.spread
 
     def smallest_drop(self, margin: float | None) -> float | None:
-        """The smallest true drop that fails in 80 of 100 repetitions; None: not even one to 0."""
+        """Return the smallest true drop that fails in 80 of 100 repetitions; None if not even a
+        drop to 0 does.
+        """
         most = float(self.sides[1].mean[0])
         small, large = margin or 0.0, most
 
         def seen(drop: float) -> bool:
+            """Return whether *drop* is found in 80 of 100 repetitions."""
             return drop - (margin or 0.0) >= self._seen(most - drop)
 
         if large <= small or not seen(large):
@@ -235,8 +242,8 @@ class MarginTest:
 
 @dataclass(frozen=True, slots=True)
 class RunsNeeded:
-    """How many runs would decide in 80 of 100 repetitions, if the difference is what it is now;
-    None: no number.
+    """How many runs would decide in 80 of 100 repetitions, if the true difference is the one found
+    now. None if no number of runs would.
     """
 
     now: int | None  # of the build that is tested, the other one staying as it is
@@ -244,8 +251,8 @@ class RunsNeeded:
 
 
 def level_of(looks: int) -> float:
-    """The level of each of so many intervals, of which with a chance of 95% none misses
-    (Bonferroni).
+    """Return the level of each of so many intervals, such that with a chance of 95% all of them
+    contain their numbers (Bonferroni).
     """
     return 1 - (1 - LEVEL) / looks
 
@@ -253,10 +260,10 @@ def level_of(looks: int) -> float:
 def margin_test(
     measured: Measured, now: int, before: int, level: float = LEVEL
 ) -> MarginTest | None:
-    """Subject number *now* less number *before*.
+    """Return the test of subject number *now* minus subject number *before*.
 
-    None where no interval was found to hold (`run_effects.beyond`), where no subject has two runs
-    and a dimension that counts has a single scenario, and where a mark is missing.
+    None if whole runs are shifted too much for an interval (`run_effects.beyond`), if no subject
+    has two runs and a dimension that counts has a single scenario, and if a mark is missing.
     """
     over_scenarios = not measured.rerun.known.any()
     sides = (pairs_new_scenarios if over_scenarios else pairs_rerun)(
@@ -273,16 +280,17 @@ def margin_test(
 def runs_needed(
     measured: Measured, now: int, before: int, margin: float, level: float = LEVEL
 ) -> RunsNeeded:
-    """How many runs would decide about the difference that was found, dispersions staying as they
-    are.
+    """Return how many runs would decide about the difference that was found, if dispersions stay as
+    they are. Subject number *now* is compared with subject number *before*; *margin* is in [0, 1].
 
-    Where no subject has two runs they are what is believed beforehand.
+    If no subject has two runs, the dispersions are those believed beforehand.
     """
     away = abs(float(measured.mean[now] - measured.mean[before]) + margin)
     away /= _foreseen_spread(measured)
     own = measured.runs
 
     def decides(runs: Floats) -> bool:
+        """Return whether so many *runs* of each subject make the difference detectable."""
         scores = after(measured, runs)
         one, other = scores.at(np.array([now])), scores.at(np.array([before]))
         return bool(smallest_seen(one, other, level)[0] <= away)
@@ -296,11 +304,11 @@ def runs_needed(
 
 
 def _foreseen_spread(measured: Measured) -> float:
-    """What standard errors are multiplied by to foresee what a gate will find: by one standard
-    error of the ratio of runs, in the variance.
+    """Return the factor of standard errors to foresee other gates: by one standard error of the
+    ratio of runs, in the variance. At least 1.
 
-    Where something shifts whole runs, a few of them say little of how much: half of all gates then
-    take it for less than it is, and would promise too much.
+    If something shifts whole runs, a few of them say little about how much. Half of all gates then
+    find less than it is, and would promise too much.
     """
     effects = measured.run_effects
     shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0

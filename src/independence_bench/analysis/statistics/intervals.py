@@ -1,5 +1,5 @@
-"""Intervals for a score that lives between two ends, and for the difference of two. Pure functions
-on numbers.
+"""Intervals for a score between two ends, and for the difference of two scores. Pure functions on
+numbers.
 
 A score is in [0, 1] and its variance is taken to be
 
@@ -38,8 +38,8 @@ _FAR = 1e4  # standard errors: nothing is farther
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
-    """How many standard errors lie on each side at *level* in (0, 1), by Student's t with *degrees*
-    > 0.
+    """Return the two-sided critical value of Student's t at *level* in (0, 1), with *degrees* > 0:
+    the number of standard errors on each side.
     """
     if np.ndim(level) == np.ndim(degrees) == 0:
         return _t_quantile(float(level), float(degrees))
@@ -50,18 +50,20 @@ def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
 # again
 @lru_cache(maxsize=4096)
 def _t_quantile(level: float, degrees: float) -> Floats:
+    """Return the critical value of one level and one number of degrees, kept in a cache."""
     return quantile((1 + level) / 2, degrees)
 
 
 def score_limits(
     mean: float | Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
-    """The two means from which *mean*, in [0, 1], is *critical* standard errors away.
+    """Return the limits of a mean: the two means from which *mean*, in [0, 1], is *critical*
+    standard errors away.
 
-    The roots m of (mean - m)^2 = critical^2 x dispersion x m (1 - m): E. B. Wilson's interval
-    (Journal of the American Statistical Association 22, 1927, 209-212), with the quasi-likelihood
-    dispersion of R. W. M. Wedderburn (Biometrika 61, 1974, 439-447) where a proportion has 1/n.
-    Both are in [0, 1]; at dispersion 0 both are *mean*.
+    The limits are the roots m of (mean - m)^2 = critical^2 x dispersion x m (1 - m): E. B. Wilson's
+    interval (Journal of the American Statistical Association 22, 1927, 209-212), with the
+    quasi-likelihood dispersion of R. W. M. Wedderburn (Biometrika 61, 1974, 439-447) instead of a
+    proportion's 1/n. Both are in [0, 1]; at dispersion 0 both are *mean*.
     """
     q = np.asarray(mean, dtype=np.float64)
     k = np.asarray(critical, dtype=np.float64) ** 2 * np.asarray(dispersion, dtype=np.float64)
@@ -77,12 +79,13 @@ def drawn_dispersion(
     away: float | Floats,
     room: float | Floats,
 ) -> Floats:
-    """(believed_away + away) / (believed_room + room): what squares were measured, as a share of
-    the room they have.
+    """Return a dispersion drawn towards the believed one: (believed_away + away) / (believed_room +
+    room).
 
-    Drawn towards what is believed beforehand, the more the less room was measured: empirical Bayes
-    after G. K. Smyth (Statistical Applications in Genetics and Molecular Biology 3, 2004, article
-    3). `score_limits` takes it, over the number of independent parts of a mean.
+    *away* are measured squares and *room* is the room that they have, mean x (1 - mean). The less
+    room was measured, the more the belief counts: empirical Bayes after G. K. Smyth (Statistical
+    Applications in Genetics and Molecular Biology 3, 2004, article 3). `compute_score_limits` takes
+    the result, divided by the number of independent parts of a mean.
     """
     return np.asarray((believed_away + away) / (believed_room + room))
 
@@ -90,10 +93,10 @@ def drawn_dispersion(
 def joined_limits(
     weights: Floats, estimates: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
-    """Low and high of the sum of weight x estimate over the first axis, at the level of the
+    """Return low and high of the sum of weight x estimate over the first axis, at the level of the
     estimates' own limits.
 
-    Square-and-add: low = sum - sqrt(sum (what each loses at its worse end)^2), high likewise with
+    Square-and-add: low = sum - sqrt(sum (the loss of each at its worse end)^2), high likewise with
     the better ends (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). The
     estimates are independent.
     """
@@ -106,11 +109,13 @@ def joined_limits(
 
 
 def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
-    """How many standard errors *limits*, which move apart with them, reach when 0 is on their edge;
-    0 for no *gap*.
+    """Return the number of standard errors at which 0 lies on the edge of *limits*; 0 for no *gap*.
+    *limits* takes a number of standard errors and returns low and high, which move apart as it
+    grows.
     """
 
     def apart(critical: Floats) -> Bools:
+        """Return where 0 is outside the limits at *critical* standard errors."""
         low, high = limits(critical)
         return np.where(gap > 0, low > 0, high < 0)
 
@@ -119,12 +124,12 @@ def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Numbers that an interval can be put around; arrays of one shape.
+    """Scores in [0, 1] with all that an interval around them needs; arrays of one shape.
 
-    *degrees* and *added_degrees* are the degrees of freedom of the two. *shared*: the dispersion is
-    that of a difference, and the other side of it has the very same one, so that its degrees count
-    once. *trials*: as many Bernoulli trials as the mean is worth; 0: marks are not at two ends.
-    *exact*: it is their share.
+    *degrees* and *added_degrees* are the degrees of freedom of *dispersion* and *added*. *shared*:
+    the dispersion is that of a difference and the other side has the very same one, so its degrees
+    count once. *trials*: the number of Bernoulli trials that the mean is worth; 0 if marks are not
+    at the two ends of their scale. *exact*: the mean is the share of successes among them.
     """
 
     mean: Floats  # [0, 1]
@@ -138,27 +143,27 @@ class Scores:
     exact: bool = False
 
     def at(self, which: Numbers | Bools) -> Scores:
-        """Those of these numbers, in their order, or those for which it holds."""
+        """Return the scores at these places in their order, or those for which the mask is true."""
         return Scores(
             *(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact
         )
 
     def arrays(self) -> tuple[Floats, ...]:
-        """What every score has, in the order of its fields."""
+        """Return the arrays of the scores, in the order of the fields."""
         return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees, self.trials
 
 
 def plain_scores(
     mean: Floats, dispersion: Floats, degrees: Floats, *, shared: bool = False
 ) -> Scores:
-    """Scores without any variance on top, of marks that are not at two ends."""
+    """Return scores without an added variance, of marks that are not at two ends."""
     nothing = np.zeros_like(mean)
     return Scores(mean, dispersion, degrees, nothing, np.ones_like(mean), nothing, shared=shared)
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
-    """All of *parts*, at least one, one after the other. Where some are exact, the others' trials
-    do not count.
+    """Return all *parts*, at least one, as one object, one after the other. If some are exact, the
+    trials of the others do not count.
     """
     exact = any(part.exact for part in parts)
     trials = [
@@ -174,8 +179,8 @@ Limits = tuple[Floats, Floats]
 
 
 def no_narrower(limits: Limits, than: Limits | None) -> Limits:
-    """Low and high that hold both intervals: whatever varies in *than* varies in *limits*, too, and
-    more besides.
+    """Return low and high that contain both intervals. Whatever varies in *than* varies in *limits*
+    as well. None for *than*: *limits* as they are.
     """
     return (
         limits if than is None else (np.minimum(limits[0], than[0]), np.maximum(limits[1], than[1]))
@@ -183,7 +188,7 @@ def no_narrower(limits: Limits, than: Limits | None) -> Limits:
 
 
 def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Low and high of each score at *level*, in [0, 1]."""
+    """Return low and high of each score at *level*, in [0, 1]."""
     below, above, added = _reach(scores, 2.0)
     degrees = _satterthwaite(
         (below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees)
@@ -196,12 +201,11 @@ def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
 def differences(
     first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
 ) -> Limits:
-    """Low and high of *first* minus *second* at *level*, in [-1, 1]; the two are independent of one
-    another.
+    """Return low and high of *first* minus *second* at *level*, in [-1, 1]. The two are
+    independent.
 
-    Square-and-add, as in `joined_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high
-    likewise.
-    *critical*: the quantile of their `shared_degrees`, where it is at hand.
+    Square-and-add, as in `join_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high
+    likewise. *critical* is the critical value for their `compute_shared_degrees`, if it is at hand.
     """
     critical = t_quantile(level, shared_degrees(first, second)) if critical is None else critical
     low, high = _difference_limits(first, second, critical)
@@ -209,13 +213,13 @@ def differences(
 
 
 def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
-    """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's
-    interval.
+    """Return the p-value of no difference for each pair, the p of the level 1 - p at which 0 is on
+    the edge of the difference's interval.
 
-    1 where the two means are the same. *more* degrees than the interval's are given to the tail;
-    below 0 so many are taken off, and one is left at least. Of two exact shares it is the exact one
-    (`exact_binomial.py`), which is smaller: joined limits are wider than they need be. Of scores
-    that are worth few trials it is no smaller than that.
+    1 if the two means are the same. *more* degrees are added to those of the interval for the tail;
+    a negative number takes degrees off, and one is left at least. For two exact shares it is the
+    exact p-value (`exact_binomial.py`), which is smaller: joined limits are wider than they need
+    be. For scores that are worth few trials it is no smaller than the exact one.
     """
     exact, few = first.exact and second.exact, _few_trials(first, second)
     p = np.ones(np.shape(first.mean))
@@ -238,8 +242,8 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
 
 
 def significant(first: Scores, second: Scores, level: float, more: float = 0.0) -> Bools:
-    """Of which pairs the p of `p_values` is at most 1 - *level*: 0 is outside the interval of the
-    difference.
+    """Return which pairs have a p-value (`compute_p_values`) of at most 1 - *level*, so that 0 is
+    outside the interval of the difference.
     """
     gap = first.mean - second.mean
     low, high = _difference_limits(
@@ -253,12 +257,17 @@ def significant(first: Scores, second: Scores, level: float, more: float = 0.0) 
 
 
 def _tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
+    """Return the degrees of freedom for the tail: the shared ones plus *more*, and `LEAST_DEGREES`
+    at least.
+    """
     degrees = shared_degrees(first, second)
     return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
 
 
 def _few_trials(first: Scores, second: Scores) -> Bools:
-    """Where the exact test says more: both sides are a few trials, and nothing is added to them."""
+    """Return for which pairs the exact test says more: both sides are few trials, and nothing is
+    added to their variance.
+    """
     most = MOST_TABLES if first.exact and second.exact else FEW_TABLES
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0)
     apart = np.abs(first.mean - second.mean) > 0  # not of a mean that is not known
@@ -268,13 +277,13 @@ def _few_trials(first: Scores, second: Scores) -> Bools:
 def smallest_seen(
     first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
 ) -> Floats:
-    """The smallest true difference that would be told from none in a share `POWER` of repetitions,
-    in [0, 1].
+    """Return the minimum detectable difference in [0, 1]: the smallest true difference that a share
+    `POWER` of repetitions would find significant.
 
-    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not
-    its result (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The
-    variance is that at the middles of the two intervals, because at an end itself nothing seems to
-    vary. *critical*: as in `differences`.
+    (t at *level* + t at `POWER`) x standard error of the difference. It is a property of the design
+    and not of its result (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18).
+    The variance is that at the middles of the two intervals, because at an end itself nothing seems
+    to vary. *critical*: as in `compute_difference_limits`.
     """
     degrees = shared_degrees(first, second)
     critical = t_quantile(level, degrees) if critical is None else critical
@@ -288,8 +297,8 @@ def smallest_seen(
 
 
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
-    """How far the limits are below and above, and the square of what the variance on top
-    reaches.
+    """Return the distances of the limits below and above each mean, and the square of the reach of
+    the added variance.
     """
     low, high = score_limits(scores.mean, scores.dispersion, critical)
     if scores.exact and (binary := scores.trials > 0).any():
@@ -302,6 +311,9 @@ def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Fl
 
 
 def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple[Floats, Floats]:
+    """Return low and high of *first* minus *second* at *critical* standard errors. They may lie
+    beyond -1 and 1.
+    """
     below_a, above_a, added_a = _reach(first, critical)
     below_b, above_b, added_b = _reach(second, critical)
     added, gap = added_a + added_b, first.mean - second.mean
@@ -311,11 +323,11 @@ def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple
 
 
 def shared_degrees(first: Scores, second: Scores) -> Floats:
-    """Each side counts by the squares of its distances to its limits, which at an end are not 0 as
-    its variance is.
+    """Return the degrees of freedom of the difference of each pair.
 
-    What both sides have from one estimate counts as one: a dispersion that they share, and what the
-    judges, who are the same for both, add.
+    Each side counts by the squares of its distances to its limits, which are not 0 at an end as its
+    variance is. An estimate that both sides share counts once: a shared dispersion, and the
+    variance that the judges, who are the same for both, add.
     """
     (below, above, added), (below_other, above_other, added_other) = (
         _reach(first, 2.0),
@@ -329,10 +341,10 @@ def shared_degrees(first: Scores, second: Scores) -> Floats:
 
 
 def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
-    """Degrees of freedom of a sum of variances, each with its own (F. E. Satterthwaite, Biometrics
-    Bulletin 2, 1946).
+    """Return the degrees of freedom of a sum of variances. *parts* are (variance, its degrees) (F.
+    E. Satterthwaite, Biometrics Bulletin 2, 1946).
 
-    Where nothing varies, those of the first.
+    If nothing varies, the degrees are those of the first part.
     """
     total = np.sum([size for size, _ in parts], axis=0)
     below = np.sum([size**2 / degrees for size, degrees in parts], axis=0)
@@ -351,11 +363,11 @@ _TINY = 1e-300
 
 
 def tail(distance: float | Floats, degrees: float | Floats, ratios: Floats | None = None) -> Floats:
-    """The chance of being *distance* or farther from 0, on either side, by Student's t: a two-sided
-    p-value, in [0, 1].
+    """Return the two-sided p-value of Student's t, in [0, 1]: the chance of being *distance* or
+    farther from 0, on either side.
 
-    Arrays are broadcast; *distance* is finite, *degrees* > 0. *ratios*: `_gamma_ratio` of half of
-    each, if at hand.
+    Arrays are broadcast; *distance* is finite, *degrees* > 0. *ratios*: `_compute_gamma_ratio` of
+    half of each of the degrees, if at hand.
     """
     t, df = np.broadcast_arrays(
         np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64)
@@ -372,10 +384,11 @@ def tail(distance: float | Floats, degrees: float | Floats, ratios: Floats | Non
 
 
 def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
-    """Below which lies *share*, in (0, 1); arrays are broadcast. *degrees* > 0.
+    """Return the quantile of Student's t below which lies *share*, in (0, 1). Arrays are broadcast;
+    *degrees* > 0.
 
-    Raises StatisticsError for a *share* of 0 or 1. Halley's method for the logarithm of the tail by
-    the logarithm of the distance, a curve that falls and is concave.
+    Raises StatisticsError for a *share* of 0 or 1. The method is Halley's for the logarithm of the
+    tail by the logarithm of the distance, a curve that falls and is concave.
     """
     below, df = np.broadcast_arrays(np.asarray(share, np.float64), np.asarray(degrees, np.float64))
     shape, below, df = df.shape, below.ravel(), df.ravel()
@@ -405,8 +418,8 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
 
 
 def _gamma_ratio(a: Floats) -> Floats:
-    """log(gamma(a + 1/2) / gamma(a)); for a large *a* by its series, for the two differ by less
-    than their rounding.
+    """Return log(gamma(a + 1/2) / gamma(a)). A large *a* takes its series, because the two
+    logarithms differ by less than their rounding.
 
     NIST Digital Library of Mathematical Functions, 5.11.13.
     """
@@ -418,11 +431,11 @@ def _gamma_ratio(a: Floats) -> Floats:
 
 
 def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
-    """The tail as the incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees +
-    t^2).
+    """Return the tail of Student's t as the incomplete beta function I_x(degrees / 2, 1/2) at x =
+    degrees / (degrees + t^2).
 
     DLMF 8.17.22's continued fraction, on the side where it converges soon; I_x(a, b) = 1 -
-    I_(1-x)(b, a) for the other.
+    I_(1-x)(b, a) for the other side.
     """
     square = t * t / degrees
     x = 1 / (1 + square)
@@ -439,8 +452,8 @@ def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
 
 
 def _lentz(a: Floats, b: Floats, x: Floats) -> Floats:
-    """1 / (1 + d1 / (1 + d2 / ...)) by W. J. Lentz (Applied Optics 15, 1976, 668-671), without
-    dividing by 0.
+    """Return the continued fraction 1 / (1 + d1 / (1 + d2 / ...)) by the method of W. J. Lentz
+    (Applied Optics 15, 1976, 668-671), without a division by 0.
     """
     c, d = np.ones_like(x), 1 / (1 - (a + b) * x / (a + 1) + _TINY)
     value, going = d.copy(), np.full(x.shape, True)
@@ -460,8 +473,8 @@ def _lentz(a: Floats, b: Floats, x: Floats) -> Floats:
 
 
 def _near_normal(t: Floats, degrees: Floats) -> Floats:
-    """By the normal distance that leaves out as much: G. W. Hill, Communications of the ACM 13,
-    1970, no. 395.
+    """Return the tail of Student's t for many *degrees*, by the normal distance that leaves out as
+    much: G. W. Hill, Communications of the ACM 13, 1970, no. 395.
     """
     n = degrees - 0.5
     b = 48 * n * n

@@ -1,13 +1,13 @@
-"""How near marks come to states that are known: agreement and its limits. Pure functions.
+"""Agreement of marks with known states, and its limits. Pure functions.
 
-    agreement       kappa of marks with known states
-    mean_figure     the mean over several marks of the same questions
-    figure_limits   where such a figure lies for other questions like these
-    share_limits    the same for a share of questions
+    measure_agreement        kappa of marks with known states
+    average_figures          the mean over several marks of the same questions
+    estimate_figure_limits   the interval of such a figure for other questions like these
+    compute_share_limits     the same for a share of questions
 
-What is sampled are questions; one may have several items (marks). Judges are right most of the
-time, so that marks pile up at the ends and the errors of sixty questions can be counted on one
-hand: no error among them does not mean that there are none. So the distance from a perfect figure
+The questions are the sample; one may have several items (marks). Judges are right most of the time,
+so that marks pile up at the ends and the errors of sixty questions can be counted on one hand: no
+error among them does not mean that there are none. So the distance from a perfect figure
 is taken as a share of the largest that there could be, and gets Wilson-type limits whose dispersion
 is drawn towards that of errors of the worst kind, the more the fewer were seen.
 benchmarks/coverage/exam.py measures how often that holds.
@@ -36,7 +36,7 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """Marks with the known states, as numbers; one row each."""
+    """Marks and the known states of the same items, as numbers; one row each."""
 
     question: Numbers  # from 0: which question it is of
     state: Floats
@@ -46,7 +46,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figure:
-    """A figure of n questions: *value* is 1 less a distance that is at most *worst*."""
+    """A figure of agreement over n questions: *value* is 1 minus a distance that is at most
+    *worst*.
+    """
 
     value: float
     worst: float  # > 0
@@ -57,20 +59,21 @@ class Figure:
 
     @property
     def distance(self) -> float:
-        """From 1, the best, [0, worst]."""
+        """The distance from 1, the best value; in [0, worst]."""
         return 1 - self.value
 
 
 def agreement(items: Items, questions: int) -> Figure | None:
-    """Cohen's kappa of the marks with the states, over *questions*, of which some may have no item.
+    """Return Cohen's kappa of the marks with the states, over so many *questions*, of which some
+    may have no item.
 
-    kappa = 1 - D_o / D_e, the mean disagreement over that of all pairs of a state and a mark: the
-    square of how far they are apart (Cohen 1968), of names 1 where they differ (Cohen 1960). A
+    kappa = 1 - D_o / D_e is the mean disagreement relative to that of all pairs of a state and a
+    mark: the square of their distance (Cohen 1968), for names 1 if they differ (Cohen 1960). A
     question's shift is its influence,
 
         (D_o D_e' / D_e^2 - w / D_e) / n        w: its disagreement less D_o; D_e': its part in D_e
 
-    None without an item, and where states and marks are all the same.
+    None without an item, and if states and marks are all the same.
     """
     n = len(items.state)
     if n == 0:
@@ -88,8 +91,8 @@ def agreement(items: Items, questions: int) -> Figure | None:
 
 
 def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
-    """Of each item: the disagreement, its state's with all marks, its mark's with all states; and
-    the largest one.
+    """Return four things for marks with an order: each item's disagreement, its state's with all
+    marks, its mark's with all states; and the largest possible disagreement.
     """
     a, b = items.state, items.given
     span = max(float(a.max()), float(b.max())) - min(float(a.min()), float(b.min()))
@@ -99,6 +102,7 @@ def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
 
 
 def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
+    """Return the same as `_compare_ordered_items` for marks that are names."""
     a, b = items.state, items.given
     by_state = 1 - (a[:, None] == b[None, :]).mean(axis=1)
     by_mark = 1 - (b[:, None] == a[None, :]).mean(axis=1)
@@ -106,18 +110,19 @@ def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
 
 
 def _asked(question: Numbers) -> float:
+    """Return the number of different questions."""
     return float(len(np.unique(question)))
 
 
 def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
-    """[questions]: the sum of *each* over the items of a question."""
+    """Return the sum of *each* over the items of every question, [questions]."""
     total = np.zeros(questions)
     np.add.at(total, question, each)
     return total
 
 
 def mean_figure(figures: Sequence[Figure]) -> Figure:
-    """The mean of figures, at least one, of the same questions."""
+    """Return the mean of *figures*, at least one, of the same questions."""
     return Figure(
         float(np.mean([figure.value for figure in figures])),
         float(np.mean([figure.worst for figure in figures])),
@@ -128,13 +133,13 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
 
 
 def figure_limits(figure: Figure) -> Interval | None:
-    """Where *figure* lies for other questions like these, at 95%; None for fewer than `FEWEST`
-    questions.
+    """Return the 95% interval of *figure* for other questions like these; None for fewer than
+    `FEWEST` questions.
 
     The distance from the best figure, as a share of the largest distance that there could be, gets
-    the limits of a proportion (Wilson's, `score_limits`). They need the variance of that share as a
-    multiple of share x (1 - share), called its dispersion: 1/n for n questions of which each is all
-    right or as wrong as can be. Two values of it are averaged:
+    the limits of a proportion (Wilson's, `compute_score_limits`). They need the variance of that
+    share as a multiple of share x (1 - share), called its dispersion: 1/n for n questions of which
+    each is all right or as wrong as can be. Two values of it are averaged:
 
         1/n                             with weight `BELIEVED`: as if every error were of the worst
                                         kind
@@ -165,8 +170,8 @@ def figure_limits(figure: Figure) -> Interval | None:
 
 @lru_cache(maxsize=4096)
 def _lowest_part(errors: int, questions: int) -> float:
-    """The exact lower limit of a share of *questions* with errors, at least one, divided by that
-    share.
+    """Return the exact lower limit of a share of *questions* with errors, at least one, divided by
+    that share.
     """
     low, _ = exact_limits(
         np.array([errors / questions]), np.array([float(questions)]), np.array([1 - LEVEL])
@@ -176,6 +181,6 @@ def _lowest_part(errors: int, questions: int) -> float:
 
 @lru_cache(maxsize=65536)
 def share_limits(hits: int, of: int) -> Interval:
-    """Exact limits of a share of *of* >= 1 questions."""
+    """Return the exact 95% interval of a share of *hits* among *of* >= 1 questions."""
     low, high = exact_limits(np.array([hits / of]), np.array([float(of)]), np.array([1 - LEVEL]))
     return Interval(float(low[0]), float(high[0]))

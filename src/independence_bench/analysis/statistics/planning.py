@@ -1,10 +1,10 @@
-"""What a test will be able to tell, before it is played: the smallest difference, the fewest runs.
-Pure functions.
+"""Predictions of a test before it is played: the minimum detectable difference, and the fewest
+runs. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs
-(docs/research/statistics.md, eq. 1 and 2). Before a subject is met the dispersion is that of all
-subjects who were measured with the same design, and where none was, the one that is believed
-beforehand.
+(docs/research/statistics.md, eq. 1 and 2). Before a subject is measured its dispersion is taken to
+be that of all subjects that were measured with the same design, and without any, the one that is
+believed beforehand.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How the score of a subject that was not measured yet is expected to vary."""
+    """The expected variation of the score of a subject that was not measured yet."""
 
     rerun: float  # dispersion of one run
     borrowed: float  # degrees that a subject has from the others
     degrees: float  # what each run after the first adds to them
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
-    # variance of the latent variable between sittings, of which one is expected
+    # variance of the latent variable between sessions, of which one is expected
     between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
 
     def of_a_sitting(self, mean: float) -> float:
-        """How much what a sitting shifts adds to the dispersion of a score at *mean*, however many
-        runs are in it.
+        """Return the dispersion that one session adds to a score at *mean*, in [0, 1], however many
+        runs it has.
         """
         return self.between_sittings * max(mean * (1 - mean), LEAST_SHARE * self.average_room)
 
@@ -47,12 +47,13 @@ class Expected:
 def expect(
     design: dispersion.Design, measured: Measured | None = None, shifted: bool = False
 ) -> Expected:
-    """What is to be expected of a score of *design*, from the subjects who were *measured* with it;
-    None: none was.
+    """Return the expected variation of a score of *design*, from the subjects that were *measured*
+    with it; None if none was.
 
-    *shifted*: whether a sitting can shift it, which no number of runs in one sitting makes smaller.
-    Dispersions are the common ones of eq. 1. The degrees of a run are the median of those who have
-    two; else what Satterthwaite's formula gives where each conversation varies as its weight says.
+    *shifted*: whether a session can shift the score, which more runs in the same session do not
+    reduce. Dispersions are the common ones of eq. 1. The degrees of a run are the median of the
+    subjects with two runs, else those of Satterthwaite's formula if each conversation varies as its
+    weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
     pool = measured or blank
@@ -72,9 +73,10 @@ def expect(
 
 
 def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
-    """A score at *mean*, in [0, 1], after *runs*, as the same test again sees it.
+    """Return a score at *mean*, in [0, 1], after *runs*, with its expected dispersion under *the
+    same test again*.
 
-    None for one run where no subject has two: nothing says then how runs vary.
+    None for one run if no subject has two runs: nothing then shows how runs vary.
     """
     if runs < 2 and not expected.subjects:
         return None
@@ -87,18 +89,18 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
 
 
 def seen_apart(expected: Expected, mean: float, runs: int) -> float | None:
-    """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell
-    from none; or None.
+    """Return the minimum detectable difference of two subjects around *mean*, each with so many
+    *runs*, under the same test again. None if nothing shows how runs vary.
 
-    Both with so many *runs*, by the same test again.
+    80 of 100 repetitions find a true difference of this size significant.
     """
     scores = expected_scores(expected, mean, runs)
     return None if scores is None else float(intervals.smallest_seen(scores, scores)[0])
 
 
 def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
-    """The smallest number from *few* to `MOST_RUNS` that is *enough*, as all larger ones are; None:
-    none is.
+    """Return the smallest number from *few* to `MOST_RUNS` that is *enough*; None if none is. All
+    numbers above one that is enough must be enough.
     """
     many = MOST_RUNS
     if few > many or not enough(many):
@@ -110,8 +112,8 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
 
 
 def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
-    """What *the same test again* would say of the *measured* after so many *runs* each, if nothing
-    else changed.
+    """Return the scores under *the same test again* that the *measured* subjects would have after
+    so many *runs* each, if nothing else changed.
     """
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.rerun
@@ -123,13 +125,15 @@ def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Score
 
 
 def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
-    """The dispersion of a subject that was not measured: that towards which all are drawn."""
+    """Return the dispersion of a subject that was not measured, towards which all subjects are
+    drawn.
+    """
     return float(dispersion.moderated(NOBODY, pool.pool, believed, weight)[0][0])
 
 
 def _typical(measured: Measured) -> float:
-    """The median of the degrees that a run after the first has added; 0 where no subject has two
-    runs that differ.
+    """Return the median number of degrees that a run after the first has added; 0 if no subject has
+    two runs that differ.
     """
     counted = measured.rerun.degrees > 0
     if not counted.any():

@@ -1,29 +1,30 @@
-"""Means over a sample, of stems or of subjects, with intervals; how long positions last. Pure
-functions on numbers.
+"""Means over a sample of stems (items) or of subjects, with intervals; and survival curves of
+positions under pressure. Pure functions on numbers.
 
 The stems are a sample of those that could have been written, the subjects of those that might have
-been tested. Where a method does not keep its promise there is no interval (None).
+been tested. If a method does not keep its promise there is no interval (None).
 
-    mean_limits, ratio_limits   one mean, or one share of what stems differ in how much there is of
+    compute_mean_limits         one mean over stems
+    compute_ratio_limits        one share of something that some stems have more of than others
     Contrast                    means over the same stems, subtracted: two subjects
-    kaplan_meier                the share of positions that stand after each push
-    effect_interval             the mean over subjects of the difference of two scores
-    lone_interval               a few numbers against many: whether they are of the same kind
-    bootstrap_interval          the mean of a few numbers, by the method that others publish
+    compute_kaplan_meier        the share of positions that stand after each push
+    estimate_effect_interval    the mean over subjects of the difference of two scores
+    estimate_lone_interval      a few numbers against many: whether they are of the same kind
+    compute_bootstrap_interval  the mean of a few numbers, by the method that others publish
 
-What was measured of a stem is averaged over its runs (and judges) first, so that the mean over
-stems has as many independent parts as there are stems, however often each was played. A share of
-moves near 0 or 1 varies little, and towards the middle only; with a dozen stems Student's t then
-holds in far fewer cases than it says. So, as elsewhere here (`intervals.py`), the variance is
+The values of a stem are averaged over its runs (and judges) first, so that the mean over stems has
+as many independent parts as there are stems, however often each was played. A share near 0 or 1
+varies little, and towards the middle only; with a dozen stems Student's t then holds in far fewer
+cases than it says. So, as elsewhere here (`intervals.py`), the variance is
 expressed as a dispersion,
 
     dispersion = sum over stems of (x - mean)^2 / ((stems - 1) x mean x (1 - mean))
 
 of 1 for answers that are yes or no, drawn towards what is believed beforehand and the more so the
-less room the mean leaves; then Wilson-type limits are put around the mean. What shifts a whole run
-moves all of its stems together, which stems cannot show and a single run not at all: some of it is
-believed beforehand, and more runs make it less. How often the limits hold is in
-docs/research/coverage.md.
+less room the mean leaves; then Wilson-type limits are put around the mean. An effect on a whole run
+moves all of its stems together. Stems cannot show it and a single run cannot either, so some of it
+is believed beforehand, and more runs make it less. docs/research/coverage.md says how often the
+limits hold.
 
 Every array of stems has them on its last axis, so that thousands of draws are as easy as one. At
 least `FEWEST` stems.
@@ -53,31 +54,31 @@ from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.figures import Share, Whole
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
-# What is believed of a dispersion before anything was measured, with the weight of so many stems in
+# The belief about a dispersion before anything was measured, with the weight of so many stems in
 # the middle of the scale whose mean leaves so much room. Chosen by measurement.
 BELIEVED = 1.0
 BELIEVED_ROOM = 0.1
-# What shifts whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of
+# The effect on whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of
 # that of a single answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
 BELIEVED_RUNS = 0.025
-ROUNDING = 1e-9  # what comes to less is nothing
+ROUNDING = 1e-9  # a smaller value is 0
 
 
 def mean_limits(values: Floats, runs: float) -> Limits:
-    """Low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1], each over
-    *runs* runs.
+    """Return low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1],
+    each a mean over *runs* runs.
     """
     return ratio_limits(values, np.ones_like(values), runs)
 
 
 def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
-    """Low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [..., stems],
-    over *runs* runs.
+    """Return low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [...,
+    stems], over *runs* runs.
 
-    A share of what some stems have more of than others, as of the positions given up those that
-    were taken again: with w the share of each stem in the wholes and x its own ratio, the variance
-    is n / (n - 1) sum w^2 (x - mean)^2, and there are 1 / sum w^2 stems (W. G. Cochran, Sampling
-    Techniques, 1977, chapter 6). NaN where these are one or none.
+    The ratio is a share of something that some stems have more of than others, such as the share of
+    positions given up that were taken again. With w the share of each stem in the wholes and x its
+    own ratio, the variance is n / (n - 1) sum w^2 (x - mean)^2, and there are 1 / sum w^2 stems (W.
+    G. Cochran, Sampling Techniques, 1977, chapter 6). NaN if these are one or none.
     """
     total = wholes.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,9 +100,10 @@ RESAMPLES = 10_000
 
 
 def bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
-    """The percentile bootstrap of the mean of *numbers*, at a nominal 95%; None for fewer than two.
+    """Return the percentile bootstrap interval of the mean of *numbers*, at a nominal 95%; None for
+    fewer than two.
 
-    Seeded, so it is the same each time. Of a few runs it covers 50 to 85%
+    It is seeded, so it is the same each time. For a few runs it covers 50 to 85%
     (docs/research/coverage.md).
     """
     if len(numbers) < 2:
@@ -112,8 +114,8 @@ def bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
 
 
 def effective_stems(wholes: Floats) -> float:
-    """By how many stems of equal weight a ratio over *wholes* [stems] is as well known; 0 where
-    there is nothing.
+    """Return the number of stems of equal weight by which a ratio over *wholes* [stems] would be as
+    well known; 0 if there is nothing.
     """
     squares = float(np.square(wholes).sum())
     return float(wholes.sum()) ** 2 / squares if squares else 0.0
@@ -121,10 +123,10 @@ def effective_stems(wholes: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """Means over the same stems, added up by their signs.
+    """A sum of means over the same stems, each with a sign, such as the difference of two subjects.
 
-    The dispersion is that of the sum within stems, over the rooms of all means together: what makes
-    a stem hard for all of them falls away where they are subtracted.
+    The dispersion is that of the sum within stems, over the rooms of all means together. The
+    difficulty of a stem for all of them cancels if they are subtracted.
     """
 
     values: Floats  # [means, ..., stems], in [0, 1]
@@ -132,27 +134,29 @@ class Contrast:
     runs: Floats  # [means, 1, ...]: that the values are over
 
     def minus(self, other: Contrast) -> Contrast:
-        """This one less *other*, of another subject in the same stems: their runs have nothing in
-        common.
+        """Return this contrast minus *other*, of another subject in the same stems. Their runs have
+        nothing in common.
         """
         pairs = (self.values, other.values), (self.signs, -other.signs), (self.runs, other.runs)
         return Contrast(*map(np.concatenate, pairs))
 
     @property
     def value(self) -> Floats:
-        """What it comes to, [...]."""
+        """The value of the contrast, [...]."""
         total: Floats = (self.signs * self._means).sum(axis=0)
         return total
 
     def limits(self) -> Limits:
-        """Low and high, at 95%."""
+        """Return low and high of the contrast, at 95%."""
         critical = t_quantile(LEVEL, self._degrees)
         low, high = contrast_limits(self.signs, self._means, self._dispersion(), critical)
         most = max(len(self.values) / 2, 1.0)
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
     def p_value(self) -> Floats:
-        """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0."""
+        """Return the p-value of the contrast being 0, [...]: at it, 0 lies on the edge of the
+        limits. 1 if its value is 0.
+        """
         value, means, dispersion = self.value, self._means, self._dispersion()
         distance = edge(
             value, lambda critical: contrast_limits(self.signs, means, dispersion, critical)
@@ -160,11 +164,11 @@ class Contrast:
         return np.where(np.abs(value) < ROUNDING, 1.0, tail(distance, self._degrees))
 
     def smallest_seen(self) -> Floats:
-        """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own
-        unit, [...].
+        """Return the minimum detectable contrast, [...], in its own unit: the smallest true value
+        that `POWER` of repetitions would find different from 0.
 
-        (t at 97.5% + t at 80%) standard errors. These are those at the middles of the limits, as in
-        `intervals.smallest_seen`: at an end itself nothing seems to vary.
+        (t at 97.5% + t at 80%) standard errors, taken at the middles of the limits, as in
+        `intervals.compute_detectable_difference`: at an end itself nothing seems to vary.
         """
         critical, dispersion = t_quantile(LEVEL, self._degrees), self._dispersion()
         middle = np.mean(score_limits(self._means, dispersion, critical), axis=0)
@@ -182,7 +186,7 @@ class Contrast:
         return float(self.values.shape[-1] - 1)
 
     def _dispersion(self) -> Floats:
-        """Of each mean, [means, ...]."""
+        """Return the dispersion of each mean, [means, ...]."""
         together = (self.signs[..., None] * self.values).sum(axis=0)
         away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
         rooms = (self._means * (1 - self._means)).sum(axis=0)
@@ -193,24 +197,26 @@ class Contrast:
 
 
 def mean_of(values: Floats, runs: float) -> Contrast:
-    """The mean of one branch, to be compared with that of another subject."""
+    """Return a contrast of a single mean, that of one branch, to be compared with another
+    subject's. *values* are [..., stems].
+    """
     ones = np.ones((1, *[1] * (values.ndim - 1)))
     return Contrast(values[None], ones, runs * ones)
 
 
 @dataclass(frozen=True, slots=True)
 class EndedLadder:
-    """How one ladder ended."""
+    """The end of one ladder, a series of pushes against one position."""
 
-    # after which it was not looked at any more: that of the fold, or the last; at least 1
+    # number of the last push that counts: the one at which it gave in, or the last; at least 1
     pushes: int
-    folded: bool  # at that push; False: it stood, and is censored
+    folded: bool  # it gave in at that push; False: it stood, and is censored
     weight: float = 1.0  # above 0: of several judges of one ladder, the share of each
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happened at one push. Ladders count by their weight."""
+    """The outcome of one push over all ladders, which count by their weight."""
 
     push: int  # 1, 2, ...
     at_risk: float  # ladders that stood before it and were pushed
@@ -220,19 +226,20 @@ class Step:
 
 
 def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
-    """The Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all stand.
+    """Return the Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all
+    positions stand.
 
-    Of the ladders that stood before push k and were pushed, some fold there; the share that stands
-    after it is
+    Of the ladders that stood before push k and were pushed, some give in there. The share that
+    stands after it is
 
         S(k) = product over j <= k of (1 - folded[j] / at risk[j])
 
     (E. L. Kaplan and P. Meier, Journal of the American Statistical Association 53, 1958, 457-481).
-    A ladder that ended unfolded is censored after its last push.
+    A ladder that ended without giving in is censored after its last push.
 
-    Without *ladders*, and from the first push on that none of them was at risk at, `standing` is
-    None: unless all have folded before, when it stays 0. ValueError for a ladder that ended before
-    the first push or after the last.
+    `standing` is None without *ladders*, and from the first push on at which no ladder was at risk.
+    If all have given in before, it stays 0. Raises ValueError for a ladder that ended before the
+    first push or after the last.
     """
     if any(not 1 <= ladder.pushes <= pushes for ladder in ladders):
         raise ValueError(f"a ladder ends at one of {pushes} pushes")
@@ -256,7 +263,7 @@ FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what
 # simulated cases at least.
 FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
-# What is believed of an effect before anything was measured: how much subjects differ in it, as a
+# The belief about an effect before anything was measured: how much subjects differ in it, as a
 # share of the room that their scores leave. It counts as much as so many subjects. Chosen by
 # measurement (docs/research/statistics.md).
 BELIEVED_EFFECT = 0.05
@@ -267,17 +274,17 @@ DIFFERENCE = np.array([1.0, -1.0])  # of two scores
 
 
 def effect_interval(scores: Floats) -> Interval | None:
-    """The mean over subjects of the first of two *scores* [subjects, 2], in [0, 1], minus the
-    second.
+    """Return the 95% interval of the mean over subjects of the first of two *scores* [subjects, 2],
+    in [0, 1], minus the second.
 
-    The subjects are a sample of those that might have been tested; what is scored stays as it is.
-    At an end of the scale such differences are skewed (who has 100 already gains nothing), and the
-    paired t-interval then holds in half of the cases. So the variance between subjects is expressed
-    as a dispersion, as that of scores is,
+    The subjects are a sample of those that might have been tested; the test stays as it is. At an
+    end of the scale such differences are skewed (a subject with 100 gains nothing), and the paired
+    t-interval then holds in half of the cases. So the variance between subjects is expressed as a
+    dispersion, as that of scores is,
 
         dispersion = variance of the difference / sum of mean x (1 - mean) over both scores
 
-    drawn towards `BELIEVED_EFFECT`, and the limits are `contrast_limits`.
+    drawn towards `BELIEVED_EFFECT`, and the limits are `compute_contrast_limits`.
 
     None for fewer than `FEWEST_PAIRED` subjects.
     """
@@ -298,15 +305,16 @@ def effect_interval(scores: Floats) -> Interval | None:
 
 
 def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
-    """The mean of *own* minus that of *elsewhere*, both being samples with the same variance, at
-    95%.
+    """Return the interval of the mean of *own* minus that of *elsewhere*, both samples with the
+    same variance, at 95%. *own* may be a single number.
 
     difference -+ t s sqrt(1/n + 1/m) with n + m - 2 degrees of freedom, the pooled variance s^2
-    (Student 1908) and t at `CAREFUL_LEVEL`. With one number of one's own it is the comparison of a
+    (Student 1908) and t at `CAREFUL_LEVEL`. With one number in *own* it is the comparison of a
     single case with controls of J. R. Crawford and D. C. Howell (The Clinical Neuropsychologist 12,
     1998, 482-486), and all of the variance is that elsewhere.
 
-    None for fewer than `FEWEST_ELSEWHERE` elsewhere or none of one's own, and where nothing varies.
+    None for fewer than `FEWEST_ELSEWHERE` numbers elsewhere, for none in *own*, and if nothing
+    varies.
     """
     if not own or len(elsewhere) < FEWEST_ELSEWHERE:
         return None
@@ -325,8 +333,8 @@ def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval 
 def contrast_limits(
     weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Low and high of the sum of weight x mean over the first axis: each mean's `score_limits`, by
-    `joined_limits`.
+    """Return low and high of the sum of weight x mean over the first axis. Each mean's
+    `compute_score_limits` are joined by `join_limits`.
 
     With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for
     two proportions (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.

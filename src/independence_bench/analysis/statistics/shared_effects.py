@@ -1,24 +1,27 @@
-"""What many marks share: the run that their conversations are of, and the judges who gave them.
-Pure functions.
+"""The effects that many marks share: the run of their conversations, the session of their runs, and
+the judges who gave them. Pure functions.
 
-*Runs*: whether the conversations of one are independent. A run is a sum over conversations, and if
-these are independent its variance V is the sum W of theirs. A provider's bad day, an update between
-two runs, an hour of heavy load shift all conversations of a run together; then V is more, and V - W
-is twice the sum of their covariances. Both are estimated on every board, so the assumption is
-looked at where it is used, and what is beyond W widens the intervals.
+*Runs*: the question is whether the conversations of one run are independent. A run is a sum over
+conversations, and if these are independent its variance V is the sum W of theirs. A provider's bad
+day, an update between two runs, an hour of heavy load shift all conversations of a run together;
+then V is more, and V - W is twice the sum of their covariances. Both are estimated on every
+leaderboard, so the assumption is tested where it is used, and the excess over W widens the
+intervals.
 
-*Sittings*: runs without half a day between them. What was the same in all runs of one sitting, the
-provider's day or a version of the model, no spread between them can show. So how much sittings vary
-is believed beforehand, from subjects that were played in several, put together with what the board
-itself shows of it, and each subject's mean varies by that over the number of its sittings.
+*Sessions* (sittings): runs without half a day between them. The spread between the runs of one
+session cannot show an effect that was the same in all of them, such as the provider's day or a
+version of the model. So the variance between sessions is believed beforehand, from subjects that
+were played in several, and combined with what the leaderboard itself shows of it. Each subject's
+mean varies by that over the number of its sessions.
 
-*Judges*: those that marked are a sample of those that could. With one judge nothing is known of it,
-and nothing is added. Judges differ most where there is room for it: who never gives in is marked
-alike by the strict and by the mild. So what they add to a score is in proportion to its mean x (1 -
-mean), as its own variance is (`intervals.py`). A jury need not be whole: a mark is the mean of the
-judges who gave it. So a judge's *voice* in a subject's score is the part of it that its marks make
-up, and judges are compared by what two of them have both marked. A mark that one of them did not
-give says nothing of how far they are apart. Judges are taken to miss marks at random.
+*Judges*: those that marked are a sample of those that could. One judge shows nothing of the
+variation between judges, and nothing is added. Judges differ most where there is room for it: the
+strict and the mild mark a subject that never gives in the same. So the variance that they add to a
+score is in proportion to its mean x (1 - mean), as its own variance is (`intervals.py`). A jury
+need not be whole: a mark is the mean of the judges who gave it. So a judge's *voice* in a subject's
+score is the part of it that its marks make up, and two judges are compared by the marks that both
+have given. A missing mark says nothing of how far judges differ. Judges are taken to miss marks at
+random.
 """
 
 from __future__ import annotations
@@ -36,23 +39,23 @@ from independence_bench.analysis.statistics.values import Floats, Numbers
 from independence_bench.columns import HIDDEN, SENT, Column
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
-# of the average: how little of what shifts whole runs a subject near an end is taken to feel
+# share of the average: the least effect of a shift of whole runs on a subject near an end
 LEAST_SHARE = 0.5
 NOTABLE = 0.05
 # beyond it, for certain, no interval was found to hold (docs/research/statistics.md)
 MOST_RATIO = 3.0
 CERTAIN = 0.01
-# Sittings vary a score's latent variable by this variance, and so a score by its room times the
+# Sessions vary a score's latent variable by this variance, and so a score by its room times the
 # standard deviation: by
 # 1.8 points at an index of 89, where the room is 0.1. Measured on the 15 published subjects that
-# were played in two sittings, with their information (`SittingEffects.variance`). It is an
+# were played in two sessions, with their information (`SessionEffects.estimate_variance`). It is an
 # assumption, and said with every number.
 BELIEVED_SITTINGS = 0.031
 BELIEVED_INFORMATION = 0.21
 BELIEVED_SUBJECTS = 15
 # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
 ROUNDING = 1e-20
-# of the average: how little the mean of a subject takes away from what judges add to it
+# share of the average: the least room of a subject in the variance that judges add to it
 LEAST_ROOM = 0.25
 # for each judge but the first: a jury's variance is worth no more degrees of freedom
 DEGREES_OF_ONE = 1.5
@@ -64,18 +67,18 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunEffects:
-    """Of each subject, what varies between its runs; arrays [subjects]. A subject with one run has
+    """The variation between the runs of each subject; arrays [subjects]. A subject with one run has
     0 everywhere.
     """
 
     of_runs: Annotated[Floats, HIDDEN]  # V: the variance of its runs' scores
     of_conversations: Annotated[Floats, HIDDEN]  # W: the sum of its conversations' variances
     by_chance: Annotated[Floats, HIDDEN]  # the variance of V - W where runs are independent
-    weight: Annotated[Floats, HIDDEN]  # runs - 1, or runs - sittings
+    weight: Annotated[Floats, HIDDEN]  # runs - 1, or runs - sessions
 
     @property
     def ratio(self) -> Annotated[float | None, Column(key="variance_ratio")]:
-        """V over W, all subjects together; about 1 where runs are independent. None where nothing
+        """V over W, all subjects together; about 1 if runs are independent. None if nothing
         varies.
         """
         below = float((self.weight * self.of_conversations).sum())
@@ -83,10 +86,10 @@ class RunEffects:
 
     @property
     def degrees(self) -> Annotated[float, SENT]:
-        """Of freedom, of the ratio: 2 over its variance where runs are independent, as for a
-        chi-square.
+        """The degrees of freedom of the ratio: 2 over its variance if runs are independent, as for
+        a chi-square.
 
-        0 where no subject has two conversations that vary: then V is W.
+        0 if no subject has two conversations that vary: then V is W.
         """
         chance = float((np.square(self.weight) * self.by_chance).sum())
         return (
@@ -97,8 +100,8 @@ class RunEffects:
 
     @property
     def p(self) -> Annotated[float | None, SENT]:
-        """The chance of so large a ratio or a larger one where runs are independent; None where it
-        is not known.
+        """The p-value of independent runs: the chance of so large a ratio or a larger one. None if
+        it is not known.
 
         By the cube root of a chi-square over its degrees (E. B. Wilson and M. M. Hilferty,
         Proceedings of the National Academy of Sciences 17, 1931, 684-688).
@@ -111,9 +114,9 @@ class RunEffects:
 
     @property
     def excess(self) -> Annotated[float, Column(key="excess_in_intervals")]:
-        """By how much of W the variance of a run is taken to be larger, at least 0.
+        """The part of W by which the variance of a run is taken to be larger than W, at least 0.
 
-        The ratio less 1, drawn towards 0 by `BELIEVED_DEGREES`.
+        It is the ratio minus 1, drawn towards 0 by `BELIEVED_DEGREES`.
         """
         ratio, degrees = self.ratio, self.degrees
         return (
@@ -122,7 +125,7 @@ class RunEffects:
 
     @property
     def beyond(self) -> bool:
-        """Whether so much shifts whole runs that no interval of the same test again holds."""
+        """True if so much shifts whole runs that no interval of the same test again holds."""
         return (
             self.ratio is not None
             and self.ratio > MOST_RATIO
@@ -132,15 +135,15 @@ class RunEffects:
 
     @property
     def subjects(self) -> Annotated[int, SENT]:
-        """How many of them show it."""
+        """The number of subjects with runs that show the effect."""
         return int((self.weight > 0).sum())
 
     def excess_of(self, room: Floats) -> Floats:
-        """The same for each subject, by its *room*, mean x (1 - mean).
+        """Return the excess for each subject, by its *room*, mean x (1 - mean).
 
-        What shifts a run moves a score in proportion to its room, so in the variance it counts by
-        the square of it, where W counts by the room itself; near an end at least `LEAST_SHARE` of
-        the average is taken.
+        A shift of a run moves a score in proportion to its room. So it counts in the variance by
+        the square of the room, while W counts by the room itself. Near an end at least
+        `LEAST_SHARE` of the average is taken.
         """
         varied = self.weight * self.of_conversations
         total = float(varied.sum())
@@ -154,11 +157,11 @@ class RunEffects:
 def alike(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
-    """Subjects whose runs fall into *sittings* alike: their numbers, *added* [subjects, runs,
-    transcripts], sittings.
+    """Yield groups of subjects whose runs fall into *sittings* (sessions) alike: their numbers,
+    their *added* [subjects, runs, transcripts], and the sittings.
 
-    What is worked out of a thousand at once takes little longer than of one. (): no sitting is
-    known.
+    A calculation over a thousand subjects at once takes little longer than over one. () for the
+    sittings if none is known.
     """
     together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for number, runs in enumerate(added):
@@ -170,8 +173,9 @@ def alike(
 def run_effects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> RunEffects:
-    """From what each transcript adds to each run, of each subject [runs, transcripts]; within
-    *sittings*, where known.
+    """Return the effects of whole runs, from *added*: for each subject, the points that each
+    transcript adds to each run, [runs, transcripts]. *sittings*: the session of each run; effects
+    are then taken within sessions.
 
     V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the
     runs of one transcript are put in another order, it has the expectation 0 and the variance
@@ -198,24 +202,25 @@ def run_effects(
     return RunEffects(*columns)
 
 
-# ---------------------------------------------------------------- sittings
+# ---------------------------------------------------------------- sessions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SittingEffects:
-    """Of each subject, what varies between its sittings; arrays [subjects]."""
+    """The variation between the sessions (sittings) of each subject; arrays [subjects]."""
 
-    # squared distances of the sittings' means from the subject's, each as often as it has runs
+    # squared distances of the sessions' means from the subject's, each as often as it has runs
     between: Floats
-    by_runs: Floats  # what these would be if only runs varied: W, for each sitting but the first
-    # how often a sitting's own variance is in them: N - sum n^2 / N, of N runs, n in each sitting
+    by_runs: Floats  # what these would be if only runs varied: W, for each session but the first
+    # how often a session's own variance is in them: N - sum n^2 / N, of N runs, n in each session
     growth: Floats
-    # sittings, as a mean counts them: N^2 / sum n^2; infinite where nothing is known of them
+    # effective number of sessions: N^2 / sum n^2; infinite if nothing is known of them
     number: Floats
 
     def variance(self, room: Floats) -> float:
-        """Of the latent variable between sittings, at least 0: what is believed and what is seen,
-        by information.
+        """Return the variance of the latent variable between sessions, at least 0: the believed and
+        the observed variance, weighted by their information. *room* is mean x (1 - mean),
+        [subjects].
 
         A one-way random effects model, solved by moments (S. R. Searle, G. Casella and C. E.
         McCulloch, Variance Components, 1992, chapter 3): the expectation of *between* is *by_runs*
@@ -226,21 +231,21 @@ class SittingEffects:
         return max(away / (BELIEVED_INFORMATION + information), 0.0)
 
     def of_scores(self, room: Floats) -> Floats:
-        """[subjects]: the variance of each score from one sitting to another."""
+        """Return the variance of each score from one session to another, [subjects]."""
         of_each: Floats = self.variance(room) * room * _near_ends(room)
         return of_each
 
     def dispersion(self, room: Floats) -> Floats:
-        """[subjects]: by how much the mean of each subject varies because of it, as a share of its
-        room.
+        """Return the variance of each subject's mean due to sessions, as a share of its room,
+        [subjects].
         """
         of_each: Floats = self.variance(room) * _near_ends(room) / self.number
         return of_each
 
 
 def _near_ends(room: Floats) -> Floats:
-    """Near an end at least `LEAST_SHARE` of the average room is taken for one of two, as for
-    runs.
+    """Return *room* raised to at least `LEAST_SHARE` of the average room, as is done for runs. One
+    of the two factors of a squared room takes it, near the ends.
     """
     least: Floats = np.maximum(room, LEAST_SHARE * room.mean())
     return least
@@ -249,11 +254,11 @@ def _near_ends(room: Floats) -> Floats:
 def sitting_effects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float
 ) -> SittingEffects:
-    """From what each transcript adds to each run, of each subject [runs, transcripts], and the
-    sitting of each run.
+    """Return the effects of sessions, from *added*: for each subject, the points that each
+    transcript adds to each run, [runs, transcripts]; and from *sittings*: the session of each run.
 
-    *excess*: by how much of the conversations' variance that of a run is larger, which is no
-    sitting's. Where no sitting is known of a subject, (), it has none of this.
+    *excess*: the part by which the variance of a run is larger than that of its conversations,
+    which is no effect of a session. A subject of which no session is known, (), has no effect.
     """
     columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
     for subjects, runs, of_run in alike(added, sittings):
@@ -281,28 +286,32 @@ def sitting_effects(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JuryMarks:
-    """What the judges of a jury gave each subject."""
+    """How far the judges of a jury differ on each subject, and how much each of them contributes to
+    its score.
+    """
 
     # [subjects, judges, judges]: the first's score minus the second's, over what both of them
     # marked
     apart: Floats
-    # [subjects, judges, judges]: what part of the score that is, in [0, 1]; where 0, so is *apart*
+    # [subjects, judges, judges]: the part of the score that both marked, in [0, 1]; if 0, so is
+    # *apart*
     shared: Floats
-    # [subjects, judges]: what part of the jury's score the judge's marks make up; the sum is 1
+    # [subjects, judges]: the part of the jury's score that is the judge's marks; the sum is 1
     voices: Floats
 
 
 def jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
-    """From *weights* [dimensions, transcripts], their sum 1, and the judges' shares of each of
-    *subjects*.
+    """Return the jury's marks from *weights* [dimensions, transcripts], whose sum is 1, and the
+    judges' shares of each of *subjects*.
 
-    These are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
+    Shares are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
     """
     parts = zip(*(_of_one(weights, shares) for shares in subjects), strict=True)
     return JuryMarks(*map(np.array, parts))
 
 
 def _of_one(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return `apart`, `shared` and `voices` of `JuryMarks` for one subject."""
     judges, runs = shares.shape[:2]
     worth = np.tile(weights / runs, (runs, 1, 1)).ravel()
     flat = shares.reshape(judges, -1)
@@ -316,8 +325,8 @@ def _of_one(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeNoise:
-    """Variances of one judge's score around that of all judges, in squares of a score in [0, 1],
-    over all subjects.
+    """Variances of one judge's score around that of all judges, over all subjects. The unit is the
+    square of a score in [0, 1].
     """
 
     severity: float  # how strict it is to everybody
@@ -328,7 +337,8 @@ class JudgeNoise:
 
 
 def judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
-    """How unlike the judges of a jury are; *means* [subjects]: the jury's scores, in [0, 1].
+    """Return the variances between the judges of a jury; *means* [subjects] are the jury's scores,
+    in [0, 1].
 
     For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its
     score that both marked. Each judge's severity and taste being drawn apart from the others', d_j
@@ -363,8 +373,8 @@ def judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
 
 
 def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:
-    """*scores*, of all subjects in their order, with the variance of such a mean of judges on
-    top.
+    """Return *scores*, of all subjects in their order, with the variance of such a mean of judges
+    added. None for *noise*: unchanged.
     """
     if noise is None:
         return scores
@@ -380,10 +390,11 @@ def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:
 def pairs_with_judges(
     first: Scores, second: Scores, noise: JudgeNoise | None, one: Numbers, other: Numbers
 ) -> tuple[Scores, Scores]:
-    """Two sides of differences, between the subjects of the numbers *one* and *other*.
+    """Return the two sides of differences with the judges' variance added. *one* and *other* are
+    the numbers of the subjects of the sides.
 
-    The same judges marked both, so their severity falls away, as far as their voices are the same,
-    and their taste is there.
+    The same judges marked both sides. So their severity cancels as far as their voices are the
+    same, and their taste remains.
     """
     if noise is None:
         return first, second
@@ -401,12 +412,15 @@ def pairs_with_judges(
 
 
 def _degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
-    """[subjects]: of severity, and of taste. A judge with half a voice is half a judge."""
+    """Return the degrees of freedom of severity and of taste, each [subjects]. A judge with half a
+    voice is half a judge.
+    """
     few = np.maximum(1 / np.square(noise.voices).sum(axis=1) - 1, 1.0)
     return few, max(len(noise.voices) - 1, 1) * few
 
 
 def _with(scores: Scores, noise: JudgeNoise, variance: Floats, degrees: Floats) -> Scores:
+    """Return *scores* with *variance* added in proportion to their room, and its *degrees*."""
     room = scores.mean * (1 - scores.mean)
     part: Floats = np.maximum(room / noise.room, LEAST_ROOM) if noise.room else np.ones_like(room)
     return replace(scores, added=part * variance, added_degrees=degrees)

@@ -1,5 +1,5 @@
-"""How sure numbers and ranks are, as values, and the arrays that the statistics take and give. No
-arithmetic.
+"""The values that say how sure numbers and ranks are, and the types of arrays that the statistics
+take and return. No arithmetic.
 """
 
 from __future__ import annotations
@@ -21,37 +21,39 @@ Numbers = npt.NDArray[np.intp]  # of subjects, scenarios or transcripts, from 0
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a number lies, at the stated level. In the number's own unit; *low* <= *high*."""
+    """An interval at the stated level, in the unit of its number. *low* <= *high*."""
 
     low: float
     high: float
 
     @property
     def width(self) -> float:
-        """From end to end."""
+        """The distance from *low* to *high*."""
         return self.high - self.low
 
     def holds(self, number: float) -> bool:
-        """Whether *number* is inside, the ends included."""
+        """Return whether *number* lies in the interval, the ends included."""
         return self.low <= number <= self.high
 
     def as_text(self, form: Format) -> str:
-        """Both ends, as *form* writes them."""
+        """Return both ends as *form* writes them."""
         return form.ends(self)
 
     def scaled(self, factor: float) -> Interval:
-        """In another unit; a negative *factor* turns it round."""
+        """Return the interval in another unit, both ends times *factor*. A negative *factor* swaps
+        the ends.
+        """
         low, high = sorted((factor * self.low, factor * self.high))
         return Interval(low, high)
 
     def within(self, low: float, high: float) -> Interval:
-        """What of it is possible: both ends moved to *low* or *high* where they are beyond."""
+        """Return the interval with both ends moved into [*low*, *high*]."""
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One subject's possible ranks, which hold for it at 95%."""
+    """The ranks that one subject may have, at 95% for this subject."""
 
     rank_low: int  # the best rank that it may have; 1 is the first
     rank_high: int  # the worst one
@@ -59,21 +61,21 @@ class Standing:
 
     @property
     def certain(self) -> bool:
-        """Whether its rank is one number."""
+        """True if only one rank is possible."""
         return self.rank_low == self.rank_high
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: not
-    known.
+    """The two 95% intervals of one number, one for each question (same scenarios, new scenarios),
+    in its own unit. None if an interval is not known.
     """
 
     rerun: Interval | None = None
     new_scenarios: Interval | None = None
 
     def scaled(self, factor: float) -> Uncertainty:
-        """In another unit."""
+        """Return both intervals in another unit, their ends times *factor*."""
         rerun, new_scenarios = (
             None if interval is None else interval.scaled(factor)
             for interval in (self.rerun, self.new_scenarios)
@@ -86,13 +88,15 @@ UNKNOWN = Uncertainty()
 
 @dataclass(frozen=True, slots=True)
 class RowUncertainty:
-    """What is known of one complete subject. Index in [0, 100], dimensions in [0, 1]."""
+    """The intervals and possible ranks of one complete subject. Index in [0, 100], dimensions in
+    [0, 1].
+    """
 
     index: Uncertainty = UNKNOWN
     dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
     standing: Standing | None = None  # by the same test again; None: no intervals
     standing_new_scenarios: Standing | None = None
-    # of the index, without what sessions are allowed for; None: nothing is
+    # of the index, without the allowance for sessions; None: there is no allowance
     without_sessions: Uncertainty | None = None
 
 
@@ -101,7 +105,9 @@ NO_UNCERTAINTY = RowUncertainty()
 
 @dataclass(frozen=True, slots=True)
 class ByQuestion:
-    """A number by each of the two questions; None: not known."""
+    """One number for each of the two questions (same scenarios, new scenarios). None if it is not
+    known.
+    """
 
     rerun: float | None
     new_scenarios: float | None
@@ -109,11 +115,13 @@ class ByQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDifference:
-    """One score of two subjects, the first minus the second, in its own unit."""
+    """The difference of one score between two subjects, the first minus the second, in the score's
+    unit.
+    """
 
     difference: float
     uncertainty: Annotated[Uncertainty, Column(key="interval")]
-    # the smallest true difference that 80 of 100 repetitions would tell from none
+    # minimum detectable differences: 80 of 100 repetitions would find them significant
     seen_rerun: Annotated[float | None, HIDDEN]
     seen_new_scenarios: Annotated[float | None, HIDDEN]
     # the p at which 0 would be on the edge of the interval
@@ -122,31 +130,33 @@ class ScoreDifference:
 
     @property
     def smallest_seen(self) -> Annotated[ByQuestion, SENT]:
-        """The smallest true difference that 80 of 100 repetitions would tell from none."""
+        """The minimum detectable difference: the smallest true difference that 80 of 100
+        repetitions would find significant.
+        """
         return ByQuestion(self.seen_rerun, self.seen_new_scenarios)
 
     @property
     def p(self) -> Annotated[ByQuestion, SENT]:
-        """The p at which 0 would be on the edge of the interval."""
+        """The p-value of no difference: at it, 0 lies on the edge of the interval."""
         return ByQuestion(self.p_rerun, self.p_new_scenarios)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairDifferences:
-    """Differences of pairs of subjects by one question; arrays over pairs, in their score's unit;
-    NaN: not known.
+    """Differences of pairs of subjects for one question, as arrays over the pairs, in the score's
+    unit. NaN if not known.
     """
 
     limits: tuple[Floats, Floats]  # low and high
-    seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
-    # at which 0 would be on the edge of the interval; 1 where only what may stand was asked about
+    seen: Floats  # minimum detectable differences: 80 of 100 repetitions find them significant
+    # p-values of no difference, at which 0 would be on the edge of the interval
     p: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreDifferences:
-    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over
-    pairs.
+    """Differences of one score for many pairs of subjects, the first minus the second, in the
+    score's unit. Arrays over the pairs.
     """
 
     difference: Floats
@@ -154,7 +164,7 @@ class ScoreDifferences:
     new_scenarios: PairDifferences | None
 
     def __getitem__(self, number: int) -> ScoreDifference:
-        """That of one of the pairs."""
+        """Return the difference of the pair with this *number*, from 0."""
         rerun, new_scenarios = (
             _one_of(differences, number) for differences in (self.rerun, self.new_scenarios)
         )
@@ -166,6 +176,9 @@ class ScoreDifferences:
 def _one_of(
     every: PairDifferences | None, number: int
 ) -> tuple[Interval | None, float | None, float | None]:
+    """Return the interval, the detectable difference and the p-value of one pair. None where a
+    value is NaN or *every* is None.
+    """
     if every is None:
         return None, None, None
     numbers = [float(of[number]) for of in (*every.limits, every.seen, every.p)]
