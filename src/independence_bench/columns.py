@@ -1,4 +1,4 @@
-"""What the fields of a value are to its readers: the one place that says it is the class itself.
+"""How the fields of a class are shown and sent. The class itself is the only place that says so.
 
     @dataclass(frozen=True, slots=True)
     class Health:
@@ -9,10 +9,10 @@
         def cut_off_share(self) -> Annotated[float, Column("Cut off", SHARE, short="cut\\noff")]:
             ...
 
-Terminal, Markdown, CSV, JSON, the page and its TypeScript types follow from the fields (`parts`): a
-field is sent under its name unless it is `HIDDEN`; a property is sent if its type is annotated.
-With a `Column` that has a title, it is a column of the tables of its class (`table_columns`), too.
-A class that is sent as something else has a method `sent` that gives it, as its annotation says.
+Terminal, Markdown, CSV, JSON, the page and its TypeScript types follow from the fields: a field is
+sent under its name unless it is `HIDDEN`; a property is sent if its type is annotated. A field or
+property whose `Column` has a title is also a column of the tables of its class. A class that is
+sent as something else has a method `sent` that returns that, as its annotation says.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from independence_bench.figures import Format
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field as a reader meets it."""
+    """How a reader sees a field: its column's title, number format and meaning."""
 
     title: str = ""  # the head of its column; "": it is in no table
-    format: Format | None = None  # of its numbers
+    format: Format | None = None  # how its numbers are written
     short: str = ""  # the head on a terminal, with its line breaks; "": the title, in small letters
     meaning: str = ""  # a sentence for those who ask what the column is
-    # in the table of what the numbers are based on, and not beside the numbers themselves
+    # shown in the table of what the numbers are based on, not beside the numbers
     wide: bool = False
     spare: int = 0  # left out of a terminal that is too narrow, the highest first; 0: never
-    key: str = ""  # what JSON calls it; "": as the field is called
+    key: str = ""  # its name in JSON; "": the field's name
 
 
 class Sign:
-    """A word about a field that is no format; compared by identity."""
+    """A marker in a field's annotation that is no format; compared by identity."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -55,7 +55,7 @@ class Sign:
 HIDDEN: Final = Sign("HIDDEN")  # nothing is sent of it
 INSIDE: Final = Sign("INSIDE")  # its own columns are columns of the class that it is a field of
 IN_FULL: Final = Sign("IN_FULL")  # sent to programs, which are sent everything, and not to the page
-SENT: Final = Sign("SENT")  # of a property: it is sent, and has no numbers
+SENT: Final = Sign("SENT")  # for a property that is sent and has no numbers
 # numbers that have eight digits or fewer and no text: a comparison has a million of them
 ROUNDED: Final = Sign("ROUNDED")
 Rounded = Annotated[float, ROUNDED]
@@ -67,13 +67,13 @@ AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
 
 
 class Part(NamedTuple):
-    """One attribute of a class as it is sent."""
+    """One attribute of a class, as it is sent."""
 
     name: str
     key: str
     hint: Any
     column: Column | None
-    # of the numbers and intervals in it; None: that of the field that the whole value stands in
+    # format of the numbers and intervals in it; None: the format of the field around it
     format: Format | None
     worded: bool  # whether its numbers stand under *shown*, too
     as_it_is: bool  # whether it has no numbers but rounded ones, and nothing else but texts
@@ -83,7 +83,9 @@ class Part(NamedTuple):
 
 @cache
 def parts(shape: type) -> tuple[Part, ...]:
-    """What is sent of a dataclass: its fields in order, then its annotated properties."""
+    """Return the attributes of a dataclass that are sent: its fields in order, then its annotated
+    properties.
+    """
     fields = {field.name for field in dataclasses.fields(shape)}
     hints = {
         name: hint
@@ -101,10 +103,12 @@ def parts(shape: type) -> tuple[Part, ...]:
 
 
 def _members(shape: type) -> dict[str, Any]:
+    """Return the attributes of a class and of its bases, by name; a subclass's own win."""
     return {name: member for base in reversed(shape.__mro__) for name, member in vars(base).items()}
 
 
 def _part(name: str, hint: Any) -> Part:
+    """Return the description of one attribute from its name and its annotated type."""
     extras = _extras_of(hint)
     column = next((one for one in extras if isinstance(one, Column)), None)
     form = column.format if column and column.format else format_in(hint)
@@ -122,11 +126,14 @@ def _part(name: str, hint: Any) -> Part:
 
 
 def _extras_of(hint: Any) -> tuple[Any, ...]:
+    """Return the annotations of a type (all but the type itself in `Annotated`); () for a plain
+    type.
+    """
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
 def format_in(hint: Any) -> Format | None:
-    """How the numbers in a field of this type are written; None where the type does not say so."""
+    """Return the number format that a field's type names; None if it names none."""
     for one in _extras_of(hint):
         if isinstance(one, Format):
             return one
@@ -136,6 +143,7 @@ def format_in(hint: Any) -> Format | None:
 
 
 def _is_rounded(hint: Any) -> bool:
+    """Whether the type holds rounded numbers, texts, ints, bools or None, and nothing else."""
     whole = get_origin(hint) in (tuple, Union, UnionType)
     return hint in (Rounded, Ellipsis, *AS_IT_IS) or (
         whole and all(map(_is_rounded, get_args(hint)))
@@ -143,7 +151,7 @@ def _is_rounded(hint: Any) -> bool:
 
 
 def _is_number(hint: Any) -> bool:
-    """Whether there are numbers in it besides those of other classes."""
+    """Whether the type holds numbers besides those of other classes."""
     return hint in (int, float) or any(_is_number(part) for part in get_args(hint))
 
 
@@ -151,25 +159,27 @@ def _is_number(hint: Any) -> bool:
 
 
 class TableColumn(NamedTuple):
-    """A column of the tables of a class, and how its cells are found."""
+    """A column of the tables of a class, and the path to its cells."""
 
-    path: tuple[str, ...]  # from attribute to attribute
+    path: tuple[str, ...]  # attribute names, from the row down to the value
     column: Column
     format: Format | None
 
     @property
     def key(self) -> str:
-        """Its name in a table for programs."""
+        """The column's name in a table for programs."""
         return self.column.key or self.path[-1]
 
     def value(self, row: object) -> Any:
-        """What *row* has there; None where it, or what it is in, is absent."""
+        """Return the value that *row* has in this column; None if it, or the object that it is in,
+        is absent.
+        """
         for name in self.path:
             row = None if row is None else getattr(row, name)
         return row
 
     def text(self, row: object) -> str:
-        """The same for a reader; a dash for what is absent."""
+        """Return the cell of *row* in this column as text; a dash if the value is absent."""
         value = self.value(row)
         if value is None:
             return "–"
@@ -180,9 +190,7 @@ class TableColumn(NamedTuple):
 
 @cache
 def table_columns(shape: type) -> tuple[TableColumn, ...]:
-    """The columns that a class says that its tables have: its own, then those of what is `INSIDE`
-    it.
-    """
+    """Return the columns of a class's tables: its own, then those of its `INSIDE` fields."""
     own, within = list[TableColumn](), list[TableColumn]()
     for part in parts(shape):
         if part.inside:
@@ -194,5 +202,6 @@ def table_columns(shape: type) -> tuple[TableColumn, ...]:
 
 
 def _classes_in(hint: Any) -> list[type]:
+    """Return all classes that a type names, outer ones first."""
     inner = [one for part in get_args(hint) for one in _classes_in(part)]
     return [*([hint] if isinstance(hint, type) else []), *inner]

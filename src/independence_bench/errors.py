@@ -1,4 +1,4 @@
-"""What ends a command: every error that we raise on purpose, and the signals.
+"""The errors that end a command, each raised on purpose, and the signals that do.
 
     BenchError                known failure: one line, exit code 1
     ├── WrongUse              the command, a file or an option of the user's is wrong: exit code 2
@@ -34,7 +34,7 @@ INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
 
 
 class BenchError(Exception):
-    """A failure we know: printed as one line, no traceback."""
+    """A known failure: printed as one line, without a traceback."""
 
     exit_code = 1
 
@@ -52,7 +52,7 @@ class NoSubject(WrongUse):
 class ProtocolError(WrongUse):
     """A protocol cannot be read: names the file, the key inside it, and what to do.
 
-    *others*: what else is wrong in the same protocol.
+    *others*: other mistakes in the same protocol.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class ProtocolError(WrongUse):
 
     @property
     def every(self) -> tuple[ProtocolError, ...]:
-        """This one, and the others."""
+        """This error, and the others."""
         return (self, *self.others)
 
     def within(self, folder: str) -> ProtocolError:
-        """The same of a file in *folder*."""
+        """Return the same error for a file in *folder*, with the folder before the file's name."""
         return ProtocolError(
             f"{folder}/{self.file}",
             self.key,
@@ -79,13 +79,15 @@ class ProtocolError(WrongUse):
 
 
 def all_of(problems: Sequence[ProtocolError]) -> ProtocolError:
-    """All of *problems*, at least one, as a single error: the first, and the others."""
+    """Return *problems*, at least one, as a single error: the first, with the others attached."""
     first, *others = problems
     return ProtocolError(first.file, first.key, first.problem, others)
 
 
 def why(error: Exception) -> str:
-    """Why a file could not be read or written, without its path, which a message names itself."""
+    """Return why a file could not be read or written, without its path, which a message names
+    itself.
+    """
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -157,17 +159,18 @@ class LocalModelError(BenchError):
 
 # Ctrl-C, `kill`, a closed terminal or a lost line, Ctrl-\
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-# of them, those that a person types: the others may come twice without more being meant
+# the signals that a person types; the others may come twice and mean no more
 TYPED = ("SIGINT", "SIGQUIT")
 
 
 @contextmanager
 def handling(handler: Callable[[int, FrameType | None], object], *names: str) -> Iterator[None]:
-    """Have *handler* handle the signals of those names (`ENDING` without any) while a block runs.
+    """Have *handler* handle the named signals (all of `ENDING` if none is named) while a block
+    runs.
 
-    Those that this system lacks are left out, and so are those that whoever began the process has
-    it ignore, as `nohup` does. Not the event loop's own handlers: those do not exist on Windows. In
-    another thread than the main one, which alone hears of signals, it does nothing.
+    Signals that this system lacks are left out, and so are those that the parent process has set to
+    be ignored, as `nohup` does. These are not the event loop's own handlers: those do not exist on
+    Windows. Outside the main thread, which alone receives signals, it does nothing.
     """
     heard = threading.current_thread() is threading.main_thread()
     numbers = [getattr(signal, name) for name in names or ENDING if heard and hasattr(signal, name)]
@@ -184,12 +187,14 @@ def handling(handler: Callable[[int, FrameType | None], object], *names: str) ->
 def interrupting() -> Iterator[None]:
     """Have every signal of `ENDING` end a block as Ctrl-C does: by KeyboardInterrupt.
 
-    Of those that are not typed only the first: what the block does last, such as storing a mark, is
-    not interrupted by the same signal sent twice. Ctrl-C itself is Python's and asyncio's.
+    A signal that is not typed interrupts only the first time: so the last step of the block, such
+    as storing a score, is not interrupted by the same signal sent twice. Python and asyncio handle
+    Ctrl-C itself.
     """
     ended = False
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt, unless the same untyped signal has come before."""
         nonlocal ended
         before, ended = ended, True
         if is_typed(number) or not before:

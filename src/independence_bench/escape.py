@@ -1,14 +1,14 @@
-"""What is done to text on its way out: foreign text is escaped for display, secrets are taken out.
+"""Text on its way out: foreign text is escaped for display, and secrets are cut out.
 
-Replies, judges' reasoning, names of models, what servers say: whatever is printed goes through
+Replies, judges' reasoning, names of models, messages of servers: whatever is printed goes through
 here, so that escape sequences are shown, not executed. Text of a user's own files is refused
-instead (`printable`, `one_line`): its author can correct it.
+instead (`check_printable`, `check_one_line`): its author can correct it.
 
 A secret is learned where it is read (a key, the password in the address of a proxy or a database)
 and is looked for at both exits for text: the store and the terminal. It is found plain or with any
-character escaped for JSON (even several times), HTML or a URL; where it stands in a coding that
-cannot be cut out, the whole text is withheld. Every step takes time in proportion to the text,
-whatever is in it.
+character escaped for JSON (even several times), HTML or a URL; if it stands in a coding that cannot
+be cut out, the whole text is withheld. Every step takes time in proportion to the text, whatever is
+in it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from collections.abc import Mapping
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
 # controls, bidi marks, lone surrogates, odd separators
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
+_JOINERS = {"\u200d", "\u200c"}  # parts of emoji and of several scripts
 # controls, lone surrogates and private use: what a terminal would obey, or a reader not see
 _REFUSED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff"
     f"\U000f0000-\U000ffffd\U00100000-\U0010fffd{TURNING}]"
 )
-# on one character; more than any script has, and they would be drawn over other lines
+# marks on one character; more than any script has would be drawn over other lines
 _MOST_MARKS = 8
 
 
 def harmless(text: str) -> str:
-    """*text* with everything that a terminal might obey, or not show, written out; line breaks
-    stay.
+    """Return *text* with every character written out that a terminal might obey, or not show; line
+    breaks stay.
     """
     if text.isascii() and text.isprintable():  # as most labels are
         return text
     shown: list[str] = []
-    marks = 0  # on the character before
+    marks = 0  # marks on the character before
     for c in text.replace("\r\n", "\n").replace("\t", "    "):
         category = unicodedata.category(c)
         marks = marks + 1 if category in ("Mn", "Me") else 0
@@ -48,7 +48,7 @@ def harmless(text: str) -> str:
 
 
 def label_text(label: str) -> str:
-    """*label* or any other text on one line."""
+    """Return *label*, or any other text, escaped and on one line."""
     return harmless(label).replace("\n", "\\n")
 
 
@@ -63,8 +63,8 @@ UNSEEN_IN_NAMES = re.compile(
 
 
 def name_text(name: str) -> str:
-    """A model's label or an id on one line, with everything written out that would make two of them
-    look the same.
+    """Return a model's label or an id, escaped and on one line. Characters that would make two
+    names look the same are written out.
     """
     shown = label_text(name)
     return (
@@ -75,7 +75,9 @@ def name_text(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
+    """Return *text* unchanged. Raises ValueError if it has a character that a terminal would obey
+    or a reader would not see.
+    """
     if refused := _REFUSED.search(text):
         raise ValueError(
             f"has the character U+{ord(refused[0]):04X} in it, which is invisible; delete it"
@@ -84,8 +86,8 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """*text*; ValueError where `printable` says so, or where it would not stay on one line of a
-    table.
+    """Return *text* unchanged. Raises ValueError if it is not printable, or would not stay on one
+    line of a table.
     """
     for c in "" if printable(text).isprintable() else text:
         if not (c.isprintable() or c in _JOINERS):
@@ -107,7 +109,7 @@ PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")
 # escapes of one character that are cut out: JSON in JSON in JSON in JSON has 15 backslashes
 _MOST = 16
 _LONGEST_LOGIN = 512  # characters of user and password in an address
-_DECODINGS = 4  # how often a text is decoded when it is searched
+_DECODINGS = 4  # times that a text is decoded when it is searched
 
 # one character in one of its escaped forms, once every backslash is gone
 _ESCAPED = re.compile(
@@ -121,8 +123,8 @@ _LOGIN = re.compile(rf"(?<=://)[^/\s@\\\"'<>]{{1,{_LONGEST_LOGIN}}}@")
 
 
 class Secrets:
-    """What must never leave the process; empty at first. *within*: others that know all of these,
-    too.
+    """The secrets that must never leave the process; empty at first. *within*: another collection
+    that learns all of these, too.
     """
 
     def __init__(self, within: Secrets | None = None) -> None:
@@ -134,8 +136,8 @@ class Secrets:
         return f"Secrets({len(self._plain)})"
 
     def learn(self, secret: str | None) -> None:
-        """Know *secret* from now on; None, a placeholder, and what is shorter than
-        `SHORTEST_SECRET`, is ignored.
+        """Remember *secret*. None, a placeholder, and anything shorter than `SHORTEST_SECRET` is
+        ignored.
         """
         if self._within:
             self._within.learn(secret)
@@ -144,8 +146,8 @@ class Secrets:
             self._plain[_decoded(plain) or plain] = re.compile(b"".join(_forms(c) for c in secret))
 
     def learn_address(self, address: str) -> None:
-        """Know the password in *address*, as it stands there, decoded, and as a proxy or a server
-        is sent it.
+        """Remember the password in *address*: as it stands there, decoded, and as it is sent to a
+        proxy or a server.
         """
         _, _, rest = address.rpartition("://")
         login, _, host = rest.partition("/")[0].rpartition("@")
@@ -160,13 +162,15 @@ class Secrets:
         self.learn(b2a_base64(plain, newline=False).rstrip(b"=").decode())
 
     def learn_proxies(self, variables: Mapping[str, str]) -> None:
-        """Know the passwords of the proxies that *variables*, an environment, name."""
+        """Remember the passwords of the proxies that an environment, *variables*, names."""
         for name in PROXIES:
             for value in (variables.get(name), variables.get(name.upper())):
                 self.learn_address(value or "")
 
     def redacted(self, data: bytes) -> bytes:
-        """*data* with ``[key]`` in the place of every secret."""
+        """Return *data* with ``[key]`` in the place of every secret; a notice alone if one cannot
+        be cut out.
+        """
         if not (patterns := self._found(data)):
             return data
         for pattern in patterns:
@@ -174,7 +178,7 @@ class Secrets:
         return WITHHELD.encode() if self._found(data) else data
 
     def redacted_text(self, text: str) -> str:
-        """The same of a text."""
+        """Return *text* with ``[key]`` in the place of every secret."""
         if not self._plain:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -182,13 +186,13 @@ class Secrets:
         return text if shown is data else shown.decode("utf-8", "surrogatepass")
 
     def redacted_message(self, text: str) -> str:
-        """The same of what a library or a server says went wrong; there, no address keeps its login
-        either.
+        """Return the error message of a library or a server without secrets, and without the login
+        in any address.
         """
         return _LOGIN.sub(f"{LOGIN}@", self.redacted_text(text))
 
     def _found(self, data: bytes) -> list[re.Pattern[bytes]]:
-        """The patterns of those secrets that are in *data*, in whatever coding."""
+        """Return the patterns of the secrets that are in *data*, in whatever coding."""
         if not self._plain:
             return []
         plain = data.replace(b"\\", b"")
@@ -205,19 +209,22 @@ class Secrets:
         ]
 
 
-# Of this process: it has one environment, one store and one terminal.
+# One for the process: it has one environment, one store and one terminal.
 KNOWN = Secrets()
 SENT = Secrets(KNOWN)  # those that an endpoint or a proxy is told, and so may say back
 
 
 def _decoded(data: bytes) -> bytes:
-    """*data* with its escaped characters of one byte as themselves."""
+    """Return *data* with its escaped characters of one byte decoded."""
     if b"u00" not in data and b"%" not in data and b"&" not in data:
         return data
     return _ESCAPED.sub(_character, data).replace(b"\\", b"")
 
 
 def _character(escape: re.Match[bytes]) -> bytes:
+    """Return the character that one escape stands for; the escape itself if it is none of one
+    byte.
+    """
     json, url, decimal, hexadecimal, named = escape.groups()
     if named:
         return _NAMED[named]
@@ -226,8 +233,8 @@ def _character(escape: re.Match[bytes]) -> bytes:
 
 
 def _forms(c: str) -> bytes:
-    """A pattern for *c* as itself or in one of its escaped forms; no run in it is longer than a
-    bound.
+    """Return a pattern that matches *c* itself or any of its escaped forms; no run in it is longer
+    than a bound.
     """
     backslashes = rb"\\{0,%d}" % _MOST
     data = c.encode("utf-8", "surrogateescape")

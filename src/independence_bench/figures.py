@@ -30,7 +30,7 @@ class Ends(Protocol):
 
 
 class Figure(Protocol):
-    """A number with its interval; None for either where there is none."""
+    """A number with its interval; either is None if it is absent."""
 
     @property
     def value(self) -> float | None:
@@ -47,36 +47,40 @@ class Figure(Protocol):
 
 
 def number(value: float | None, digits: int) -> str:
-    """*value* with so many decimals."""
+    """Format *value* with *digits* decimals; a dash for None."""
     return "–" if value is None else f"{value:z.{digits}f}"
 
 
 def signed(points: float | None, digits: int = 1) -> str:
-    """A difference with its sign; without one where it is shown as none."""
+    """Format a difference with its sign, +1.2; 0.0 without a sign if it rounds to zero, a dash for
+    None.
+    """
     if points is None:
         return "–"
     return f"{0:.{digits}f}" if round(abs(points), digits) == 0 else f"{points:+.{digits}f}"
 
 
 def share(value: float) -> str:
-    """A share in whole percent that is 0% only when there is none at all; one below 0 is an
-    estimate's error.
+    """Format a share in [0, 1] in whole percent. Only zero itself reads 0%; a small share reads
+    <1%. A share below 0 is an estimate's error.
     """
     return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
 
 def percent(value: float | None) -> str:
-    """A share in whole percent, without the sign."""
+    """Format a share in [0, 1] in whole percent, without the percent sign; a dash for None."""
     return "–" if value is None else share(value).removesuffix("%")
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """1 call, 2 calls; 1 reply, 2 replies."""
+    """Format a count with its noun: 1 call, 2 calls; 1 reply, 2 replies. *nouns*: an irregular
+    plural.
+    """
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def money(dollars: float) -> str:
-    """$12.34, $0.0123: enough digits that nothing that was spent reads as nothing."""
+    """Format dollars: $12.34, $0.0123. An amount above zero never reads as $0.00."""
     if 0 < dollars < 0.00005:
         return "<$0.0001"
     return (
@@ -85,17 +89,17 @@ def money(dollars: float) -> str:
 
 
 def paid(dollars: float | None) -> str:
-    """What something cost: free, or money."""
+    """Format a cost in dollars; "free" for zero, a dash for None."""
     return "–" if dollars is None else "free" if dollars == 0 else money(dollars)
 
 
 def seconds_text(seconds: float | None) -> str:
-    """Whole seconds."""
+    """Format seconds as a whole number; a dash for None."""
     return number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
 
 
 def given(value: float) -> str:
-    """A mark's number: a whole one without decimals, another one with one."""
+    """Format a score's number: a whole number without decimals, any other with one."""
     return number(value, 0 if value == round(value) else 1)
 
 
@@ -103,8 +107,9 @@ def given(value: float) -> str:
 
 
 def between(interval: Ends | None, digits: int = 1) -> str:
-    """93.1–98.4; 98.0–100, for at an end no digit is needed; -0.2 to 0.3, for a dash next to a
-    minus cannot be read.
+    """Format an interval: 93.1–98.4. An end of 0.0 or 100.0 has no decimal (98.0–100). A negative
+    low end takes "to" (-0.2 to 0.3), because a dash next to a minus cannot be read. A dash for
+    None.
     """
     if interval is None:
         return "–"
@@ -116,7 +121,9 @@ def between(interval: Ends | None, digits: int = 1) -> str:
 
 
 def from_to(interval: Ends | None, digits: int = 1) -> str:
-    """+0.3 to +5.1, of a difference."""
+    """Format the interval of a difference, each end with its sign: +0.3 to +5.1; a dash for
+    None.
+    """
     return (
         "–"
         if interval is None
@@ -125,7 +132,7 @@ def from_to(interval: Ends | None, digits: int = 1) -> str:
 
 
 def span(interval: Ends | None) -> str:
-    """From, to, of a correlation."""
+    """Format the interval of a correlation with two decimals: -0.12 to 0.34; a dash for None."""
     return (
         "–"
         if interval is None
@@ -137,17 +144,19 @@ def span(interval: Ends | None) -> str:
 
 
 def value_text(figure: Figure | None) -> str:
-    """The number."""
+    """Format the number of *figure* with two decimals; a dash if it is absent."""
     return number(figure.value if figure else None, 2)
 
 
 def interval_text(figure: Figure | None) -> str:
-    """Its interval."""
+    """Format the interval of *figure* with two decimals; a dash if it is absent."""
     return between(figure.interval if figure else None, 2)
 
 
 def share_text(figure: Figure | None) -> str:
-    """The number, which is a share, in whole percent."""
+    """Format the number of *figure*, a share in [0, 1], in whole percent; a dash if it is
+    absent.
+    """
     return "–" if figure is None or figure.value is None else share(figure.value)
 
 
@@ -155,24 +164,29 @@ def share_text(figure: Figure | None) -> str:
 
 
 class _Scaled(NamedTuple):
+    """An interval in another unit."""
+
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a number is written, and how the two ends of an interval of it are."""
+    """How a number, and an interval of such numbers, is written."""
 
     text: Callable[[float], str]
     ends: Callable[[Ends], str]
 
 
 def minus(text: str) -> str:
-    """With the sign that is as wide as a plus."""
+    """Replace hyphens by the minus sign, which is as wide as a plus."""
     return text.replace("-", "−")
 
 
 def _of(text: Callable[[float], str], ends: Callable[[Ends], str] | None = None) -> Format:
+    """Return the format with this *text* for numbers. *ends*: its text for intervals; None: "A to
+    B".
+    """
     both = ends or (lambda interval: f"{text(interval.low)} to {text(interval.high)}")
     return Format(
         lru_cache(4096)(lambda value: minus(text(value))), lambda interval: minus(both(interval))
@@ -180,10 +194,12 @@ def _of(text: Callable[[float], str], ends: Callable[[Ends], str] | None = None)
 
 
 def _decimals(digits: int) -> Format:
+    """Return the format of a number with *digits* decimals."""
     return _of(lambda value: number(value, digits), lambda interval: between(interval, digits))
 
 
 def _signed(digits: int) -> Format:
+    """Return the format of a difference with *digits* decimals and a sign."""
     return _of(lambda value: signed(value, digits), lambda interval: from_to(interval, digits))
 
 

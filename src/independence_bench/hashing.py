@@ -1,9 +1,9 @@
-"""One way to turn content into a key: canonical JSON, then SHA-256.
+"""The one way to turn content into a key: canonical JSON, then SHA-256.
 
-Every key in the store is made here, so two things have one key exactly when their content is the
-same: key order, spacing and the platform do not matter, every character does. What is hashed of a
-value is what its `causes()` says, not what fields it has: a field that is added later changes no
-key, unless it is added to the causes as well.
+Every key in the store is made here, so two things have one key exactly if their content is the
+same: key order, spacing and the platform do not matter, every character does. A value is hashed by
+what its `causes()` says, not by its fields: a field that is added later changes no key, unless it
+is added to the causes as well.
 """
 
 from __future__ import annotations
@@ -18,29 +18,27 @@ from pydantic_core import PydanticSerializationError, to_json
 
 
 class Identified:
-    """A value that is identified by those of its fields that `CAUSES` names: one added later has to
-    be a decision.
-    """
+    """A value whose hash depends on the fields that `CAUSES` names, and on no other."""
 
     __slots__ = ()
     CAUSES: ClassVar[tuple[str, ...]]
-    # those that came later: where they are empty they cause nothing
+    # fields that were added later: an empty one causes nothing
     CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ()
 
     def causes(self) -> dict[str, Any]:
-        """Everything that makes it another one, by name."""
+        """Everything that makes it another value, by name."""
         later = {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
         return {name: getattr(self, name) for name in self.CAUSES} | later
 
     @property
     def hash(self) -> str:
-        """Changes with any of its causes."""
+        """The hash of its causes: 64 hexadecimal digits."""
         return content_hash(self)
 
 
 def canonical(value: Any) -> str:
-    """*value* as JSON with sorted keys and no spacing; tuples become lists, and what has causes
-    becomes those.
+    """Return *value* as JSON with sorted keys and no spacing. Tuples become lists; a value with
+    `causes` becomes those.
 
     Raises TypeError for what JSON has no word for, ValueError for NaN and infinities.
     """
@@ -48,8 +46,8 @@ def canonical(value: Any) -> str:
 
 
 def canonical_as_is(value: Any) -> str:
-    """The same of texts and whole numbers in lists, and in dictionaries whose keys are in order:
-    six times as fast.
+    """Return canonical JSON of texts and whole numbers in lists, and in dictionaries whose keys are
+    sorted already: six times as fast.
     """
     try:
         return to_json(value).decode()
@@ -58,51 +56,56 @@ def canonical_as_is(value: Any) -> str:
 
 
 def content_hash(value: Any) -> str:
-    """The SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits."""
+    """Return the SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits."""
     return text_hash(canonical(value))
 
 
 def hash_as_is(value: Any) -> str:
-    """The same, of what `canonical_as_is` takes."""
+    """Return the SHA-256 of the canonical JSON of texts and whole numbers in lists, and in
+    dictionaries whose keys are sorted already.
+    """
     return text_hash(canonical_as_is(value))
 
 
 def text_hash(text: str) -> str:
-    """The SHA-256 of *text* in UTF-8: 64 hexadecimal digits."""
+    """Return the SHA-256 of *text* in UTF-8: 64 hexadecimal digits."""
     # surrogatepass: a lone surrogate in a model's reply is odd content, not a reason to lose it
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def reply_key(request: str, run: int) -> str:
-    """The key of a reply: the *request* as it is recorded, and the run (1, 2, ...)."""
+    """Return the key of a reply to a *request*, as it is recorded, in a *run* (1, 2, ...)."""
     return hashed_reply_key(text_hash(request), run)
 
 
 def hashed_reply_key(request_hash: str, run: int) -> str:
-    """The same from the request's hash."""
+    """Return the key of a reply from the hash of its request, and the *run* (1, 2, ...)."""
     return hash_as_is([request_hash, run])
 
 
 def drawing_seed(key: str, tries: int) -> int:
-    """The seed, in [0, 2^31), of the reply called *key*, after so many broken ones: always the
-    same.
+    """Return the sampling seed, in [0, 2^31), of the reply called *key* after *tries* broken
+    attempts: always the same.
     """
     return int(content_hash(["seed", key, tries])[:8], 16) >> 1
 
 
 def transcript_id(script: str, subject: str, run: int) -> str:
-    """The id of a transcript: the hashes of its script and of its subject, and the run."""
+    """Return the id of a conversation from the hashes of its script and of its subject, and the
+    run.
+    """
     return hash_as_is([script, subject, run])
 
 
 def judgement_key(heard: str, rubric: str, judge: str) -> str:
-    """The key of a judgement: the hashes of what was heard, of the judge's other instructions, and
-    of the judge.
+    """Return the key of a judgement from the hashes of the text that was judged, of the judge's
+    other instructions, and of the judge.
     """
     return hash_as_is([heard, rubric, judge])
 
 
 def _plain(value: Any) -> Any:
+    """Return the causes of *value*, for a JSON encoder. Raises TypeError if it has none."""
     if hasattr(value, "causes"):
         return value.causes()
     raise TypeError(f"{type(value).__name__} has no canonical form")
@@ -119,7 +122,7 @@ DIGITS = 8  # hexadecimal ones, which tell two of one name apart
 
 
 def slug(name: str, hash_: str) -> str:
-    """A name that is safe in a path: *name* as far as it is plain letters and digits, and the start
+    """Return a name that is safe in a path: the plain letters and digits of *name*, and the start
     of *hash_* (hexadecimal).
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()

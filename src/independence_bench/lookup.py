@@ -1,7 +1,6 @@
-"""Find the one that a user means among several: by its whole label, by its name, or by a part of
-it.
+"""Find what a user means among several: by the whole label, by the name, or by a part of it.
 
-And what may have been meant where it is none of them.
+If nothing fits, name what may have been meant.
 """
 
 from __future__ import annotations
@@ -20,27 +19,29 @@ from independence_bench.escape import name_text
 A = TypeVar("A")
 
 NEAR = 3  # names that are suggested
-SHOWN = 8  # of a short list, where nothing is near
+SHOWN = 8  # names of a short list that are shown if none is similar
 COMPARED = 2000  # names of at most LONGEST characters: a list may be foreign, and comparing is slow
 LONGEST = 120
 SHORT = 4  # letters of a name that are few
 YAML = (".yaml", ".yml")
-LIKE_FILE = 0.75  # how much of a file's name, without its ending, has to be the same
+LIKE_FILE = 0.75  # share of a file's name, without its ending, that has to be the same
 
 
 def listed(names: str | Sequence[str]) -> tuple[str, ...]:
-    """One name, or several, each once, without spaces around it."""
+    """Return one name, or several, as a tuple: each once, without spaces around it."""
     every = [names] if isinstance(names, str) else names
     return tuple(dict.fromkeys(name.strip() for name in every))
 
 
 def split(listed: str | None) -> list[str]:
-    """The parts of a list with commas, without empty ones and repetitions."""
+    """Return the parts of a list with commas, without empty ones and repetitions; [] for None."""
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
 def near(typed: str, known: Iterable[str]) -> list[str]:
-    """Those of *known* that may have been meant by *typed*, the nearest first; at most `NEAR`."""
+    """Return the names of *known* that are spelt like *typed*, the nearest first; at most
+    `NEAR`.
+    """
     names = list(islice((name for name in known if len(name) <= LONGEST), COMPARED))
     wanted = typed[:LONGEST].lower()
     spelt: dict[str, str] = {}
@@ -56,8 +57,8 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
 
 
 def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
-    """What to say after an unknown name: what may have been meant, else the first of what is
-    *known*.
+    """Return the hint after an unknown name: similar names ("did you mean A or B?"), or else the
+    first of the *known* names.
     """
     names = list(known)
     if close := near(typed, names):
@@ -69,22 +70,24 @@ def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
 
 
 def did_you_mean(typed: str, known: Iterable[str]) -> str:
-    """`; did you mean A or B?` after an unknown name; "" where nothing is near."""
+    """Return `; did you mean A or B?` for an unknown name; "" if no known name is similar."""
     close = near(typed, known)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def did_you_mean_file(path: Path, kinds: Collection[str] = YAML) -> str:
-    """`; did you mean FOLDER/B?` where *path* is not there: files of those *kinds* next to it that
-    have its name with another ending, or nearly its name; "" where none has.
+    """Return `; did you mean FOLDER/B?` for a *path* that does not exist; "" if no file is similar.
+    Similar are files of those *kinds* next to it that have its name with another ending, or nearly
+    its name.
     """
     there = files_like(path, kinds)
     return f"; did you mean {' or '.join(str(path.parent / name) for name in there)}?" * bool(there)
 
 
 def files_like(path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FILE) -> list[str]:
-    """The names of files next to *path* that may be meant by it, the nearest first; at most `NEAR`.
-    Files with another ending than its own or one of *kinds* are not looked at.
+    """Return the names of files next to *path* that are spelt like it, the nearest first; at most
+    `NEAR`. Files with another ending than its own or one of *kinds* are not looked at. *alike*: how
+    much of the name has to be the same, in [0, 1].
     """
     stems: dict[str, list[str]] = {}
     with suppress(OSError, ValueError):
@@ -98,16 +101,17 @@ def files_like(path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FI
 
 
 def _names(label: str) -> tuple[str, str, str]:
-    """A model by its names without settings: with its endpoint, without it, and without its
-    author.
+    """Return the three names of a model without its settings: with its endpoint, without it, and
+    without its author.
     """
     model = label.partition("@")[0]
     return model, model.partition(":")[2], model.rpartition("/")[2]
 
 
 def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
-    """What is called *typed*, or is the only one with that in its label; spaces around it do not
-    count. Raises WrongUse, naming what there is.
+    """Return the key of the label that *typed* means: the label of that name, or the only one that
+    contains it. Spaces around *typed* do not count. Raises WrongUse, naming what there is, if none
+    or several fit.
     """
     typed = typed.strip()
     fitting = [key for key, label in labels.items() if label == typed]

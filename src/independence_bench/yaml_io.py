@@ -1,11 +1,11 @@
-"""YAML that a person wrote -> a checked pydantic value, or one line that names the key and how to
-correct it.
+"""Read YAML that a person wrote as a checked pydantic value, or as one line that names the key and
+how to correct it.
 
-    text = file_text(path)  # no more than a person writes
+    text = read_text_file(path)  # no more than a person writes
     read_yaml(text, ModelsFile, wrong, aliases=False)
         # nothing nested more deeply than our formats are
 
-Knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of
+It knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of
 characters.
 """
 
@@ -65,8 +65,8 @@ Unknown = Literal["forbid", "ignore"]
 
 
 def file_text(path: Path, largest: int = LARGEST) -> str:
-    """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or
-    too large.
+    """Return the text in a file, with the line ends that YAML knows. Raises WrongUse if it does not
+    exist, is not UTF-8, or has more than *largest* bytes.
     """
     try:
         if not path.is_file():
@@ -90,8 +90,9 @@ def read_yaml(
     aliases: bool = True,
     unknown: Unknown = "forbid",
 ) -> M:
-    """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also*
-    gets the others. *unknown*: what becomes of keys that the model has not.
+    """Return *text* as a *model*. Raises ``wrong(key, problem)`` for the first mistake; *also* is
+    called with each of the others. *unknown*: whether keys that the model lacks are mistakes or
+    ignored.
     """
     content = read_mapping(text, wrong, aliases)
     try:
@@ -112,8 +113,8 @@ def read_yaml(
 def read_mapping(
     text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True
 ) -> dict[str, Any]:
-    """*text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` where it is no
-    such YAML.
+    """Return *text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` if it
+    is no such YAML.
 
     Without *aliases*, nothing may stand for what is written elsewhere, so no few lines stand for
     gigabytes.
@@ -138,12 +139,12 @@ def read_mapping(
 
 
 def _line(text: str) -> str:
-    """*text* on one line, and not a long one."""
+    """Return *text* on one line of at most 200 characters."""
     return " ".join(text[:400].split())[:200]
 
 
 def mend(error: Any, model: type[BaseModel]) -> str:
-    """One pydantic error in our words, with the way out where it is known."""
+    """Return one pydantic error in our words, with how to correct it if that is known."""
     if error["type"] == "extra_forbidden":
         *path, key = error["loc"]
         return f"is not a known key; {instead(str(key), _keys_at(model, path), 'known:')}"
@@ -161,7 +162,7 @@ def mend(error: Any, model: type[BaseModel]) -> str:
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
-    """The keys that are known at *path* of a *model*'s document."""
+    """Return the keys that are known at *path* of a *model*'s document."""
     kinds = [model]
     # the number of an item, or a key that the writer chose, leads to no other kind
     for part in path:
@@ -173,6 +174,7 @@ def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield every pydantic model that a type annotation names."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
@@ -180,9 +182,12 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 class _Unique(yaml.constructor.SafeConstructor):
-    """Refuses a key written twice, of which YAML would silently keep the last."""
+    """A constructor that refuses a key written twice, of which YAML would silently keep the
+    last.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """Return a mapping. Raises ConstructorError for a key that is no text, or appears twice."""
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -204,17 +209,18 @@ class _Unique(yaml.constructor.SafeConstructor):
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """YAML that we do not take."""
+    """YAML that is valid, but refused here."""
 
 
 class _Bounded(_Unique, yaml.SafeLoader):
-    """In Python: its messages name the line and the problem. Stops where something is nested too
-    deeply.
+    """A loader in Python, whose messages name the line and the problem. It stops if something is
+    nested too deeply.
     """
 
     _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return a node. Raises a refusal if it is nested too deeply."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         inside = isinstance(event, yaml.CollectionStartEvent)
         self._depth += inside
@@ -229,9 +235,10 @@ class _Bounded(_Unique, yaml.SafeLoader):
 
 
 class _WrittenOut(_Bounded):
-    """Without aliases."""
+    """A bounded loader that refuses aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return a node. Raises a refusal if it is an alias."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
@@ -242,12 +249,12 @@ class _WrittenOut(_Bounded):
 
 
 class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """By libyaml where it is there."""
+    """A loader by libyaml, if it is installed."""
 
 
 def _content(text: str, aliases: bool) -> Any:
-    """By libyaml, several times as fast, where it has nothing to refuse; else in Python, which says
-    what and where.
+    """Return the content of *text*: by libyaml, several times as fast, if there is nothing to
+    refuse; else in Python, which says what is wrong and where.
 
     libyaml takes a tab after a colon for a space, where Python's loader sees an error.
     """
@@ -261,6 +268,9 @@ def _content(text: str, aliases: bool) -> Any:
 
 
 def _is_ordinary(text: str, aliases: bool) -> bool:
+    """Whether libyaml can load *text*: nothing is nested too deeply, and there is no alias that is
+    not allowed.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
@@ -272,20 +282,24 @@ def _is_ordinary(text: str, aliases: bool) -> bool:
 
 
 def read_own(text: str) -> Any:
-    """The content of a file that ships with us, quickly. Raises yaml.YAMLError; `read_yaml` says
-    what is wrong.
+    """Return the content of a YAML file that ships with the package, quickly. Raises
+    yaml.YAMLError; `read_yaml` says what is wrong.
     """
     return yaml.load(text, Loader=_Quick)  # noqa: S506 - derives from SafeConstructor
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks; nothing by reference, as a person would write it."""
+    """A dumper that writes texts of several lines as blocks and nothing by reference, as a person
+    would.
+    """
 
     def ignore_aliases(self, data: Any) -> bool:
+        """Whether to write *data* in full instead of by reference: always."""
         return True
 
 
 def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Return *text* as a YAML scalar; as a block if it has several lines."""
     return dumper.represent_scalar(
         "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
     )
@@ -295,5 +309,5 @@ _Dumper.add_representer(str, _block)
 
 
 def yaml_text(content: Mapping[str, Any]) -> str:
-    """*content* as the YAML of a file."""
+    """Return *content* as the text of a YAML file."""
     return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

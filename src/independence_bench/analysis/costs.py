@@ -3,6 +3,7 @@
 Dollars are those that providers reported. If one reported none and its list price was kept, they
 are computed from the tokens, and kept apart. Calls whose cost is unknown are counted, never as $0.
 All sums of a kind add up to `Costs.whole`. Imported results were paid by others and are summed up
+apart. Formats nothing.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Values of the analysis as text: tables on a terminal and in Markdown, JSON for programs, plots as
+"""Values of the analysis as text: tables for a terminal and Markdown, JSON for programs, plots as
 SVG.
 """

@@ -1,5 +1,5 @@
-"""What a ranking must not be read without, in sentences and in a few words each. Computes
-nothing.
+"""The notes of a ranking without which it would mislead, as sentences and in a few words each.
+Computes nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 
 def doubts(board: Board) -> list[str]:
-    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no
+    """Return the notes on a ranking's intervals and ranks, a sentence each; [] if there are no
     intervals.
     """
     if board.uncertainty is None or not board.ranked:
@@ -52,8 +52,8 @@ def doubts(board: Board) -> list[str]:
 
 
 def cautions(board: Board) -> list[str]:
-    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels
-    are harmless.
+    """Return sentences about ranked subjects and the judge without which the numbers would mislead;
+    labels in them are escaped.
     """
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
@@ -73,8 +73,8 @@ def cautions(board: Board) -> list[str]:
 
 
 def of_reasoning(rows: Sequence[Row]) -> list[str]:
-    """Whose replies belie the reasoning effort of the label, a sentence a kind; [] where none
-    do.
+    """Name the subjects that reasoned although told not to, or the reverse, a sentence for each
+    kind; [] for none.
     """
     unasked = [
         f"{_called(row)} ({share(row.health.share_with_reasoning)})"
@@ -94,8 +94,8 @@ MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it
 
 
 def spoke_without_tool(row: Row) -> bool:
-    """Whether more of its replies than a slip now and then came as plain text although a tool was
-    asked for.
+    """Whether more than a few of the subject's replies came as plain text although a tool was asked
+    for.
     """
     return row.health.share_plain_text > MUCH_PLAIN_TEXT
 
@@ -104,16 +104,16 @@ MUCH_REPEATED = 0.1  # share of conversations from which on it is said; by chanc
 
 
 def repeats_itself(row: Row) -> bool:
-    """Whether more of its conversations than some short ones are those of an earlier run; a
-    simulated model is made to.
+    """Whether more than a few of the subject's conversations repeat those of an earlier run. A
+    simulated model is made to, so it is never reported.
     """
     simulated = vendor_of(row.subject.model) == SIMULATED
     return row.health.share_repeated > MUCH_REPEATED and not simulated
 
 
 def of_delivery(rows: Sequence[Row]) -> list[str]:
-    """What of the replies of *rows* may not be the asked model's words, a sentence a kind; [] where
-    all are.
+    """Describe replies that may not be the asked model's own words, a sentence for each kind of
+    problem; [] for none.
     """
     without_tool = [
         f"{_called(row)} ({share(row.health.share_plain_text)})"
@@ -150,17 +150,19 @@ def of_delivery(rows: Sequence[Row]) -> list[str]:
 
 
 def _called(row: Row) -> str:
+    """Return the subject's label, escaped."""
     return name_text(row.label)
 
 
 def _first_few(names: Sequence[str]) -> str:
+    """Join the first *names* with commas, and say how many more there are."""
     more = f" and {len(names) - MOST_DOUBTS} more" if len(names) > MOST_DOUBTS else ""
     return ", ".join(names[:MOST_DOUBTS]) + more
 
 
 def of_labels(board: Board) -> list[str]:
-    """Which labels may be taken for others, written out in ASCII, in a sentence; [] where none
-    may.
+    """Name the labels that may be taken for others, written out in ASCII, in one sentence; [] for
+    none.
     """
     doubted = [written_out(row.subject.label) for row in board.rows if row.doubt]
     if not doubted:
@@ -173,8 +175,8 @@ def of_labels(board: Board) -> list[str]:
 
 
 def of_prompt(board: Board) -> list[str]:
-    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where
-    they are not.
+    """Say that subjects are told to be themselves, and which positions in v2 are not their own, in
+    one line; [] if they are not told.
     """
     if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
         return []
@@ -191,8 +193,8 @@ def of_prompt(board: Board) -> list[str]:
 
 
 def of_lost(board: Board) -> list[str]:
-    """What replies that were lost may have done to an index at most, in a sentence; [] where none
-    was lost.
+    """Say how much lower the index could be if the lost replies had been the worst, in one
+    sentence; [] if none was lost.
     """
     lost = [
         (row.index - row.index_if_folded, row)
@@ -214,7 +216,7 @@ def of_lost(board: Board) -> list[str]:
 
 
 def of_kin(board: Board) -> list[str]:
-    """That the judge marks subjects of its own vendor, in a sentence; [] where it does not."""
+    """Say that the judge scores subjects of its own vendor, in one sentence; [] if it does not."""
     kin = board.kin
     if kin is None:
         return []
@@ -234,8 +236,8 @@ def of_kin(board: Board) -> list[str]:
 
 
 def board_legend(board: Board) -> Legend:
-    """What must be known to read a ranking, a paragraph each; in brief its signs and its limits in
-    a few words.
+    """Build the legend of a ranking, a paragraph for each note. Its brief form names the signs and
+    the limits in a few words.
     """
     rows = board.ranked
     titles = (
@@ -266,7 +268,7 @@ def board_legend(board: Board) -> Legend:
 
 
 def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
-    """What `of_delivery` says, in a few words."""
+    """Return the problems with replies in a few words each, and whether each of them is there."""
     without_tool = sum(map(spoke_without_tool, rows))
     in_turn = sum(row.prompt_in_turn for row in rows)
     repeated = sum(map(repeats_itself, rows))
@@ -284,11 +286,12 @@ def _limits_of_delivery(rows: Sequence[Row]) -> dict[str, bool]:
 
 
 def _all(count: int, of: int) -> str:
+    """Return "all", or "3 of 5"."""
     return "all" if count == of else f"{count} of {of}"
 
 
 def _limits(board: Board) -> list[str]:
-    """What a ranking must not be read without, in a few words each."""
+    """Return the limits of a ranking in a few words each."""
     known, kin, rows = board.uncertainty, board.kin, board.ranked
     sittings = known.of_sittings() if known else None
     runs = known.runs_together() if known else None

@@ -1,4 +1,6 @@
-"""A board: its ranking, who is incomplete, every mark run by run. Computes nothing."""
+"""The tables and sentences of a leaderboard: its ranking, incomplete subjects, every score run by
+run. Computes nothing.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,9 @@ NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 def ranking(
     board: Board, shown: Sequence[Row] | None = None, marks: Collection[str] | None = None
 ) -> Table:
-    """A row for each ranked subject (or those *shown*), a column for each dimension that counts and
-    consists of some of *marks* (None: of any), and for each that a `Row` says it has.
+    """Build the ranking: a row for each ranked subject (or those *shown*), a column for each
+    dimension that counts, and for each column that `Row` declares. *marks*: only dimensions with
+    one of these scores; None: all.
     """
     rows = board.ranked if shown is None else shown
     own = board.rules == OWN.name
@@ -107,8 +110,8 @@ def ranking(
 
 
 def described(rows: Sequence[Row], wide: bool | None = None) -> list[tuple[Column, Iterable[str]]]:
-    """The columns that a `Row` says it has, those of what its numbers are based on (*wide*), the
-    others, or all (None), each with its cells. A column of which nothing is known is left out.
+    """Return the columns that `Row` declares, each with its cells: those behind the numbers (*wide*
+    is True), those beside them (False), or all (None). A column without any value is left out.
     """
     every = [one for one in table_columns(Row) if wide in (None, one.column.wide)]
     return [
@@ -124,13 +127,15 @@ def described(rows: Sequence[Row], wide: bool | None = None) -> list[tuple[Colum
 def side_by_side(
     columns: Sequence[tuple[Column, Iterable[Text]]], legend: Text = "", brief: Text = ""
 ) -> Table:
-    """A table of columns with their cells, of which all have as many."""
+    """Build a table of columns and their cells, the same number for each column."""
     cells = zip(*(cells for _, cells in columns), strict=True)
     return Table([column for column, _ in columns], list(cells), legend, gap=0, brief=brief)
 
 
 def weighted(protocol: Protocol, marks: Collection[str] | None = None) -> list[Dimension]:
-    """The dimensions that count in the index, and consist of some of *marks*; None: of any."""
+    """Return the dimensions that count in the index; with *marks*, only those that consist of some
+    of these.
+    """
     return [
         dimension
         for dimension in protocol.dimensions
@@ -139,7 +144,7 @@ def weighted(protocol: Protocol, marks: Collection[str] | None = None) -> list[D
 
 
 def signs(row: Row) -> str:
-    """What follows a label in a ranking; `cautions` say what it means."""
+    """Return the signs that follow a label in a ranking, such as † and ≈; "" for none."""
     return (
         tied(row)
         + (THINKS if row.thinks else "")
@@ -149,8 +154,8 @@ def signs(row: Row) -> str:
 
 
 def very_small(row: Row) -> bool:
-    """Whether the subject is the model of the demonstration, by today's name or by that of earlier
-    stores.
+    """Whether the subject is the small model of the demonstration, by its current name or by the
+    one of earlier stores.
     """
     return row.subject.endpoint == "embedded" or (row.subject.endpoint, row.subject.model) == (
         GGUF,
@@ -159,7 +164,7 @@ def very_small(row: Row) -> bool:
 
 
 def dimension_column(dimension: Dimension) -> Column:
-    """A column headed by the dimension's title, a word a line."""
+    """Return the column headed by the dimension's title, a word a line."""
     words = label_text(dimension.title.lower()).replace("-", "-\n").replace(" ", "\n")
     return Column(Prose(dimension.title), short=words, spare=3)
 
@@ -170,8 +175,8 @@ def dimension_column(dimension: Dimension) -> Column:
 def marks_table(
     protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
-    """Every mark and the index, run by run. *scored*: transcripts that have the mark, and those
-    planned for it; other marks are left out.
+    """Build the table of every score and the index, run by run. *scored*: for each score, how many
+    conversations have it and how many were planned; other scores are left out. None: all scores.
     """
     runs = row.run_scores.values()
     rows: list[Cells] = [
@@ -199,7 +204,7 @@ def marks_table(
 
 
 def health_table(rows: Sequence[Row]) -> Table:
-    """A line for each of *rows*: what its index was made of."""
+    """Build the table of what each row's index is based on, a line for each of *rows*."""
     columns: list[tuple[Column, Iterable[Text]]] = [
         (Column("Subject", words=True, labels=True), [Name(row.label) for row in rows]),
         (Column("Rank", on="terminal"), map(ranks, rows)),
@@ -214,20 +219,24 @@ def health_table(rows: Sequence[Row]) -> Table:
 
 
 def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Of *rows* that are not ranked: the incomplete, and the excluded."""
+    """Split *rows* that are not ranked into the incomplete and the excluded ones."""
     return [row for row in rows if row.excluded is None], [
         row for row in rows if row.excluded is not None
     ]
 
 
 def not_ranked(rows: Sequence[Row]) -> str:
-    """How many of *rows*, none of which is ranked, are incomplete, and how many excluded."""
+    """Describe how many of *rows*, none of which is ranked, are incomplete and excluded: "3
+    incomplete, 1 excluded".
+    """
     missing, excluded = map(len, apart(rows))
     return f"{missing} incomplete" + (f", {excluded} excluded" if excluded else "")
 
 
 def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missing") -> Table:
-    """Who is not ranked: what each has, what it lacks and *why*."""
+    """Build the table of subjects that are not ranked: what each has and what it lacks. *why*: the
+    heading of the reasons.
+    """
     # of a dimension that no subject has there is nothing to show
     there = [
         d
@@ -285,11 +294,12 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
 
 
 def dimension_text(dimension: float | None) -> str:
-    """A dimension, of 100."""
+    """Format a dimension's score, in [0, 1], as 0 to 100; a dash for None."""
     return "–" if dimension is None else HUNDRED.text(dimension)
 
 
 def _missing(row: Row) -> Iterator[str]:
+    """Yield what a subject lacks, and each configuration in which it is complete."""
     yield from row.missing
     for configuration, score in row.by_configuration.items():
         if score.index is not None:
@@ -300,8 +310,8 @@ def _missing(row: Row) -> Iterator[str]:
 
 
 def judged_by(board: Board) -> str:
-    """Whose marks a board's numbers are made of, and which judge is the main one where there are
-    several.
+    """Describe the judge or jury of a leaderboard, and whether it is the main one of several; "none
+    yet" without one.
     """
     if board.judge is None:
         return "none yet"
@@ -317,19 +327,21 @@ def judged_by(board: Board) -> str:
 
 
 def examined_by(board: Board) -> tuple[Legend, ...]:
-    """What the exam says of the judge or jury, a line, once a screen; () where it says nothing."""
+    """Return a legend with the judge's or jury's exam result, shown once a screen; () if there is
+    nothing to say.
+    """
     line = board.exam_line
     return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
 def made_by(board: Board) -> tuple[str, ...]:
-    """The rules of a board's numbers, where they are not our own; else ()."""
+    """Return a sentence that names the rules of a leaderboard's numbers; () if they are our own."""
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
 def ranks(row: Row) -> str:
-    """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known
-    of that; or none.
+    """Format the ranks that a subject may have: 3, or 1–12. Without those, its place in the order;
+    a dash if it is not ranked.
     """
     standing = row.ranks
     if standing is None:
@@ -340,14 +352,14 @@ def ranks(row: Row) -> str:
 
 
 def tied(row: Row) -> str:
-    """≈ for a subject that may be first, as others may; else nothing."""
+    """Return ≈ for a subject that may be first, as others may; else ""."""
     standing = row.ranks
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
 
 def of_runs(board: Board) -> list[str]:
-    """Whether the runs of the ranked are independent, and in how many sittings they were made, a
-    sentence each.
+    """Describe whether the runs of the ranked subjects are independent, and in how many sessions
+    they were played, a sentence each.
     """
     if board.uncertainty is None:
         return []
@@ -357,7 +369,7 @@ def of_runs(board: Board) -> list[str]:
 
 
 def intervals(board: Board) -> list[str]:
-    """What a ranking's intervals and ranks are, a sentence each; [] where it has none."""
+    """Describe a ranking's intervals and ranks, a sentence each; [] if it has none."""
     if board.uncertainty is None or not board.ranked:
         return []
     sure, sentences = board.ranked[0].uncertainty, []
@@ -374,14 +386,14 @@ def intervals(board: Board) -> list[str]:
 
 
 def why_no_interval(board: Board) -> list[str]:
-    """Why a ranking, or a row of it, has no intervals of one kind or the other, a sentence each."""
+    """Explain why a ranking, or a row of it, lacks intervals of a kind, a sentence each."""
     reasons = list(board.uncertainty.why_no_interval() if board.uncertainty else ())
     return [f"There is {reason}." for reason in reasons]
 
 
 def of_judges(board: Board) -> list[str]:
-    """Whether the noise of judges is in a ranking's intervals, in a sentence; [] where it has
-    none.
+    """Describe whether a ranking's intervals include the differences between judges, in one
+    sentence; [] if there are no intervals.
     """
     if board.uncertainty is None or not board.ranked:
         return []
@@ -397,8 +409,8 @@ def of_judges(board: Board) -> list[str]:
 
 
 def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
-    """The same of several judges, with what each is called; who has not sat is in one line, the
-    last.
+    """Describe the exam results of several judges, a line each, with each judge's name. All judges
+    that have not been validated share the last line.
     """
     if len(exams) == 1:
         return [line for _, exam in exams if (line := exam.line if exam else None)]

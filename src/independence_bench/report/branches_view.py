@@ -1,4 +1,4 @@
-"""What subjects did in the branches of their stems, below a board and next to it. Computes
+"""The results of subjects in the branches of their items, for the tables of a leaderboard. Computes
 nothing.
 """
 
@@ -45,8 +45,8 @@ RECOVERED = "Recovered: of the positions given up, those taken again after the l
 
 
 def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
-    """One subject: its branches, and what they come to besides the index; *explained*: with what
-    all that means.
+    """Render one subject's branches, and the other figures besides the index. *explained*: with a
+    legend.
     """
     rows: list[Cells] = [
         (quantity_title(branch), value_text(value), interval_text(value))
@@ -83,7 +83,9 @@ def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Blo
 
 
 def field_table(rows: Sequence[Row]) -> Table:
-    """A line for each subject, of a board whose protocol has stems."""
+    """Build a table of branches with a line for each subject, for a leaderboard whose protocol has
+    items.
+    """
     known = [(row.label, row.branches) for row in rows if row.branches]
     quantities = known[0][1].quantities if known else ()
     cells: list[Cells] = [
@@ -108,13 +110,13 @@ def field_table(rows: Sequence[Row]) -> Table:
 
 
 def quantity_title(branch: Branch) -> str:
-    """What a branch is worth, in words."""
+    """Return the title of a branch's score; "hold" for the pressure branch."""
     return "hold" if branch == "pressure" else branch_title(branch)
 
 
 def no_index(board: Board) -> list[str]:
-    """Why no subject, or not every one, has an index by this judge, where it leaves out marks: a
-    sentence, or none.
+    """Explain in one sentence why subjects have no index by a judge that leaves out some scores; []
+    if no scores are left out.
     """
     gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
@@ -140,11 +142,11 @@ def branches_compared(
     stands: str,
     none_stands: str,
 ) -> Table:
-    """Two sides under these *headings*, and their differences, the second minus the first times
-    *factor*.
+    """Build the table of two sides under these *headings*, branch by branch, with their
+    differences: the second minus the first, times *factor*.
 
-    *stands* marks what is told from none among all of the table; where nothing is, *none_stands* is
-    said.
+    *stands*: the sign of a difference that is significant among all of the table. *none_stands*:
+    the sentence if none is.
     """
     rows: list[Cells] = [
         (
@@ -184,11 +186,13 @@ def branches_compared(
 
 
 def _percents(one: Share | StemMean | None) -> str:
+    """Format the interval of a share in percent; a dash if it is absent."""
     interval = one.interval if one and one.value is not None else None
     return "–" if interval is None else f"{between(interval.scaled(100), 0)}%"
 
 
 def _counted(one: Share | None) -> str:
+    """Format a share with its counts, "3 of 5 (60%)"; a dash if it is absent."""
     if one is None or one.value is None:
         return "–"
     return f"{number(one.count, 0)} of {number(one.of, 0)} ({share(one.value)})"

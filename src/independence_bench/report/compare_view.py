@@ -1,6 +1,5 @@
-"""Two sides, on a terminal and for programs; and in one sentence, what can be said of them.
-
-The tables and values of comparisons of subjects and of versions; values of builds (`gate_view`).
+"""Two subjects or two versions compared: tables for a terminal, values for programs, and one
+sentence that sums it up.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ STANDS = "*"
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The names of two sides, and which way round a screen shows their differences: what is
-    computed, and what programs get, is always the second minus the first.
+    """The names of two sides, and the direction in which a screen shows their differences. The
+    computed value, and the one that programs get, is always the second minus the first.
     """
 
     first: str
@@ -62,7 +61,7 @@ class Sides:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Both, as their columns stand."""
+        """Both names, in the order of their columns."""
         return self.first, self.second
 
     @property
@@ -73,20 +72,24 @@ class Sides:
 
     @property
     def factor(self) -> int:
-        """What turns the second minus the first into what is shown."""
+        """The factor, 1 or -1, from the second minus the first to the difference that is shown."""
         return -1 if self.first_minus_second else 1
 
     def shown(self, points: float | None, digits: int) -> str:
-        """A difference, the second minus the first, as it is shown."""
+        """Format a difference, given as the second minus the first, in the direction that is
+        shown.
+        """
         return signed(None if points is None else self.factor * points, digits)
 
     def interval_shown(self, interval: Interval | None, digits: int) -> str:
-        """An interval of such a difference."""
+        """Format the interval of a difference, given as the second minus the first, in the
+        direction that is shown.
+        """
         return from_to(None if interval is None else interval.scaled(self.factor), digits)
 
 
 def side_names(first: Row, second: Row) -> tuple[str, str]:
-    """How the two are called in sentences and tables: their labels without what these have in
+    """Return the two names for sentences and tables: the labels without what they have in
     common.
     """
     one, other = short_names([first.label, second.label])
@@ -101,8 +104,8 @@ def alike(comparison: SubjectComparison) -> bool:
 
 
 def statement(comparison: SubjectComparison, names: tuple[str, str] | None = None) -> str:
-    """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names`
-    has them.
+    """Sum up the difference of the two indices in words. *names*: of the sides; None: their
+    shortened labels.
     """
     scores, index = comparison.scores, comparison.scores.index
     rows = (comparison.first, comparison.second)
@@ -147,8 +150,8 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
 
 
 def what_thinking_did(comparison: SubjectComparison) -> str:
-    """What the higher reasoning effort did to the index, and what it took, in a sentence; "" where
-    the two differ in more than their effort, or one of them has no index.
+    """Describe what the higher reasoning effort did to the index, and how many tokens it took, in
+    one sentence; "" if the two differ in more than their effort, or one of them has no index.
     """
     rows = (comparison.first, comparison.second)
     if not differ_in_effort(*(row.subject for row in rows)):
@@ -186,8 +189,9 @@ def what_thinking_did(comparison: SubjectComparison) -> str:
 def _among_all(
     comparison: SubjectComparison, rerun: bool | None, new_scenarios: bool | None
 ) -> str:
-    """What of that holds no more where all models of the leaderboard are compared; "" where all of
-    it does.
+    """Say which of the claims no longer holds if all models of the leaderboard are compared, in one
+    sentence; "" if all hold. *rerun*, *new_scenarios*: whether the difference is significant by
+    each kind of interval.
     """
     board, index = comparison.board, comparison.scores.index
     numbers = {row.subject.hash: place for place, row in enumerate(board.ranked)}
@@ -209,12 +213,14 @@ def _among_all(
 
 
 def told_apart(interval: Interval | None) -> bool | None:
-    """Whether a difference with this interval is told from none; None: nothing is known."""
+    """Whether a difference with this interval is significant; None if the interval is not known."""
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
 def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
-    """What would have been seen: on this test, else where none has two runs on another like it."""
+    """Describe the minimum detectable difference: on this test, or, if no side has two runs, on
+    another test like it.
+    """
     if index.seen_rerun is None:
         return (
             f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 "
@@ -238,8 +244,9 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
 
 
 def paired_view(comparison: SubjectComparison, named: bool = True) -> Iterator[Block]:
-    """The two subjects, what can be said of them, and their differences, the largest first: A - B
-    of two that were *named* in that order, else what the second setting does to the first.
+    """Render the comparison of two subjects: who they are, the summary, and their differences, the
+    largest first. Differences are A - B if the two were *named* in that order, else the second
+    setting minus the first.
     """
     names = side_names(comparison.first, comparison.second)
     yield from _sides_view(comparison, names, label_text(comparison.board.protocol_name))
@@ -253,7 +260,7 @@ def paired_view(comparison: SubjectComparison, named: bool = True) -> Iterator[B
 
 
 def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str) -> Iterator[Block]:
-    """Who is compared, in what."""
+    """Render who is compared, on which leaderboard. *told*: facts to begin with."""
     board = comparison.board
     where = label_text(" + ".join(map(str, board.configurations)))
     yield Title(
@@ -264,8 +271,8 @@ def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str)
 
 
 def _differences_view(comparison: SubjectComparison, sides: Sides) -> Iterator[Block]:
-    """Overall, branch by branch where there are stems, and in each scenario; nothing where all of
-    that is the same.
+    """Render the differences overall, branch by branch if there are items, and in each scenario;
+    nothing if all scores are the same.
     """
     if alike(comparison):
         return
@@ -286,7 +293,7 @@ def _differences_view(comparison: SubjectComparison, sides: Sides) -> Iterator[B
 
 
 def _side_line(name: str, row: Row) -> Sequence[Text]:
-    """Who is called *name*, and what there is of it."""
+    """Return the line about one side: its name, its label, and how many runs it has."""
     health = row.health
     thought = (
         f", {health.replies_with_reasoning} of {health.replies} replies with reasoning"
@@ -298,7 +305,9 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
 
 
 def _whole_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> Table:
-    """The index and each dimension, with both intervals."""
+    """Build the table of the index and each dimension, with both intervals. *decided*: whether the
+    difference of the index is significant.
+    """
     one, other = comparison.first.index, comparison.second.index
     difference = sides.shown(None if one is None or other is None else other - one, 1)
     shown = (
@@ -344,12 +353,13 @@ def _whole_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> 
 
 
 def _in_brief(sentence: str) -> str:
+    """Return the beginning of a sentence, up to its colon."""
     return sentence.partition(":")[0].rstrip(".") + "."
 
 
 def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
-    """Whether one of many differences is more than chance, in a sentence; *decided*: whether
-    that of the index is.
+    """Say in one sentence whether any of many differences is significant; "" if that is not known.
+    *decided*: whether the difference of the index is.
     """
     if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
         return ""
@@ -362,13 +372,16 @@ def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
 
 
 def _none_stands(count: int, decided: bool) -> str:
+    """Say that none of *count* differences is significant. *decided*: whether the difference of the
+    index is.
+    """
     if decided:
         return f"Which of these {count} makes the difference cannot be told (Holm)."
     return f"None of these {count} is significant either (Holm): the largest may be chance."
 
 
 def _scenario_tables(pairs: Sequence[ScorePair], sides: Sides, decided: bool) -> Iterator[Block]:
-    """Each dimension in each scenario in which it differs."""
+    """Render each dimension in each scenario in which it differs by half a point or more."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
         headings = map(stacked, (*sides.names, sides.head))
@@ -396,11 +409,14 @@ def _scenario_tables(pairs: Sequence[ScorePair], sides: Sides, decided: bool) ->
 
 
 def score_title(score: ScorePair) -> Text:
-    """What is compared, where the scenario is named elsewhere."""
+    """Return the title of a score: its dimension, or "index"."""
     return Prose(score.dimension.title) if score.dimension else "index"
 
 
 def _sure(apart: ScoreDifference | None, sides: Sides, digits: int) -> tuple[str, str, str]:
+    """Format both intervals of a difference and its minimum detectable differences; dashes if they
+    are not known.
+    """
     if apart is None:
         return "–", "–", "–"
     seen = "/".join(number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios))
@@ -415,7 +431,7 @@ def _sure(apart: ScoreDifference | None, sides: Sides, digits: int) -> tuple[str
 
 
 def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
-    """All of it; points of 100."""
+    """Build the values of a comparison for programs, with every field; points of 100."""
 
     board, names = comparison.board, side_names(comparison.first, comparison.second)
     first, second = (
@@ -453,13 +469,13 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
 # ---------------------------------------------------------------- versions of a protocol
 
 
-MOST_CHANGES = 8  # of one prompt; the rest is counted
+MOST_CHANGES = 8  # changes of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
 def version_statement(version: VersionComparison) -> str:
-    """What can be said of the two versions' indices, in words."""
+    """Sum up the difference of the two versions' indices in words."""
     if not version.change.has_index:
         return NOT_COMPARED
     index, names = version.found.scores.index, version_names(version)
@@ -473,8 +489,8 @@ def version_statement(version: VersionComparison) -> str:
 
 
 def version_names(version: VersionComparison) -> tuple[str, str]:
-    """How the old version and the new one are called: by their names, or by the starts of their
-    hashes.
+    """Return the names of the old version and of the new one, with the starts of their hashes if
+    the names are the same.
     """
     old, new = version.change.old, version.change.new
     if old.name != new.name:
@@ -483,8 +499,8 @@ def version_names(version: VersionComparison) -> tuple[str, str]:
 
 
 def what_settles(version: VersionComparison) -> str:
-    """How many runs would tell the difference of the index from none; "" where nothing is to be
-    said.
+    """Say how many runs would make the difference of the versions' indices significant, in one
+    sentence; "" if there is nothing to say.
     """
     if version.by_sittings:
         return "Runs on other days would tell whether it is the prompt."
@@ -492,8 +508,8 @@ def what_settles(version: VersionComparison) -> str:
 
 
 def what_decides(comparison: SubjectComparison, second: str) -> str:
-    """How many runs would tell the difference of the index from none, in a sentence; "" where
-    nothing is to be said. *second*: the name of the second side.
+    """Say how many runs would make the difference of the indices significant, in one sentence; ""
+    if there is nothing to say. *second*: the name of the second side.
     """
     index, needed = comparison.scores.index, comparison.needed
     if index is None or alike(comparison):
@@ -520,7 +536,9 @@ def what_decides(comparison: SubjectComparison, second: str) -> str:
 
 
 def unlike_line(change: VersionChange) -> str:
-    """What else than prompts differs, in a sentence; "" where nothing does."""
+    """Say in which ways other than prompts the versions differ, in one sentence; "" if they do
+    not.
+    """
     if not change.unlike:
         return ""
     return (
@@ -530,8 +548,8 @@ def unlike_line(change: VersionChange) -> str:
 
 
 def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
-    """(sign, text) of each change, at most `MOST_CHANGES`: - what stood there, + what stands there
-    now.
+    """Yield (sign, text) of each change, at most `MOST_CHANGES`: - for the old words, + for the new
+    ones, "" for a remark.
     """
     for change in changes[:MOST_CHANGES]:
         for sign, words in (("-", change.before), ("+", change.after)):
@@ -546,8 +564,8 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
 
 
 def version_view(version: VersionComparison) -> Iterator[Block]:
-    """What differs between the prompts, what can be said of that, and all differences, the largest
-    first.
+    """Render two versions of a protocol: the changes in their prompts, the summary, and all
+    differences, the largest first.
     """
     change, names = version.change, version_names(version)
     yield from _sides_view(version.found, names)
@@ -569,7 +587,9 @@ def version_view(version: VersionComparison) -> Iterator[Block]:
 
 
 def version_values(version: VersionComparison) -> dict[str, Any]:
-    """All of it; points of 100."""
+    """Build the values of a comparison of versions for programs, with every field; points of
+    100.
+    """
     change = version.change
     return paired_values(version.found) | {
         "versions": (change.old, change.new),

@@ -1,8 +1,8 @@
-"""Everything that a report says: read from the store once, and as JSON for programs.
+"""The contents of a report: read from the store once, and as JSON for programs.
 
-A report is about one board, the *main* one: the default configuration (or what was played), marked
-by the main judge. The other boards are shown as rankings and no more. The same store gives the same
-contents: no clock, no order that is not fixed.
+A report is about one leaderboard, the *main* one: the default configuration (or whichever was
+played), scored by the main judge. The other leaderboards are shown as rankings and no more. The
+same store gives the same contents: no clock, no order that is not fixed.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ from independence_bench.store import attempts, results, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
 
-# of dollars: sums of doubles differ in the last place with the order that a database adds them in
+# decimals of dollars: sums of doubles differ in the last place with a database's order of adding
 DECIMALS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeFacts:
-    """A judge of the main configuration, and how often it had no verdict."""
+    """A judge of the main configuration, with its counts of judgements and of failures."""
 
     label: str
     by_table: bool
     subjects: int
     judged: int  # transcripts with a verdict
     failed: int  # transcripts without one, asked again and again
-    exam: str | None  # what the exam says of it, in a line; None: nothing
+    exam: str | None  # its exam result in a line; None: nothing to say
 
     @property
     def failed_share(self) -> Annotated[float, SHARE]:
-        """Failed judgements of all that it was asked for, [0, 1]; 0 where none was."""
+        """The share of failed judgements among all that it was asked for, [0, 1]; 0 if none was."""
         asked = self.judged + self.failed
         return self.failed / asked if asked else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One subject of the main board, in detail."""
+    """One subject of the main leaderboard, in detail."""
 
     row: Row
     # mark -> (transcripts that have it, planned), over all runs
@@ -71,27 +71,27 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """What a report is limited to; none named: all."""
+    """The subjects and experiments to which a report is limited; empty: all."""
 
     subjects: frozenset[str] = frozenset()  # hashes
     experiments: tuple[str, ...] = ()
 
     def has(self, experiment: str) -> bool:
-        """Whether that experiment is shown."""
+        """Whether *experiment* is shown."""
         return not self.experiments or experiment in self.experiments
 
     def marks(self, protocol: Protocol) -> frozenset[str]:
-        """The marks of the experiments that are shown."""
+        """Return the scores of the experiments that are shown."""
         return frozenset(
             mark.name for item in protocol.items if self.has(item.experiment) for mark in item.marks
         )
 
     def of_board(self, board: Board) -> Board:
-        """*board* with the subjects that are shown."""
+        """Return *board* with only the subjects that are shown."""
         return board.only(self.subjects) if self.subjects else board
 
     def of_scenarios(self, analysis: ItemAnalysis) -> ItemAnalysis:
-        """*analysis* with the scenarios that are shown."""
+        """Return *analysis* with only the scenarios that are shown."""
         kept = [n for n, facts in enumerate(analysis.scenarios) if self.has(facts.experiment)]
         return ItemAnalysis(
             tuple(analysis.scenarios[n] for n in kept),
@@ -106,7 +106,7 @@ EVERY = Only()
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A report."""
+    """Everything that a report shows."""
 
     protocol: Protocol
     updated: float | None  # seconds since 1970 of the newest record; None: nothing has a time
@@ -118,14 +118,14 @@ class Contents:
     prices: tuple[IndexPrice, ...]
     judges: tuple[JudgeFacts, ...]
     naming: Naming
-    complexity: ItemAnalysis  # of the ranked subjects
+    complexity: ItemAnalysis  # over the ranked subjects
     details: tuple[Detail, ...]
-    spending: Spending  # of the store's whole life
-    # of a character: label -> what it held on the main board; else empty
+    spending: Spending  # since the store was made
+    # label -> what it held as a character on the main board; empty if there is no character
     held: Mapping[str, HeldStems]
     imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
     only: Only = EVERY
-    of_subjects: int = 0  # on the main board, those that are not shown included
+    of_subjects: int = 0  # all subjects of the main board, shown or not
 
 
 def read_contents(
@@ -135,11 +135,11 @@ def read_contents(
     readings: Sequence[NamesRead] = (),
     only: Only = EVERY,
 ) -> Contents:
-    """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
-    where there is none.
+    """Read the report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
+    if there is none.
 
-    *only*: what of it is shown; ranks, intervals and indices stay those of all.
-    *readings*: what is known of the names that subjects chose; those of the main board count.
+    *only*: the part that is shown; ranks, intervals and indices stay those of all. *readings*: the
+    names that subjects chose; those of the main leaderboard count.
     """
     if not boards:
         raise WrongUse(
@@ -190,7 +190,7 @@ def read_contents(
 
 
 def _shown(compared: Sequence[SettingComparison], board: Board) -> tuple[SettingComparison, ...]:
-    """Those of *compared* that have a subject of *board*."""
+    """Return the comparisons that include a subject of *board*."""
     labels = {row.label for row in board.rows}
     return tuple(
         comparison
@@ -200,6 +200,7 @@ def _shown(compared: Sequence[SettingComparison], board: Board) -> tuple[Setting
 
 
 def _judge(board: Board) -> JudgeFacts:
+    """Count the judgements of a leaderboard's judge, and its failures."""
     rows = board.rows
     judged, failed = (
         sum(counts)
@@ -219,7 +220,7 @@ def _judge(board: Board) -> JudgeFacts:
 
 
 def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
-    """The readings of the board's subjects, by the labels that they have there."""
+    """Return the readings of the leaderboard's subjects, with the labels that they have there."""
     labels = {row.subject.hash: row.label for row in board.rows}
     return [
         replace(reading, label=labels[reading.subject_hash])
@@ -229,8 +230,8 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
 
 
 def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[int, int]]:
-    """Mark that is shown -> (transcripts that have it, transcripts planned for it), over all runs
-    of the row.
+    """Count for each score that is shown the conversations that have it and those planned for it,
+    over all runs of the row.
     """
     counts = {}
     shown = only.marks(board.protocol) if only.experiments else row.means
@@ -254,7 +255,9 @@ def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[
 
 
 def contents_json(contents: Contents, updated: str | None) -> str:
-    """*contents*; *updated* is the time of its newest record as text. Costs in dollars."""
+    """Return *contents* as JSON. *updated*: the time of its newest record as text. Costs in
+    dollars.
+    """
     spending = contents.spending
     only = contents.only
     limits = {
@@ -294,6 +297,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
 
 
 def _detail(detail: Detail) -> dict[str, Any]:
+    """Return one subject's counts and costs for JSON."""
     scored = {
         name: {"scored": scored, "planned": planned}
         for name, (scored, planned) in detail.scored.items()

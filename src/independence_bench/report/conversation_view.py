@@ -1,4 +1,4 @@
-"""How a terminal shows a stored conversation, and lists those that there are."""
+"""A stored conversation on a terminal, and the list of those that are stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from independence_bench.store.results import Judgement
 def scenarios_view(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]]
 ) -> Iterator[Block]:
-    """What is stored of the subject called *label*: a row for each scenario and configuration."""
+    """Render the stored conversations of the subject *label*: a row for each scenario and
+    configuration.
+    """
     yield Title(Name(label))
     rows = [
         (Name(id_), str(place), ", ".join(map(str, runs))) for (id_, place), runs in stored.items()
@@ -38,7 +40,7 @@ def scenarios_view(
 
 
 def conversation_view(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
-    """The whole conversation of the subject *label*, what is to be noticed in it, and its marks."""
+    """Render the whole conversation of the subject *label*, with remarks on it and its scores."""
     yield Title(
         Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}")
     )
@@ -91,8 +93,8 @@ def conversation_view(label: str, shown: Conversation, protocol: Protocol) -> It
 
 
 def _remarks(shown: Conversation) -> Iterator[str]:
-    """Invalid, cut off, plain text, rejected attempts; and which judgements a person should
-    read.
+    """Yield a remark on each peculiar reply (invalid, cut off, plain text, rejected attempts) and
+    on each judgement that a person should read.
     """
     if shown.row.reason:
         yield f"invalid: {shown.row.reason}"
@@ -124,6 +126,7 @@ def _remarks(shown: Conversation) -> Iterator[str]:
 
 
 def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
+    """Render the scores of one judgement with its reasoning, or why it failed."""
     if judgement.reason is not None:
         yield Note(f"  failed: {judgement.reason}", "red")
         return

@@ -1,10 +1,10 @@
-"""Values as JSON: for programs in full, for the page with their numbers also as text; and tables as
+"""Values as JSON, in full for programs and with texts beside the numbers for the page; tables as
 CSV.
 
-Both get what a class says of its fields (`columns.parts`). The page is sent a number, to sort and
-draw by, and under *shown* the text of it, in the format of its field; the page rounds nothing. JSON
-is ASCII, so that no proxy, editor or terminal reads anything into the texts of others, and floats
-that the page is sent have eight significant digits.
+Both get the fields that a class sends (`columns`). The page gets each number, to sort and draw by,
+and under *shown* its text, in the format of its field; the page rounds nothing. JSON is ASCII, so
+that no proxy, editor or terminal reads anything into the texts of others. Floats that the page gets
+have eight significant digits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from independence_bench.columns import AS_IT_IS, TEXTS, parts
 from independence_bench.figures import Format
 
-DIGITS = 8  # of a float: more than any number here deserves, and half the size
+DIGITS = 8  # digits of a float: more than any number here deserves, and half the size
 # in our numbers, and in what models say
 OFTEN = {one.encode(): json.dumps(one)[1:-1].encode() for one in "−–—’“”"}
 # what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for
@@ -35,14 +35,16 @@ Worded = str | None | list["Worded"] | dict[str, "Worded"]
 
 
 def json_text(value: object, indent: int = 2) -> str:
-    """*value* for programs, in ASCII, so that a terminal obeys nothing in it; absent is null, never
-    0.
+    """Return *value* as JSON for programs: all fields, in ASCII, so that a terminal obeys nothing
+    in it. An absent value is null, never 0.
     """
     return json.dumps(value, indent=indent, default=fields_of)
 
 
 def fields_of(value: Any) -> Any:
-    """*value* without what is in it: as its class is sent."""
+    """Return *value* as its class is sent, one level deep: a mapping, a text, or what its method
+    `sent` returns.
+    """
     shape: Any = type(value)
     if text := TEXTS.get(shape):
         return text(value)
@@ -54,7 +56,7 @@ def fields_of(value: Any) -> Any:
 
 
 def json_bytes(answer: object) -> bytes:
-    """*answer*, a dataclass, as JSON. NaN and infinities raise ValueError."""
+    """Return *answer*, a dataclass, as JSON for the page. NaN and infinities raise ValueError."""
     plain = _plain(answer)
     with suppress(PydanticSerializationError):  # half of a surrogate pair
         body = to_json(plain)  # in a third of the time of `json`
@@ -64,7 +66,7 @@ def json_bytes(answer: object) -> bytes:
 
 
 def _in_ascii(body: bytes) -> bytes:
-    """With what `json` would escape, escaped."""
+    """Return JSON with every character outside ASCII escaped, as `json` does it."""
     for text, escaped in OFTEN.items():
         if body.isascii() and b"\x7f" not in body:
             return body
@@ -75,12 +77,13 @@ def _in_ascii(body: bytes) -> bytes:
 
 
 def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool = False) -> bytes:
-    """A table as CSV (RFC 4180), in UTF-8 with the mark that spreadsheets know it by; None is an
-    empty cell.
+    """Return a table as CSV (RFC 4180), in UTF-8 with a byte order mark for spreadsheets; None is
+    an empty cell.
 
     No cell is a formula: a text that a spreadsheet would carry out gets an apostrophe in front, as
     OWASP advises.
-    *ready*: every cell of *rows* is None or as `cell` makes it.
+
+    *ready*: the cells of *rows* are converted already.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
@@ -90,7 +93,9 @@ def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool =
 
 
 def cell(value: Cell) -> str | float | int:
-    """*value* as it stands in a table."""
+    """Return *value* as a cell of a CSV: floats with eight significant digits, yes or no, "" for
+    None.
+    """
     if isinstance(value, float):
         return _rounded(value)
     if isinstance(value, str):
@@ -102,19 +107,24 @@ def cell(value: Cell) -> str | float | int:
 
 @lru_cache
 def _text_cell(value: str) -> str:
-    """Most texts of a table are names that stand in every row."""
+    """Return a text as a cell of a CSV, with an apostrophe in front if it reads like a formula.
+    Cached: most texts of a table are names that are in every row.
+    """
     text = value.replace("\x00", "\ufffd")
     return f"'{text}" if text.lstrip(" \u3000").startswith(FORMULA) else text
 
 
 def _rounded(number: float) -> float:
+    """Return *number* with eight significant digits."""
     if number.is_integer() and abs(number) < 10**DIGITS:  # most marks are, and have no more digits
         return number
     return float(f"{number:.{DIGITS}g}")
 
 
 def _plain(value: Any, form: Format | None = None) -> Any:
-    """*value* as JSON has it; *form* is that of the field that it stands in."""
+    """Return *value* as plain lists, dictionaries and numbers for the page's JSON. *form*: the
+    format of the field that it is in.
+    """
     shape: Any = type(value)
     if shape in AS_IT_IS:
         return value
@@ -153,7 +163,7 @@ def _plain(value: Any, form: Format | None = None) -> Any:
 
 
 def worded(value: Any, form: Format) -> Worded:
-    """The numbers in *value* as text, wherever they stand in it; other texts stay."""
+    """Return *value* with each number in it as text; other texts stay, None stays None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (tuple, list)):

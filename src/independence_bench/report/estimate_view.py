@@ -1,4 +1,4 @@
-"""What a run takes before it is begun, and which difference it can show: values, text and JSON.
+"""The estimated cost of a run, and the difference that it can detect: values, text and JSON.
 
 Sends no request.
 """
@@ -36,10 +36,10 @@ from independence_bench.report.table import (
 
 
 def lines_before(preview: Preview, takes: str = "") -> list[str]:
-    """What is about to be done, what it takes and costs, what the store has cost so far, and
+    """Describe what a run is about to do, what it costs, what the store has cost so far, and
     remarks: one line each.
 
-    *takes*: in place of what is said of its cost.
+    *takes*: a sentence in place of its cost.
     """
     session, forecast, before = preview.session, preview.forecast, preview.spent_before
     lines = []
@@ -74,8 +74,8 @@ def lines_before(preview: Preview, takes: str = "") -> list[str]:
 
 
 def forecast_of_all(previews: Sequence[Preview]) -> str:
-    """What all of *previews* take together, in one line: the range of its cost, and what a cache
-    could save.
+    """Describe the calls, tokens and dollars of all *previews* together in one line, with the range
+    of the cost and what a cache could save.
     """
     whole = sum((one for preview in previews for one in preview.estimates), Estimate())
     forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
@@ -98,7 +98,9 @@ def forecast_of_all(previews: Sequence[Preview]) -> str:
 
 
 def forecast_line(forecast: Forecast) -> str:
-    """12 calls, about 3,400 tokens, about $0.01; at most 12 calls, where fewer may do."""
+    """Describe a forecast: "12 calls, about 3,400 tokens, about $0.01", after "at most" if fewer
+    calls may do.
+    """
     dollars = forecast.dollars
     cost = (
         "price not known"
@@ -116,7 +118,7 @@ def forecast_line(forecast: Forecast) -> str:
 
 
 def estimate_values(preview: Preview) -> Mapping[str, object]:
-    """What a run takes, for `json_text`."""
+    """Return the estimated cost of a run as values for JSON."""
     session, whole = preview.session, sum(preview.estimates, Estimate())
     subjects = [
         {
@@ -146,7 +148,7 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
 
 
 def _basis(estimate: Estimate) -> str:
-    """Whose stored replies the estimate is based on."""
+    """Describe whose stored replies the estimate is based on."""
     if not estimate.whole.calls:
         return "nothing left"
     if estimate.usual.own:
@@ -157,7 +159,7 @@ def _basis(estimate: Estimate) -> str:
 
 
 def estimate_view(preview: Preview) -> Iterator[Block]:
-    """A row for each subject: what is left to be asked of it, and what that costs."""
+    """Render a row for each subject: the calls that are left, and their cost."""
     session, estimates = preview.session, preview.estimates
     where = " + ".join(str(configuration) for configuration in session.configurations)
     judge = session.judge.label if session.judge else "none"
@@ -197,6 +199,7 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
 
 
 def _cells(label: Text, estimate: Estimate, basis: str) -> list[Text]:
+    """Return the cells of one row of the table."""
     tokens = estimate.whole.prompt_tokens + estimate.whole.completion_tokens
     dollars = map(
         _dollars, (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high)
@@ -205,7 +208,7 @@ def _cells(label: Text, estimate: Estimate, basis: str) -> list[Text]:
 
 
 def _short(tokens: int) -> str:
-    """62,550 as 63k."""
+    """Format a number of tokens in short: 62,550 as 63k."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if tokens >= 10 * size:
             return f"{tokens / size:,.0f}{letter}"
@@ -215,6 +218,7 @@ def _short(tokens: int) -> str:
 
 
 def _dollars(value: float | None) -> str:
+    """Format dollars; a question mark for None."""
     if value is None:
         return "?"
     return f"${value:,.2f}" if value >= 1 else money(value)
@@ -227,11 +231,11 @@ ASSUMED = 80.0  # the index that is expected where no subject has one
 
 @dataclass(frozen=True, slots=True)
 class Detectable:
-    """The smallest true difference of two subjects that 80 of 100 repetitions would see."""
+    """The smallest true difference of two subjects that is detected in 80 of 100 repetitions."""
 
-    runs: int  # of each of the two
-    index: float  # around which they are
-    points: float | None  # of the index; None: nothing can be said
+    runs: int  # runs of each of the two subjects
+    index: float  # the index near which both lie
+    points: float | None  # points of the index; None: not known
 
 
 def expectation(
@@ -240,10 +244,11 @@ def expectation(
     board: Board | None,
     subjects: Iterable[ChatModel],
 ) -> Expected:
-    """How the index of *subjects* is expected to vary: as that of those on *board* does; None: none
-    is stored.
+    """Estimate how much the index of *subjects* will vary, by how it varies on *board*; None:
+    nothing is stored.
 
-    With what a board allows for one sitting, unless none of them can be shifted by it.
+    It includes what a leaderboard allows for one session, unless the session cannot shift any of
+    the subjects.
     """
     uncertainty = None if board is None else board.uncertainty
     measured = (
@@ -259,7 +264,9 @@ def expectation(
 
 
 def expected_index(board: Board | None, subjects: Collection[str]) -> float:
-    """The mean index of these *subjects* (hashes) on *board*, else of all on it, else `ASSUMED`."""
+    """Return the mean index of these *subjects* (hashes) on *board*, else of all on it, else
+    `ASSUMED`.
+    """
     ranked = () if board is None else board.ranked
     own = [row for row in ranked if row.subject.hash in subjects]
     indices = [row.index for row in own or ranked if row.index is not None]
@@ -267,13 +274,15 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> float:
 
 
 def detectable(expected: Expected, index: float, runs: int) -> Detectable:
-    """What so many *runs* of each of two subjects around *index* can tell apart."""
+    """Return the smallest difference that *runs* runs of each of two subjects around *index*
+    detect.
+    """
     seen = seen_apart(expected, index / 100, runs)
     return Detectable(runs, index, None if seen is None else 100 * seen)
 
 
 def detectable_view(found: Detectable) -> Iterator[Block]:
-    """A sentence."""
+    """Render the detectable difference as a sentence."""
     if found.points is None:
         sentence = "A single run does not show which differences are chance: play two or more."
     else:

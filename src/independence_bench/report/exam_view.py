@@ -1,4 +1,4 @@
-"""How judges did in the exam, on a terminal and for programs. Computes nothing."""
+"""The results of judges in the exam, on a terminal and for programs. Computes nothing."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ from independence_bench.report.table import (
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A judge, or a jury, with what it answered and what that comes to."""
+    """A judge, or a jury, with its answers and their result."""
 
     paper: ExamPaper
     result: ExamResult
 
 
 def examined(paper: ExamPaper) -> Examined | None:
-    """*paper* with its result; None for one without answers."""
+    """Return *paper* with its result; None for one without answers."""
     result = exam_result(paper.answers)
     return None if result is None else Examined(paper, result)
 
 
 def exams_view(results: Sequence[Examined], full: bool) -> Iterator[Block]:
-    """One judge in full; of several their overview, with *full* each of them too."""
+    """Render one judge in full; for several, render an overview, and with *full* each of them
+    too.
+    """
     if len(results) > 1:
         yield from _overview(results)
     for result in results if full or len(results) == 1 else ():
@@ -54,6 +56,7 @@ def exams_view(results: Sequence[Examined], full: bool) -> Iterator[Block]:
 
 
 def _overview(results: Sequence[Examined]) -> Iterator[Block]:
+    """Render a table with a row for each judge."""
     yield Title("The exam of judges")
     rows: list[Cells] = [
         (
@@ -78,7 +81,7 @@ def _overview(results: Sequence[Examined]) -> Iterator[Block]:
 
 
 def exam_view(one: Examined) -> Iterator[Block]:
-    """A verdict a rubric, and the reasons."""
+    """Render one judge's exam: a verdict for each rubric, and the reasons."""
     result = one.result
     yield Title(("Exam of the judge ", Prose(one.paper.judge)))
     when = f"{result.when:%Y-%m-%d %H:%M} UTC"
@@ -108,6 +111,7 @@ def exam_view(one: Examined) -> Iterator[Block]:
 
 
 def _cells(result: RubricResult) -> Cells:
+    """Return the cells of one rubric."""
     return (
         result.rubric,
         value_text(result.kappa),
@@ -120,15 +124,17 @@ def _cells(result: RubricResult) -> Cells:
 
 
 def _cost(dollars: float | None) -> str:
+    """Format a cost; "price not known" for None."""
     return "price not known" if dollars is None else paid(dollars)
 
 
 def _fit(fit: Fit) -> Text:
+    """Return the verdict in words; bold if the judge is fit to rank."""
     return Strong(FIT_TEXT[fit]) if fit == "ranking" else FIT_TEXT[fit]
 
 
 def exams_json(results: Sequence[Examined]) -> str:
-    """All of it. Shares in [0, 1], money in dollars, null for an unknown value."""
+    """Return all results as JSON. Shares in [0, 1], money in dollars, null for an unknown value."""
     return json_text(
         {
             "judges": [

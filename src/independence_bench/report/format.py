@@ -1,4 +1,4 @@
-"""Marks, their scales and subjects' labels as text."""
+"""Scores, their scales and subjects' labels as text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _TEMPERATURE = re.compile(r"-t([0-9.]+|unset)$")
 
 
 def mark_text(mark: Mark, value: float | None) -> str:
-    """A mark that was given: yes or no, its level's name, or the number with its scale; a dash for
-    none.
+    """Format a score that was given: yes or no, its level's name, or the number with its scale; a
+    dash for None.
     """
     if value is None:
         return number(None, 1)
@@ -23,15 +23,15 @@ def mark_text(mark: Mark, value: float | None) -> str:
 
 
 def scale(mark: Mark) -> str:
-    """A mark's scale in a word."""
+    """Format a score's scale: its levels with their numbers, "yes = 1", or "low-high"."""
     if mark.levels:
         return ", ".join(f"{level} = {number}" for number, level in enumerate(mark.levels))
     return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"
 
 
 def shared(labels: set[str]) -> tuple[str, str]:
-    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; ""
-    for one alone.
+    """Return what all *labels* begin with (endpoint and vendor) and end with (settings or
+    temperature); "" for either if they share none, or if there is only one label.
     """
     if len(labels) < 2:
         return "", ""
@@ -49,8 +49,8 @@ def shared(labels: set[str]) -> tuple[str, str]:
 
 
 def short_names(labels: Sequence[str]) -> list[str]:
-    """*labels* without what all of them have in common, where that leaves each something of its
-    own.
+    """Return *labels* without the beginning and the end that all of them share; unchanged if that
+    would leave a label empty or two alike.
     """
     first, last = shared(set(labels))
     short = [label.removeprefix(first).removesuffix(last) for label in labels]

@@ -1,5 +1,5 @@
-"""The verdict of a gate: for a terminal and Markdown as blocks, for programs as JSON, for build
-servers as JUnit's XML.
+"""The verdict of a gate: blocks for a terminal and Markdown, JSON for programs, JUnit's XML for
+build servers.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ HEADS: dict[Verdict, str] = {
     "undecided": "The gate is undecided",
 }
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 3, "undecided": 4}
-SHOWN = 5  # of what changed most
+SHOWN = 5  # largest changes that are listed
 
 
 def gate_view(gate: Gate) -> Iterator[Block]:
-    """The verdict with what more runs would bring, and what changed most."""
+    """Render the verdict, how more runs would change it, and the largest changes."""
     board, before, items = gate.board, gate.before, gate.items
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
@@ -74,10 +74,12 @@ def gate_view(gate: Gate) -> Iterator[Block]:
 
 
 def _why_no_interval(gate: Gate) -> tuple[str, ...]:
+    """Return the reasons for which the index has no interval; () for none."""
     return () if isinstance(gate.decided, ItemTest) else gate.decided.why_no_interval
 
 
 def _in_a_word(gate: Gate) -> str:
+    """Describe the verdict in a few words."""
     if gate.crossings:
         return "a red line was crossed"
     if not gate.runs:
@@ -97,7 +99,7 @@ def _in_a_word(gate: Gate) -> str:
 
 
 def _moved_scores(gate: Gate) -> Iterator[Block]:
-    """What changed most: dimensions in scenarios."""
+    """Render the largest changes: dimensions in scenarios."""
     pairs = gate.details.in_scenarios if gate.details else []
     moved = sorted(
         (pair for pair in pairs if abs(pair.difference) >= 0.5), key=lambda pair: pair.difference
@@ -118,7 +120,7 @@ def _moved_scores(gate: Gate) -> Iterator[Block]:
 
 
 def _moved_items(test: ItemTest) -> Iterator[Block]:
-    """The items that changed most, and which were not compared."""
+    """Render the items that changed most, and those that were not compared."""
     means = [(fmean(item.before), fmean(item.now), item) for item in test.items]
     moved = sorted((row for row in means if row[0] != row[1]), key=lambda row: row[1] - row[0])
     if moved:
@@ -145,16 +147,19 @@ def _moved_items(test: ItemTest) -> Iterator[Block]:
 
 
 def _cut(changed: int) -> str:
+    """Say how many changes are shown, of how many; "" if all are."""
     return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
 
 
 def _gave_way(values: Sequence[int], pushes: int) -> str:
-    """In how many replays: "2 of 3"."""
+    """Count the replays in which the subject gave in: "2 of 3". *values*: pushes withstood in
+    each.
+    """
     return f"{sum(value < pushes for value in values)} of {len(values)}"
 
 
 def statement(gate: Gate) -> str:
-    """What can be said of the index, or of all items together, with what would decide it."""
+    """Sum up the index, or all items together, and say what would decide the gate."""
     decided = gate.decided
     if isinstance(decided, ItemTest):
         return _of_items(decided, gate.run_dollars)
@@ -182,7 +187,7 @@ def statement(gate: Gate) -> str:
 
 
 def _needed(gate: Gate, outcome: Outcome) -> str:
-    """How many runs would decide, and what they cost."""
+    """Say how many runs would decide, and what they cost."""
     needed = outcome.needed
     runs = needed and (needed.now or needed.both)
     if needed is None or not runs:
@@ -194,6 +199,7 @@ def _needed(gate: Gate, outcome: Outcome) -> str:
 
 
 def _decided(drop: float) -> str:
+    """Say that *drop* is the smallest drop that can be decided."""
     return (
         f"a drop of {drop:.1f} points is the smallest that can be decided: it fails in 80 of 100 "
         "gates"
@@ -201,7 +207,7 @@ def _decided(drop: float) -> str:
 
 
 def _of_items(test: ItemTest, run_dollars: float | None) -> str:
-    """What can be said of all items together, with what would decide it if it is undecided."""
+    """Sum up all items together, and say what would decide an undecided gate."""
     if test.p is None:
         names = ", ".join(test.left_out)
         changed = f" Not compared, since changed: {names}." if names else ""
@@ -238,16 +244,21 @@ def _of_items(test: ItemTest, run_dollars: float | None) -> str:
 
 
 def _about(runs: int, run_dollars: float | None) -> str:
-    """What *runs* cost; "" if that is unknown."""
+    """Format the cost of *runs* runs: ", about $1.20"; "" if it is unknown."""
     return "" if run_dollars is None else f", about {money(runs * run_dollars)}"
 
 
 def _chance(p: float) -> str:
+    """Format a p-value: 0.12 with two decimals, below 0.095 with three, "below .001" for the
+    smallest.
+    """
     return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
 
 
 def resolution(power: Resolution, run_dollars: float | None) -> str:
-    """What a baseline can decide, in a sentence, with what a new build of that size costs."""
+    """Describe what a baseline can decide, in one sentence, with the cost of a new build of that
+    size.
+    """
     if power.needed is None:
         if power.smallest_drop is None:
             return f"{plural(power.runs, 'run')} of a baseline can decide no drop"
@@ -266,12 +277,16 @@ def resolution(power: Resolution, run_dollars: float | None) -> str:
 
 
 def exit_code(gate: Gate) -> int:
-    """That of `aib gate`: 1, as without a verdict, if no number of runs would decide."""
+    """Return the exit code of `aib gate`: 1, as without a verdict, if no number of runs would
+    decide.
+    """
     return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
 
 
 def gate_values(gate: Gate) -> dict[str, Any]:
-    """All of it; points of 100. *exit* is the exit code; *builds* has one build."""
+    """Build the values of a gate for JSON, with every field; points of 100. *exit* is the exit
+    code; *builds* has one build.
+    """
     decided, details = gate.decided, gate.details
     index = items = None
     if isinstance(decided, ItemTest):
@@ -327,13 +342,13 @@ def gate_values(gate: Gate) -> dict[str, Any]:
 
 
 def _before_and_now(pair: ScorePair) -> dict[str, Any]:
-    """Both sides by what they are here."""
+    """Return the values of a pair, with its sides called "before" and "now"."""
     names = {"first": "before", "second": "now"}
     return {names.get(name, name): value for name, value in fields_of(pair).items()}
 
 
 def junit(gate: Gate) -> str:
-    """JUnit's XML with one test case: "fail" is a failure, "undecided" an error."""
+    """Return JUnit's XML with one test case: "fail" is a failure, "undecided" an error."""
     failures, errors = int(gate.verdict == "fail"), int(gate.verdict == "undecided")
     suites = ElementTree.Element("testsuites")
     counts = {"tests": "1", "failures": str(failures), "errors": str(errors), "skipped": "0"}

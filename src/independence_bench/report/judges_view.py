@@ -1,5 +1,5 @@
-"""Judges side by side, on a terminal and for programs. The same values; nothing is computed
-here.
+"""Judges compared with each other, on a terminal and for programs. Both get the same values;
+nothing is computed here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 
 def validation_view(validation: Validation) -> Iterator[Block]:
-    """All figures of one configuration, and the conversations to read."""
+    """Render all figures about the judges of one configuration, and the conversations that a person
+    should read.
+    """
     labels = [row.label for row in validation.judges]
     letters = dict(zip(labels, letters_of(len(labels)), strict=True))
     where = " + ".join(str(c) for c in validation.configurations)
@@ -87,12 +89,13 @@ def validation_view(validation: Validation) -> Iterator[Block]:
 
 
 def letters_of(judges: int) -> list[str]:
-    """A, B, ... Z, AA, AB, ...: a column's heading for each judge."""
+    """Return A, B, ... Z, AA, AB, ...: a column's heading for each judge."""
     letters = [chr(ord("A") + place) for place in range(26)]
     return (letters + [first + second for first in letters for second in letters])[:judges]
 
 
 def _judges(validation: Validation, letters: Letters) -> Table:
+    """Build the table of judges: how many conversations each judged, and how lenient it is."""
     sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
         (
@@ -122,6 +125,7 @@ def _judges(validation: Validation, letters: Letters) -> Table:
 
 
 def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
+    """Render what each judge costs for one run."""
     yield Title("What judging one run costs")
     yield Table(
         columns_of("", "judge", "$ a run", "seconds a run", words=2),
@@ -142,6 +146,7 @@ def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
 
 
 def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
+    """Render the index of each subject under each judge."""
     if not validation.subjects:
         yield Note("\nNo subject has an index under any judge yet.", "yellow")
         return
@@ -163,7 +168,7 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
 def _split(
     first: Column, titles: Sequence[str], rows: Sequence[Cells], long: bool = False
 ) -> Iterator[Table]:
-    """One table, or several below each other if it is too wide; each begins with the *first*
+    """Yield one table, or several below each other if it is too wide; each begins with the *first*
     column.
     """
     for start in range(0, len(titles), ACROSS):
@@ -173,6 +178,9 @@ def _split(
 
 
 def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
+    """Render how each judge scores subjects of its own model or vendor, compared with the other
+    judges.
+    """
     if not validation.favours:
         yield Note(
             "\nNo judge is also a subject here, or of a subject's family, so there is no "
@@ -216,6 +224,7 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
 
 
 def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
+    """Render the agreement of judges on each score: of all of them, and of each pair."""
     yield Title("Agreement on each mark")
     yield Table(
         columns_of("mark", "scale", "n", "alpha", "95% CI"),
@@ -252,6 +261,7 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
 
 
 def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
+    """Render the conversations on which judges disagree most."""
     yield Title("Where they disagree most")
     for dispute in validation.disputes[:MOST]:
         yield Note(_at(dispute, validation), "")
@@ -270,7 +280,7 @@ def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
 
 
 def _of_names(validation: Validation) -> str:
-    """What is said of marks without an order, where there are any."""
+    """Return the remark on scores without an order; "" if there are none."""
     if all(row.measurement == "ordinal" for row in validation.marks):
         return ""
     return (
@@ -279,12 +289,13 @@ def _of_names(validation: Validation) -> str:
 
 
 def _scale(row: MarkAgreement) -> str:
-    """Short: names of levels have no room in a table."""
+    """Return a score's scale in short: names of levels have no room in a table."""
     kind = "names" if row.measurement == "nominal" else "levels"
     return f"{len(row.mark.levels)} {kind}" if row.mark.levels else scale(row.mark)
 
 
 def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
+    """Render the judgements that a person should read, with the reasons."""
     yield Title("Verdicts to read")
     last = ""
     for flagged in validation.flagged[:MOST]:
@@ -299,7 +310,7 @@ def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
 
 
 def _at(place: JudgedConversation, validation: Validation) -> str:
-    """The command that shows it."""
+    """Return the command that shows a conversation."""
     words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
     words += ["--protocol", label_text(validation.protocol.called)]
     at = place.configuration
@@ -312,5 +323,5 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
 
 
 def validations_json(validated: Sequence[Validation]) -> str:
-    """All of it. Indices in [0, 100], shares in [0, 1], marks on their scales."""
+    """Return all values as JSON. Indices in [0, 100], shares in [0, 1], scores on their scales."""
     return json_text({"judges": validated})

@@ -1,4 +1,5 @@
-"""`aib leaderboard` on a terminal and as JSON: rankings, who is incomplete, every mark run by run.
+"""`aib leaderboard` on a terminal and as JSON: rankings, incomplete subjects, every score run by
+run.
 
 Computes nothing.
 """
@@ -47,7 +48,7 @@ from independence_bench.report.table import (
 
 
 def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
-    """Those of *rows* with the word in their label."""
+    """Return the rows whose label contains the word that is looked for."""
     return [row for row in rows if shown.has(row.label)]
 
 
@@ -57,10 +58,10 @@ def board_view(
     priced: Sequence[IndexPrice] | None = None,
     marks: bool = True,
 ) -> Iterator[Block]:
-    """One ranking and its incomplete subjects below it, as far as they are *shown*; for a terminal.
+    """Render one ranking and its incomplete subjects, as far as they are *shown*, for a terminal.
 
-    *priced*: what a run of its ranked subjects costs, shown with what the rows are based on; None:
-    neither. *marks*: before them every mark, run by run.
+    *priced*: the cost of a run of each ranked subject, shown with what the rows are based on; None:
+    neither is shown. *marks*: every score, run by run, before them.
     """
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(
@@ -111,9 +112,14 @@ def board_view(
 
 
 def _apart(board: Board, rows: Sequence[Row]) -> Table:
-    """A row for each of the ranked *rows*, a column for each configuration of the pool."""
+    """Build a table with a row for each of the ranked *rows* and a column for each configuration of
+    the pool.
+    """
 
     def with_interval(row: Row, configuration: Configuration) -> str:
+        """Format the row's index in one configuration, with its 95% CI (same scenarios) in
+        brackets.
+        """
         sure = row.uncertainty_by_configuration.get(configuration)
         interval = f" ({between(sure.rerun, 0)})" if sure and sure.rerun else ""
         return f"{number(row.by_configuration[configuration].index, 1)}{interval}"
@@ -134,8 +140,8 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
 
 
 def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
-    """One subject: its marks run by run, and what its dimensions are; *explained*: with what that
-    means.
+    """Render one subject: its scores run by run, and its dimensions. *explained*: with the meaning
+    of the branches.
     """
     yield Title(Name(row.label))
     yield marks_table(board.protocol, row)
@@ -178,11 +184,12 @@ def boards_json(
     compared: Sequence[ConfigurationComparison] = (),
     detailed: Sequence[Sequence[IndexPrice]] = (),
 ) -> str:
-    """All *boards*, and *compared*: for each judge its configurations, where there are several.
+    """Return all *boards* as JSON. *compared*: for each judge the comparison of its configurations,
+    if there are several.
 
-    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*:
-    where our own rules say something else than those of the boards; left out where the boards are
-    by our own. *detailed*: of each board, what a run of its ranked subjects costs.
+    Indices in [0, 100], dimensions in [0, 1], means on the scales of their scores. *differing*: the
+    rows in which our own rules differ from those of the boards; None if the boards are by our own.
+    *detailed*: for each board the cost of a run of its ranked subjects.
     """
     every = [fields_of(board) for board in boards]
     for values, priced in zip(every, detailed, strict=False):
@@ -196,13 +203,13 @@ def boards_json(
 
 
 def board_values(board: Board) -> dict[str, Any]:
-    """One board as JSON has it."""
+    """Return one leaderboard as values for JSON."""
     values: dict[str, Any] = fields_of(board)
     return values
 
 
 def differences_view(differences: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
-    """Where our own rules say something else than *rules*, and why."""
+    """Render the rows in which our own rules differ from *rules*, and why."""
     yield Title(f"Where our own rules differ from the {rules} ones")
     if not differences:
         yield Note("In no row.")

@@ -33,7 +33,7 @@ _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
 def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Block]:
-    """Each conversation in a line, and the names that were chosen most."""
+    """Render each conversation in a line, and the names that were chosen most."""
     rows: list[Cells | Group] = []
     last = None
     for reading in readings:
@@ -60,6 +60,7 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
 
 
 def _shown(choice: ChosenName) -> tuple[Text, Text]:
+    """Return the cells for a chosen name and gender."""
     other = {"declined": "–", "unread": "?", "unsaid": ""}
     name = Prose(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
     gender = (
@@ -71,6 +72,7 @@ def _shown(choice: ChosenName) -> tuple[Text, Text]:
 
 
 def _legend(readings: Sequence[NamesRead]) -> str:
+    """Return the meaning of the cells, and the models that read the conversations."""
     models = ", ".join(
         map(label_text, sorted({reading.by for reading in readings if reading.by is not None}))
     )
@@ -81,7 +83,9 @@ def _legend(readings: Sequence[NamesRead]) -> str:
 
 
 def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
-    """How many names in each scenario, and which ones most subjects chose, and which only one."""
+    """Render how many names were chosen in each scenario, and which names many subjects or only one
+    chose.
+    """
     naming = naming_of(readings)
     asked = [reading for reading in readings if reading.asked]
     states = Counter(reading.first.name_state for reading in asked)
@@ -97,7 +101,7 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
 
 
 def names_by_scenario(naming: Naming) -> Table:
-    """How many names were chosen in each scenario."""
+    """Build the table of how many names were chosen in each scenario."""
     rows: list[Cells] = [
         (
             Name(names.scenario),
@@ -117,8 +121,8 @@ def names_by_scenario(naming: Naming) -> Table:
 
 
 def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
-    """The names that most subjects chose and those that only one did, at most *most* each; titles
-    of *level*.
+    """Render the names that most subjects chose and those that only one did, at most *most* each;
+    titles of *level*.
     """
     if naming.counts:
         yield Title("Names that most subjects chose", level)
@@ -150,16 +154,18 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
 
 
 def _who(labels: Sequence[str]) -> Text:
+    """Return the first few labels, and how many more there are."""
     more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
     return (listed([Name(label) for label in labels[:MOST_WHO]]), more)
 
 
 def _first(names: int, most: int) -> str:
+    """Describe how many names are listed: "10 of 35 names"."""
     return f"{most} of {names:,} names" if names > most else plural(names, "name")
 
 
 def _changes(asked: Sequence[NamesRead]) -> str:
-    """What the judge's marks say became of names and genders."""
+    """Describe, by the judge's scores, how many names and genders changed later."""
     names = [read.name_changed for read in asked if read.name_changed is not None]
     genders = [read.gender_changed for read in asked if read.gender_changed is not None]
     if not names and not genders:
@@ -171,7 +177,7 @@ def _changes(asked: Sequence[NamesRead]) -> str:
 
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
-    """The same for programs. Where a choice is null, its state says why: declined, unsaid or
-    unread.
+    """Return the same for programs, as JSON. If a choice is null, its state says why: declined,
+    unsaid or unread.
     """
     return json_text({"protocol": protocol, "names": naming_of(readings), "choices": readings})

@@ -1,5 +1,5 @@
-"""How a character held: one screen of a subject, several side by side, a row for each depth of a
-chat; and as JSON.
+"""How well models held as a character: one subject in full, several side by side, a row for each
+depth of a chat; and as JSON.
 
 Computes nothing.
 """
@@ -74,18 +74,16 @@ BRIEF = "held: in every run, through the last push and in every branch (docs/per
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One subject as it is shown: of one model, or of one version of the prompt."""
+    """One subject as it is shown: a model, or a version of the prompt."""
 
-    label: str  # what tells it from the others
+    label: str  # its name among the others
     held: HeldStems
-    row: Row | None  # on the board; None: nothing of it is judged
+    row: Row | None  # its row on the leaderboard; None: nothing of it is judged
     by_rule: bool = False  # judged without a model
 
 
 def sides_of(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
-    """Each subject in *stems* by its label, the ranked ones first. *board*: None where nothing is
-    judged.
-    """
+    """Return the subjects in *stems*, the ranked ones first. *board*: None if nothing is judged."""
     rows = {row.label: row for row in board.rows} if board else {}
     ranked = [label for label in rows if label in stems] + [
         label for label in stems if label not in rows
@@ -99,8 +97,8 @@ def sides_of(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
 def persona_view(
     character: str, sides: Sequence[Side], board: Board | None = None
 ) -> Iterator[Block]:
-    """What it held: crossed red lines first, then item by item, then how it spoke and what else it
-    did.
+    """Render what each subject held: crossed red lines first, then item by item, then its voice and
+    the other figures.
     """
     for side in sides:
         yield Title((Prose(character), ", played by ", Name(side.label)))
@@ -119,7 +117,7 @@ def persona_view(
 
 
 def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
-    """A line for each red line that was crossed; *begin*: before each."""
+    """Render a line for each red line that was crossed. *begin*: the beginning of each line."""
     for item in side.held.items:
         if item.crossings and (loss := item.loss):
             sentence = (
@@ -130,7 +128,9 @@ def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
 
 
 def headline(mine: HeldStems, by_rule: bool) -> str:
-    """How much of it was held: held 9 of 12 (3 runs); 1 red line crossed."""
+    """Describe how many items were held: "held 9 of 12 (3 runs); 1 red line crossed". *by_rule*:
+    judged without a model.
+    """
     if not mine.items:
         return "nothing was played to its end"
     runs = f" ({plural(mine.runs, 'run')})"
@@ -154,13 +154,13 @@ def headline(mine: HeldStems, by_rule: bool) -> str:
 
 
 def in_runs(item: HeldItem) -> str:
-    """In how many runs it was lost, where there are several."""
+    """Say in how many runs the item was lost; "" for a single run."""
     return f", in {item.lost} of {len(item.runs)} runs" if len(item.runs) > 1 else ""
 
 
 def place_of(loss: Loss) -> str:
-    """Where it was lost: push 3 (authority); when asked for a favour; withdrew at push 5, which is
-    the last one.
+    """Describe where an item was lost: push 3 (authority); when asked for a favour; withdrew at
+    push 5, the last one.
     """
     if loss.how == "withdrew":
         return f"withdrew at push {loss.push}"
@@ -168,29 +168,33 @@ def place_of(loss: Loss) -> str:
 
 
 def _where(branch: str) -> str:
+    """Describe a branch: "when asked for a favour"."""
     return WHERE.get(branch, f"in {branch}")
 
 
 def _technique(technique: str) -> str:
+    """Return the technique of a push in words; "no reason" for none."""
     return (technique or "no reason").replace("_", " ")
 
 
 def standing(item: HeldItem) -> str:
-    """Whether it was held, in a word: of several runs in how many of them."""
+    """Say whether an item was held: yes, no, ?; with several runs, in how many of them."""
     if len(item.runs) > 1:
         return f"{item.stood} of {len(item.runs)}" if item.of else "?"
     return {True: "yes", False: "no", None: "?"}[item.held]
 
 
 def lost_at(item: HeldItem) -> str:
-    """Where it was lost first; of one that was held, where it slipped."""
+    """Describe where the item was lost first; for an item that was held, where it slipped; "" for
+    neither.
+    """
     if item.loss:
         return place_of(item.loss)
     return f"slipped at push {', '.join(map(str, item.slips))}" if item.slips else ""
 
 
 def _items(side: Side) -> Table:
-    """A line an item."""
+    """Build the table of one subject's items, a line each."""
     columns = [
         Column("Item", words=True, cut=True),
         Column("Held in runs" if side.held.runs > 1 else "Held", words=True, short="held"),
@@ -211,7 +215,7 @@ def _items(side: Side) -> Table:
 
 
 def _besides(sides: Sequence[Side]) -> Iterator[Cells]:
-    """How each spoke, what else it did, and its index."""
+    """Yield rows with the voice, the other deeds, and the index of each subject."""
     styles = [side.held.style for side in sides]
     if any(style is not None for style in styles):
         yield (
@@ -227,7 +231,9 @@ def _besides(sides: Sequence[Side]) -> Iterator[Cells]:
 
 
 def side_by_side(sides: Sequence[Side]) -> Table:
-    """Items as rows, subjects as columns: held, or in how many runs and where it was lost first."""
+    """Build a table with items as rows and subjects as columns. A cell says held, or in how many
+    runs and where the item was lost first.
+    """
     items = {item.stem: item.title for side in sides for item in side.held.items}
     mine = [{item.stem: item for item in side.held.items} for side in sides]
     rows: list[Cells | Group] = [
@@ -247,6 +253,9 @@ def side_by_side(sides: Sequence[Side]) -> Table:
 
 
 def _cell(item: HeldItem | None) -> str:
+    """Return the cell of an item: held, where it was lost, ? if it is not judged, a dash if it was
+    not played.
+    """
     if item is None:
         return "–"
     if item.held is not False:
@@ -258,8 +267,8 @@ def _cell(item: HeldItem | None) -> str:
 
 
 def crossed(crossing: Crossing) -> str:
-    """Which red line was crossed, and where: crossed “medical advice” (red line) at the third push
-    (flattery).
+    """Describe which red line was crossed, and where: crossed “medical advice” (red line) at the
+    third push (flattery).
     """
     return (
         f"crossed {_named(crossing.title)} "
@@ -268,7 +277,9 @@ def crossed(crossing: Crossing) -> str:
 
 
 def _in_words(push: int | None, technique: str, branch: str) -> str:
-    """At the third push (flattery); when asked for a favour."""
+    """Describe a place in the conversation: at the third push (flattery); when asked for a
+    favour.
+    """
     if push is None:
         return _where(branch)
     return (
@@ -278,38 +289,38 @@ def _in_words(push: int | None, technique: str, branch: str) -> str:
 
 
 def _named(title: str) -> str:
-    """“your work” (fact), or the name."""
+    """Return an item's title in a sentence: “your work” (fact), or the name."""
     kind, colon, topic = title.partition(": ")
     return f"“{topic}” ({kind.lower()})" if colon else f"the {title.lower()}"
 
 
 def quoted(text: str, most: int = QUOTED) -> str:
-    """*text* on one line in quotation marks, shortened to *most* characters."""
+    """Return *text* on one line in quotation marks, shortened to *most* characters."""
     line = " ".join(text.split())
     return f"“{line[:most].rstrip()}{'…' if len(line) > most else ''}”"
 
 
 def index_of(side: Side) -> float | None:
-    """The index, 0 to 100; None: it has none."""
+    """Return the subject's index, 0 to 100; None if it has none."""
     return side.row.index if side.row else None
 
 
 def interval_of(side: Side) -> Interval | None:
-    """Where the index lies over other items of the kind."""
+    """Return the interval of the index over other items of the kind; None if there is none."""
     return side.row.index_interval.new_scenarios if side.row else None
 
 
 def persona_json(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> str:
-    """The same for a program."""
+    """Return what each subject held as JSON."""
     return json_text(persona_values(character, board, sides, judge))
 
 
 def persona_values(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> dict[str, Any]:
-    """What `persona_json` writes."""
+    """Build the values of `aib persona` for JSON."""
     about: dict[str, Any] = (
         {"protocol": board.protocol.name, "hash": board.protocol.hash} if board else {}
     )
@@ -318,6 +329,7 @@ def persona_values(
 
 
 def _subject(side: Side) -> dict[str, Any]:
+    """Return one subject's values for JSON."""
     branches = side.row.branches if side.row else None
     folds, values = (branches.folds, branches.values) if branches else (None, {})
     return {
@@ -346,8 +358,8 @@ OF_DEPTHS = (
 
 
 def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
-    """Of each subject at which depth it gives way first, a row for each depth, and its items with a
-    column for each.
+    """Render for each subject the depth at which it gives in first: a row for each depth, then its
+    items with a column for each depth.
     """
     every = [(depth, side) for depth in depths for side in sides_of(depth.board, depth.stems)]
     for label in dict.fromkeys(side.label for _, side in every):
@@ -388,11 +400,12 @@ def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
 
 
 def _after(turns: int) -> str:
+    """Describe a depth: "after 100 turns", or "at the start"."""
     return f"after {turns} turns" if turns else "at the start"
 
 
 def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
-    """Holds at the start, gives way after 100 turns (held 6 of 9)."""
+    """Sum up the depths: holds at the start, gives way after 100 turns (held 6 of 9)."""
     if not played or not played[0][1].held.items:
         return "nothing was played to its end"
     (first, side), (last, _) = played[0], played[-1]
@@ -420,9 +433,7 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
 
 
 def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
-    """The same for a program: what `persona_json` says of each depth, and where each item gives way
-    first.
-    """
+    """Return the values of each depth as JSON, and the depth at which each item is lost first."""
     facts = [
         {
             "after": depth.turns,

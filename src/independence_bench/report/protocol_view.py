@@ -1,4 +1,4 @@
-"""How a terminal shows a protocol: what will be asked, said and marked."""
+"""A protocol on a terminal: what will be asked, said and scored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from independence_bench.report.table import (
 
 
 def protocol_view(protocol: Protocol) -> Iterator[Block]:
-    """What will be asked, said and marked, to be read from top to bottom."""
+    """Render what will be asked, said and scored, to be read from top to bottom."""
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
     if protocol.earlier_form:
@@ -77,6 +77,7 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
 
 
 def _scenario(scenario: Scenario) -> Iterator[Block]:
+    """Render a scenario: its script, and what only judges are told."""
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
@@ -98,6 +99,7 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
 
 
 def _weights(protocol: Protocol) -> Table:
+    """Build the table of dimensions with their weights and scores."""
     rows: list[Cells] = []
     for d in protocol.dimensions:
         marks = " + ".join(

@@ -64,8 +64,9 @@ MOST_NAMES = 20  # lines of the most popular names
 
 
 def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> str:
-    """The whole report. *pictures* are the files of the ranking plot, the scenario map and, of a
-    protocol with stems, the fold curves; *data* is that of the JSON.
+    """Return the whole report as Markdown. *pictures*: the files of the ranking plot, of the
+    scenario map and, for a protocol with items, of the curves over pushes; *data*: the file of the
+    JSON.
     """
     plot, heatmap, *of_stems = pictures
     lacking, excluded = apart(contents.main.incomplete)
@@ -109,7 +110,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
 
 
 def _folded(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Block]:
-    """*blocks*, to be opened by a click where they are about many *subjects*; nothing for none."""
+    """Yield *blocks*, which a click opens if they are about many *subjects*; nothing for none."""
     if not (found := list(blocks)):
         return
     many = len(subjects) > MOST_OPEN
@@ -121,7 +122,9 @@ def _folded(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Blo
 
 
 def moment(seconds: float | None) -> str | None:
-    """A time as text, in UTC whatever the clock of the machine says: 2026-01-31 12:00:00 UTC."""
+    """Format a time in UTC, whatever the clock of the machine says: 2026-01-31 12:00:00 UTC; None
+    for None.
+    """
     return (
         None
         if seconds is None
@@ -133,6 +136,7 @@ def moment(seconds: float | None) -> str | None:
 
 
 def _head(contents: Contents, data: str) -> Iterator[Block]:
+    """Render the title, the number of subjects, and what the report is about."""
     protocol, main = contents.protocol, contents.main
     yield Title(("Independence Index: ", Prose(main.protocol_name)), level=1)
     yield Note(
@@ -160,7 +164,7 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
 
 
 def _shown(contents: Contents) -> Iterator[Block]:
-    """What the report is limited to, where it is."""
+    """Render what the report is limited to; nothing if it is not limited."""
     only, main = contents.only, contents.main
     if only.subjects:
         yield Note(
@@ -179,11 +183,12 @@ def _shown(contents: Contents) -> Iterator[Block]:
 
 
 def _marks(contents: Contents) -> frozenset[str] | None:
-    """The marks that are shown; None: all."""
+    """Return the scores that are shown; None: all."""
     return contents.only.marks(contents.protocol) if contents.only.experiments else None
 
 
 def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
+    """Render the ranking with its picture and its notes."""
     board, marks = contents.main, _marks(contents)
     if line := board.exam_line:
         said, command, judges = line.partition(": aib ")
@@ -220,6 +225,7 @@ def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
 
 
 def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
+    """Render the table of branches with its pictures."""
     shown = [row for row in board.ranked if row.branches]
     if not shown:
         return
@@ -229,6 +235,7 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
 
 
 def _others(contents: Contents) -> Iterator[Block]:
+    """Render the rankings of the other configurations and judges."""
     if not contents.others:
         return
     yield Note(
@@ -251,6 +258,7 @@ def _others(contents: Contents) -> Iterator[Block]:
 
 
 def _judges(contents: Contents) -> Iterator[Block]:
+    """Render the judges with their failures, and their exam results."""
     if not contents.judges:
         yield Note("Nothing is judged yet.")
         return
@@ -279,6 +287,7 @@ def _judges(contents: Contents) -> Iterator[Block]:
 
 
 def _names(contents: Contents) -> Iterator[Block]:
+    """Render the names that models gave themselves."""
     naming = contents.naming
     if not naming.conversations:
         return
@@ -300,6 +309,7 @@ def _names(contents: Contents) -> Iterator[Block]:
 
 
 def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
+    """Render the difficulty of each scenario, and the map of scores."""
     complexity = contents.complexity
     if not complexity.scores:
         yield Note("No subject is ranked.")
@@ -319,6 +329,7 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
 
 
 def _made(contents: Contents) -> Iterator[Block]:
+    """Render when each subject's runs were played."""
     rows: list[Cells] = [
         (
             *(Name(row.label), str(len(one.runs)), day_and_hour(one.first), day_and_hour(one.last)),
@@ -341,6 +352,7 @@ def _made(contents: Contents) -> Iterator[Block]:
 
 
 def _health(contents: Contents) -> Iterator[Block]:
+    """Render what each index is based on."""
     table = health_table(contents.main.rows)
     excluded = (
         "A subject without a valid reply in over "
@@ -350,6 +362,7 @@ def _health(contents: Contents) -> Iterator[Block]:
 
 
 def _cost(contents: Contents) -> Iterator[Block]:
+    """Render what the store has cost."""
     spending, (calls, dollars) = contents.spending, contents.imported
     note = (
         "This report asked no model. The rest is everything that was spent since the store was "
@@ -379,6 +392,7 @@ def _cost(contents: Contents) -> Iterator[Block]:
 
 
 def _details(contents: Contents) -> Iterator[Block]:
+    """Render each subject in detail."""
     scored = "stems" if contents.protocol.has_stems else "transcripts"
     yield Note(
         "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. "
@@ -404,4 +418,5 @@ def _details(contents: Contents) -> Iterator[Block]:
 
 
 def _configuration(board: Board) -> Text:
+    """Return a leaderboard's configurations, joined by +."""
     return listed([Name(str(configuration)) for configuration in board.configurations], " + ")

@@ -1,4 +1,4 @@
-"""How hard each scenario is, and how it goes with the others: a table and JSON. Computes
+"""The difficulty of each scenario and its correlation with the others: a table and JSON. Computes
 nothing.
 """
 
@@ -16,7 +16,7 @@ from independence_bench.report.table import Block, Column, Name, Note, Prose, Ta
 
 
 def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
-    """What was measured, and the table; for a terminal."""
+    """Render what was measured, and the table, for a terminal."""
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
@@ -34,7 +34,7 @@ def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
 
 
 def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
-    """How hard each scenario is, and how it goes with the others."""
+    """Build the table of each scenario's difficulty and its correlation with the others."""
     titles = {experiment.name: Prose(experiment.title) for experiment in protocol.experiments}
     return Table(
         [
@@ -77,7 +77,7 @@ def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
 
 
 def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
-    """All of it. Points in [0, 100], shares and scores in fractions of 1."""
+    """Return all measures as JSON. Points in [0, 100], shares and scores in fractions of 1."""
     values = [
         {
             "protocol": board.protocol,

@@ -1,4 +1,4 @@
-"""What differs between settings of one model, and between configurations; and prices. Computes
+"""The differences between settings of one model, and between configurations; and prices. Computes
 nothing.
 """
 
@@ -30,8 +30,8 @@ from independence_bench.report.table import (
 
 
 def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
-    """Subjects that differ in their provider alone, or in their reasoning effort: *by* says in
-    which.
+    """Render subjects that differ only in one setting. *by*: that setting, "provider" or "reasoning
+    effort".
     """
     if not comparisons:
         yield Note(f"No model was played under two {by}s.")
@@ -54,7 +54,7 @@ def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterato
 
 
 def served_by(served: Sequence[tuple[str, int]]) -> Text:
-    """Providers with their numbers of answers; () for none."""
+    """Return providers with their numbers of replies; () for none."""
     return listed([(Prose(name), f" ({count:,})") for name, count in served])
 
 
@@ -62,8 +62,8 @@ DIFFERENCE = ("Index", "Difference", "Rerun CI", "New scenarios CI", "Detects", 
 
 
 def _difference(variant: Variant) -> list[Text]:
-    """The index, its difference, strong where it stands, two intervals, what could have been seen
-    of each; the runs.
+    """Return the cells for the index, its difference (bold if significant), two intervals, the
+    minimum detectable differences, and the runs.
     """
     rerun = new_scenarios = seen = "–"
     if apart := variant.apart:
@@ -78,6 +78,7 @@ def _difference(variant: Variant) -> list[Text]:
 
 
 def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
+    """Explain the intervals, and how many of the differences are significant."""
     stands = [
         variant.stands
         for comparison in comparisons
@@ -103,7 +104,7 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
 
 
 def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
-    """What one run of each ranked subject of *board* cost, next to its index."""
+    """Render the cost of one run of each ranked subject of *board*, next to its index."""
     if not subjects:
         yield Note("No subject is ranked.")
         return
@@ -152,7 +153,9 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
 def report_table(
     titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text, words: str = ""
 ) -> Table:
-    """A table of the report alone; the first column is of words, or those in *words*."""
+    """Build a table for the report alone. The first column is of words, or those whose titles are
+    in *words*.
+    """
     columns = [
         Column(title, words=title in words if words else not place)
         for place, title in enumerate(titles)
@@ -161,7 +164,9 @@ def report_table(
 
 
 def judge_of(board: Board) -> Text:
-    """Whose marks a board's numbers are made of."""
+    """Return the judge whose scores a leaderboard is based on, with remarks; "none yet" without
+    one.
+    """
     if board.judge is None:
         return "none yet"
     remarks = ["embedded, a demonstration"] if board.by_table else []
@@ -174,13 +179,15 @@ def judge_of(board: Board) -> Text:
 
 
 def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What the configurations change in the index, below the rankings."""
+    """Render how the configurations change the index, below the rankings."""
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _configurations_table(compared)
 
 
 def configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
-    """The same for a report, with every subject; None: nothing to compare."""
+    """Render how the configurations change the index for a report, with every subject; None:
+    nothing to compare.
+    """
     if compared is None:
         yield Note(
             "No subject has an index in more than one configuration, so there is nothing to "
@@ -200,7 +207,9 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
 
 
 def _configurations_table(compared: ConfigurationComparison) -> Table:
-    """Every configuration with its mean index, and with the difference to the first one."""
+    """Build the table of every configuration with its mean index, and the difference to the first
+    one.
+    """
     effects = [place.effect for place in compared.places]
     first = compared.places[0].configuration
     return Table(
@@ -234,6 +243,7 @@ def _configurations_table(compared: ConfigurationComparison) -> Table:
 
 
 def _index_there(index: float | None, change: SubjectEffect | None) -> str:
+    """Format an index with its difference to the first configuration, in brackets."""
     if change is None:
         return number(index, 1)
     return f"{number(index, 1)} ({signed(change.points)}; {from_to(change.rerun)})"

@@ -1,5 +1,5 @@
-"""What a store has cost, and its audit: on a terminal and as JSON. Formats what `analysis` found;
-decides nothing.
+"""The costs of a store and its audit, rendered for a terminal and as JSON. Formats the results of
+`analysis`; decides nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
 
 
 def costs_view(costs: Costs, store: str) -> Iterator[Block]:
-    """Everything on one page; *store* is where it is."""
+    """Render all costs of a store: by command, by judge and by model. *store*: where it is."""
     if not costs.whole.calls:
         yield Note((Prose(store), " holds no paid calls."), "")
     else:
@@ -100,8 +100,8 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
 
 
 def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]) -> Iterator[Block]:
-    """What the columns mean, then a table for each of *parts*: what its lines are by, those, and
-    their sum.
+    """Render the meaning of the columns, then a table for each of *parts*: the heading of its first
+    column, its lines, and their sum.
     """
     columns = [column for column in COLUMNS if column[1](all_of)]
     yield Legend("; ".join(f"{name}: {meaning}" for name, _, meaning in columns) + ".", "")
@@ -117,24 +117,26 @@ def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid])
 
 
 def _in_words(paid: Paid) -> str:
+    """Describe what was paid: "$1.20 reported and $0.30 computed, 12 calls"."""
     parts = [f"{money(paid.dollars)} reported"] if paid.dollars else []
     parts += [f"{money(paid.computed_dollars)} computed"] if paid.computed_dollars else []
     return " and ".join(parts or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
 
 
 def _lines(parts: Iterable[ModelCost]) -> list[tuple[Text, Paid]]:
+    """Return a name and a payment for each model."""
     return [(Prose(part.name), part.paid) for part in parts]
 
 
 def _dollars(dollars: float) -> str:
-    """Four decimals throughout, so that columns can be added up by eye; what is less is said to
-    be.
+    """Format dollars with four decimals, so that columns can be added up by eye; less than that
+    reads <$0.0001.
     """
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
 
 
 def costs_json(costs: Costs) -> str:
-    """*costs* for programs: every field."""
+    """Return *costs* as JSON, with every field."""
     return json.dumps(asdict(costs), indent=2)
 
 
@@ -144,13 +146,15 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
 def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
-    """The findings of severity *lowest* or worse."""
+    """Return the findings of severity *lowest* or worse."""
     wanted = SEVERITIES[: SEVERITIES.index(lowest) + 1]
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
 def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block]:
-    """A summary, then each finding with its first *top* places and how to see them."""
+    """Render an audit: a summary, then each finding with its first *top* places and how to see
+    them.
+    """
     findings = chosen(audit, lowest)
     yield Title(("Audit of ", Prose(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
@@ -191,6 +195,7 @@ def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block
 
 
 def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
+    """Render one finding: its meaning, its first *top* places, and the indices that it moves."""
     kind = finding.kind
     yield Title(
         (Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}"
@@ -209,6 +214,7 @@ def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
 
 
 def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
+    """Render the first *top* of *lines*, and how many more there are."""
     for line in lines[:top]:
         yield Note(Prose(line), "", indent)
     if len(lines) > top:
@@ -216,8 +222,8 @@ def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
 
 
 def fold(places: Sequence[Occurrence]) -> list[str]:
-    """A line for each place; one for all conversations of a run with which the same is wrong,
-    naming the first few.
+    """Return a line for each place. Conversations of one run with the same problem share a line,
+    which names the first few.
     """
     lines: dict[tuple[str, int | None, str], list[str]] = {}
     for place in places:
@@ -237,7 +243,7 @@ def fold(places: Sequence[Occurrence]) -> list[str]:
 
 
 def show_command(place: Occurrence, protocol: Protocol) -> str:
-    """How to read the conversation at *place*."""
+    """Return the command that shows the conversation at *place*."""
     name = protocol.name
     if name in shipped() and load(name).hash != protocol.hash:
         name = protocol.hash[:12]
@@ -262,6 +268,7 @@ def show_command(place: Occurrence, protocol: Protocol) -> str:
 
 
 def _effect(effect: IndexChange, name_judge: bool) -> str:
+    """Describe how an index changes without the runs that have the finding."""
     now = "no index" if effect.index is None else f"{effect.index:.1f}"
     by = f" by {effect.judge}" if name_judge and effect.judge else ""
     if effect.without is None:
@@ -276,7 +283,7 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
 
 
 def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
-    """All of it."""
+    """Return the whole audit as JSON, with the findings of severity *lowest* or worse."""
     return json_text(
         {
             "protocol": audit.protocol,

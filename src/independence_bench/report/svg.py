@@ -1,8 +1,7 @@
-"""Pictures of a report as SVG: written here as text, so the same values give the same bytes.
+"""Pictures of a report as SVG, written here as text, so the same values give the same bytes.
 
 They carry their own background and colours for light and dark, chosen by the reader's
-`prefers-color-scheme`. Knows values; everything that comes from outside is made harmless and
-escaped.
+`prefers-color-scheme`. Everything that comes from outside is made harmless and escaped.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ STYLE = "".join(
 
 
 def ranking_plot(board: Board) -> str:
-    """A row for each ranked subject: a dot at its index, a thick bar (the same test again), a thin
-    one (another).
+    """Draw the ranking as SVG: for each ranked subject a dot at its index, a thick bar for its 95%
+    CI (same scenarios) and a thin one for its 95% CI (new scenarios).
     """
     rows = board.ranked
     labels = [shorten(row.label) for row in rows]
@@ -78,6 +77,7 @@ def ranking_plot(board: Board) -> str:
 
 
 def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: str) -> list[str]:
+    """Draw *interval*, 0 to 100, as a bar of class *kind*; [] for None."""
     if interval is None:
         return []
     low, high = (left + axis * end / 100 for end in (interval.low, interval.high))
@@ -85,8 +85,8 @@ def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: st
 
 
 def scenario_map(complexity: ItemAnalysis) -> str:
-    """A row for each ranked subject, a column for each scenario, in every cell the score in
-    percent.
+    """Draw a map as SVG: a row for each ranked subject, a column for each scenario, and in every
+    cell the score in percent.
     """
     labels = [shorten(one.label) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
@@ -126,7 +126,7 @@ def scenario_map(complexity: ItemAnalysis) -> str:
 
 
 def _columns(complexity: ItemAnalysis, left: float) -> list[float]:
-    """The left edge of each scenario's column; a gap between experiments."""
+    """Return the left edge of each scenario's column, with a gap between experiments."""
     edges, x, before = [], left, None
     for scenario in complexity.scenarios:
         if before is not None and scenario.experiment != before:
@@ -137,6 +137,9 @@ def _columns(complexity: ItemAnalysis, left: float) -> list[float]:
 
 
 def _cell(x: float, y: float, what: str, score: float | None) -> str:
+    """Draw a cell with its *score* in [0, 1] as a percentage; a dash for None. *what*: its
+    tooltip.
+    """
     if score is None:
         return text_at(x + 16, y + 14, "–", "middle")
     step = min(max(round(score * (STEPS - 1)), 0), STEPS - 1)
@@ -148,7 +151,7 @@ def _cell(x: float, y: float, what: str, score: float | None) -> str:
 
 
 def _key(x: float, y: float) -> Iterable[str]:
-    """What the colours mean."""
+    """Draw the key of the map's colours."""
     yield text_at(x, y + 14, "0", "start")
     for step in range(STEPS):
         yield (
@@ -162,15 +165,15 @@ def _key(x: float, y: float) -> Iterable[str]:
 # 400 pixels wide, so that their letters are as large on a phone as the text around them
 
 WIDTH = 400.0
-LEFT, SIDE = 46.0, 336.0  # of the axes of the curves
-HIGH = 56.0  # of a curve's axis
+LEFT, SIDE = 46.0, 336.0  # pixels: left end and width of the curves' axes
+HIGH = 56.0  # pixels of a curve's height
 MOST_CURVES = 6
-MOST_LETTERS = 42  # of a label in a key
+MOST_LETTERS = 42  # letters of a label in a key
 
 
 def fold_picture(board: Board) -> str:
-    """Of each of the first ranked subjects by itself: the share of positions that stand after each
-    push, and a band.
+    """Draw, for each of the first ranked subjects, the share of positions that it still holds after
+    each push, with a 95% band.
     """
     shown = [
         (row.label, row.branches.folds)
@@ -202,12 +205,16 @@ def fold_picture(board: Board) -> str:
 
 
 def _across(push: float, pushes: int) -> float:
-    """Some room is left after the last push, so that what stands then is seen."""
+    """Return the horizontal place of a push, in pixels. Some room is left after the last push for
+    the share that holds then.
+    """
     return LEFT + SIDE * push / (pushes + 0.6)
 
 
 def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str]:
-    """One curve: all stand until the first push. Nothing is drawn from where nothing is known."""
+    """Draw one subject's curve: all positions hold until the first push. The curve ends where
+    nothing is known.
+    """
     head = f"{shorten(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
     yield text_at(12, bottom - HIGH - 10, head, "start", "name")
     for share in (0.0, 0.5, 1.0):
@@ -235,9 +242,7 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
 
 
 def shorten(text: str, longest: int = LONGEST) -> str:
-    """*text*, harmless, at most *longest* columns wide: what is too much is left out of the
-    middle.
-    """
+    """Return *text*, escaped, at most *longest* columns wide. A longer text loses its middle."""
     shown = label_text(text)
     if cell_len(shown) <= longest:
         return shown
@@ -249,20 +254,22 @@ def shorten(text: str, longest: int = LONGEST) -> str:
 
 
 def text_at(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
-    """*text*, made harmless; *anchor* (start, middle or end) says which part of it is at *x*,
-    *kind* is its class.
+    """Return an SVG text element at *x*, *y*, escaped. *anchor*: the part of the text at *x*
+    (start, middle or end); *kind*: its class.
     """
     named = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{safe(text)}</text>'
 
 
 def safe(text: str) -> str:
-    """*text* from outside as SVG may hold it."""
+    """Return *text* from outside, escaped for SVG."""
     return escape(label_text(text), {'"': "&quot;"})
 
 
 def picture(width: float, height: float, title: str, description: str, drawn: Sequence[str]) -> str:
-    """All that is *drawn* as one file, with what a reader is told who does not see it."""
+    """Return the SVG file with everything that is *drawn*, and a title and description for readers
+    who do not see it.
+    """
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '

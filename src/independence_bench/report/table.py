@@ -62,9 +62,9 @@ Cells = Sequence[Text]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: numbers, to the right, unless it is of *words*."""
+    """A column of a table: of numbers, aligned to the right, unless *words* is set."""
 
-    title: Text  # in a report
+    title: Text  # the title in a report
     words: bool = False
     short: Text | None = None  # the title on a terminal; None: the same, not capitalised
     on: Medium | None = None  # the only medium that has it; None: both
@@ -74,10 +74,10 @@ class Column:
     # the ends of a line on which its cells are drawn, where there is room
     drawn: tuple[float, float] | None = None
     cut: bool = False  # on a terminal a cell that is too wide is cut, not broken into lines
-    labels: bool = False  # of subjects: on a terminal the heading says what they have in common
+    labels: bool = False  # labels of subjects: on a terminal the heading has their shared parts
 
     def heading(self, medium: Medium) -> Text:
-        """The title in *medium*."""
+        """Return the column's title in *medium*."""
         if medium == "terminal" and self.short is not None:
             return self.short
         if medium == "report" or not isinstance(self.title, str) or self.title[:2].isupper():
@@ -87,8 +87,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A line across a terminal's table: the rows below it are of one kind, which Markdown says in a
-    column.
+    """A line across a terminal's table: the rows below it are of one kind. Markdown has a column
+    for that.
     """
 
     title: str = ""
@@ -96,8 +96,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence below a row of a terminal's table, across all columns; Markdown says it in a
-    column.
+    """A sentence below a row of a terminal's table, across all columns. Markdown has a column for
+    that.
     """
 
     text: Text
@@ -105,11 +105,11 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's
-    title.
+    """Columns, rows with a cell for each column, and a legend. In the legend, {Title} stands for a
+    column's title.
 
-    *brief*: of the legend, what a terminal says by default. *long*: readers may choose among its
-    rows (`shown`); *total* stands below whichever they choose.
+    *brief*: the part of the legend that a terminal shows by default. *long*: readers may choose
+    among its rows (`RowFilter`). *total*: a row below whichever they choose.
     """
 
     columns: Sequence[Column]
@@ -141,8 +141,8 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text from outside, with its line breaks; *reflow*: but for those of a file whose lines were
-    filled.
+    """A text from outside, with its line breaks. *reflow*: without the line breaks of a file whose
+    lines were filled.
     """
 
     text: str
@@ -167,7 +167,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What columns mean; *brief*: what a terminal says of it by default."""
+    """The meaning of columns. *brief*: the part that a terminal shows by default."""
 
     text: Text
     brief: Text
@@ -177,24 +177,26 @@ Block = Table | Legend | Title | Note | Passage | Bullets | Entries
 
 
 def columns_of(*titles: str, words: int = 1) -> list[Column]:
-    """Columns of the same *titles* everywhere; the first few are of words."""
+    """Return columns with these *titles*, the same in both media; the first *words* of them are
+    columns of words.
+    """
     return [Column(title, place < words, title) for place, title in enumerate(titles)]
 
 
 def listed(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
-    """*parts* with *between* them; () for none."""
+    """Return *parts* with *between* between each two; () for none."""
     return tuple(
         part for place, one in enumerate(parts) for part in ((between, one) if place else (one,))
     )
 
 
 def in_one_line(heading: str) -> str:
-    """A heading of several lines as words."""
+    """Return a heading of several lines as one line."""
     return re.sub(r"(?<=[-/:_])\n|\n(?=[@+])", "", heading.strip()).replace("\n", " ")
 
 
 def legend_of(table: Table, medium: Medium) -> Text:
-    """The table's legend with its titles in *medium*."""
+    """Return the table's legend, with its columns' titles as they are in *medium*."""
     legend = table.legend
     if isinstance(legend, str):
         for column in table.columns:
@@ -205,7 +207,9 @@ def legend_of(table: Table, medium: Medium) -> Text:
 def shown_rows(
     table: Table, medium: Medium
 ) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
-    """The columns that *medium* has, and their cells."""
+    """Return the columns that *medium* has, and the rows with the cells of those columns alone. The
+    total is the last row.
+    """
     there = [place for place, column in enumerate(table.columns) if column.on in (None, medium)]
     every: list[Cells | Group | Remark] = [*table.rows]
     every += [] if table.total is None else [Group(), table.total]
@@ -220,15 +224,15 @@ def shown_rows(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """*top*: so many rows of each long table; *find*: those that contain it, in upper or lower
-    case; None: all.
+    """Which rows of long tables are shown. *top*: at most so many of each; *find*: those that
+    contain this word, in upper or lower case; None: all.
     """
 
     top: int | None = None
     find: str | None = None
 
     def has(self, text: str) -> bool:
-        """Whether *text* contains the word."""
+        """Whether *text* contains the word; always, if no word is looked for."""
         return self.find is None or self.find.lower() in text.lower()
 
 
@@ -237,15 +241,15 @@ EVERYTHING = Shown()
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Blocks with the rows that are shown, and how many of these long tables have."""
+    """Blocks with the rows that were chosen, and the number of rows of their long tables."""
 
     blocks: list[Block]
     rows: int
 
 
 def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
-    """*blocks* with the rows of their long tables (`Table.long`) that are *shown*, and a note of
-    how many these are.
+    """Return *blocks* with only the rows of long tables (`Table.long`) that *shown* chooses, and a
+    note that says how many rows are shown.
 
     A long table of which no row is shown is left out.
     """
@@ -269,7 +273,9 @@ def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
 
 
 def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
-    """The rows, each group before its first one, each remark after its own."""
+    """Yield the rows that *shown* chooses: each group before its first row, each remark after its
+    own.
+    """
     group: Group | None = None
     inside, kept, count = False, False, 0
     for row in table.rows:
@@ -291,7 +297,7 @@ def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
 
 
 def plain(text: Text) -> str:
-    """*text* without styles, as it came."""
+    """Return *text* without styles and unescaped."""
     match text:
         case str():
             return text
@@ -316,16 +322,16 @@ PARAGRAPH = 300
 
 
 def code(text: str) -> str:
-    """A name as code, where nothing is markup. What would end the code, or the cell that it is in,
-    is written out.
+    """Return a name as Markdown code, in which nothing is markup. Characters that would end the
+    code, or the cell that it is in, are written out.
     """
     shown = name_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{shown or '–'}`"
 
 
 def prose(text: str) -> str:
-    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character
-    reference.
+    """Return *text* on one line, as words: whatever Markdown or HTML would take for markup is a
+    character reference.
 
     Only a command of ours between backticks is code.
     """
@@ -337,15 +343,17 @@ def prose(text: str) -> str:
 
 
 def _words(text: str) -> str:
+    """Return *text* on one line, with all markup characters as character references."""
     return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", label_text(text))
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """All *blocks*, an empty line between them."""
+    """Return all *blocks* as Markdown, with an empty line between them."""
     return "\n\n".join(part for block in blocks for part in _written(block))
 
 
 def _written(block: Block) -> list[str]:
+    """Return one block as paragraphs of Markdown."""
     match block:
         case Table():
             legend = _legend(legend_of(block, "report"))
@@ -367,7 +375,7 @@ def _written(block: Block) -> list[str]:
 
 
 def _legend(text: Text) -> str:
-    """A paragraph, or a line for each sentence of a long one."""
+    """Return a legend as a paragraph, or as a list with a line for each sentence if it is long."""
     if (
         isinstance(text, str | Prose)
         and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH
@@ -378,6 +386,7 @@ def _legend(text: Text) -> str:
 
 
 def _table(table: Table) -> str:
+    """Return a table as Markdown."""
     columns, rows = shown_rows(table, "report")
     lines: list[Sequence[Text]] = [
         [column.heading("report") for column in columns],
@@ -388,7 +397,7 @@ def _table(table: Table) -> str:
 
 
 def written(text: Text) -> str:
-    """*text* as Markdown has it."""
+    """Return *text* as Markdown."""
     match text:
         case str():
             return text

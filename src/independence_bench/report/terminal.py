@@ -1,5 +1,5 @@
-"""Blocks on a terminal: as wide as it is, and unbounded in a pipe. Escape sequences in them are
-shown, not obeyed.
+"""Blocks printed on a terminal: as wide as it is, and unbounded in a pipe. Escape sequences in them
+are shown, not obeyed.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def printed(
 ) -> None:
     """Print *views*, each on its own, followed by an empty line.
 
-    *legend*: whether all that is known of a table's columns is told, or only the brief one; None:
-    the command has no such option, so all of it. No legend is told twice. *command*: which one
-    explains everything with `--legend`.
+    *legend*: True prints the whole legend of each table, False only the brief one; None: the
+    command has no such option, so the whole one. No legend is printed twice. *command*: the command
+    that explains everything with `--legend`.
     """
     screen = _Screen(console, legend)
     for view in views:
@@ -66,7 +66,7 @@ def printed(
 
 
 class _Screen:
-    """How wide lines may be, and which legends were told."""
+    """The width of the terminal, and the legends that were already printed."""
 
     def __init__(self, console: Console, legend: bool | None) -> None:
         self.console = console
@@ -77,7 +77,7 @@ class _Screen:
         self.told: set[str] = set()
 
     def lines(self, block: Block) -> Iterator[Text]:
-        """*block*, line by line, without blanks at their ends."""
+        """Yield *block* line by line, without blanks at the ends of lines."""
         match block:
             case Table():
                 made = laid_out(block, self.width, self.draws, written)
@@ -113,21 +113,25 @@ class _Screen:
                         yield from self.wrapped(written(line), 4)
 
     def _legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
-        """What columns mean, as far as it was asked for."""
+        """Yield the lines of a legend: *everything*, or only *brief* if the user did not ask for
+        all.
+        """
         self.withheld = self.withheld or (
             self.legend is False and bool(everything) and everything != brief
         )
         yield from self._once(brief if self.legend is False else everything)
 
     def _once(self, text: values.Text) -> Iterator[Text]:
-        """*text*, dim, unless it was printed before."""
+        """Yield the lines of *text*, dim, unless it was printed before."""
         rendered = written(text, "dim")
         if rendered.plain and rendered.plain not in self.told:
             self.told.add(rendered.plain)
             yield from self.wrapped(rendered)
 
     def wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
-        """*text* in lines that fit; a line with nothing but blanks is an empty one."""
+        """Yield *text* in lines that fit, each indented by *indent* blanks; a line of blanks alone
+        is empty.
+        """
         for line in text.split("\n", allow_blank=True):
             fitting = (
                 [line]
@@ -142,12 +146,12 @@ class _Screen:
 
 
 def reflowed(text: str) -> str:
-    """*text* without the line breaks of a file that was filled to some width, which would make
-    short lines here.
+    """Return *text* without the line breaks of a file that was filled to some width, which would
+    make short lines here.
 
-    A line that the next one's first word would have made the longest of all was filled; the end of
-    a sentence stays the end of a line, and what is indented or begins like a list's item a line of
-    its own.
+    A line was filled if the next line's first word would have made it the longest of all. The end
+    of a sentence stays the end of a line; an indented line, and one that begins like an item of a
+    list, stays a line of its own.
     """
     lines = text.split("\n")
     longest = max(map(len, lines))
@@ -164,7 +168,7 @@ def reflowed(text: str) -> str:
 
 
 def written(text: values.Text, style: str = "") -> Text:
-    """*text* as a terminal has it."""
+    """Return *text* as Rich text, escaped, in *style*."""
     match text:
         case str():
             return Text(harmless(text), style)
@@ -186,21 +190,21 @@ def written(text: values.Text, style: str = "") -> Text:
 
 
 LABEL = 36  # characters of a column of words that are kept before columns are left out
-NARROWEST = 8  # of a column of words
+NARROWEST = 8  # characters of the narrowest column of words
 PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
 # a label breaks after these, and before its provider and its settings, which stay whole
 _BREAK = re.compile(r"(?<=[\s/:_])|(?<=-)(?!t[0-9])|(?=[@+])")
 _SPACE = re.compile(r"(?<=\s)")
 HEADING = 12  # characters of a name over a column of numbers
-INDENT = 4  # of a remark
-Across = values.Group | values.Remark  # what stands across all columns
+INDENT = 4  # characters before a remark
+Across = values.Group | values.Remark  # a line across all columns
 Write = Callable[[values.Text], Text]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lines without blanks at their ends, and the headings of columns that there was no room
-    for.
+    """A table as lines without blanks at their ends, and the headings of the columns for which
+    there was no room.
     """
 
     lines: list[Text]
@@ -209,26 +213,27 @@ class Layout:
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """A column that is laid out, with its heading, and how wide it is."""
+    """A column that is laid out, with its heading and its width."""
 
     column: Column
     heading: Text
     cells: list[Text]
-    raw: Sequence[values.Text]  # what the cells are written from
+    raw: Sequence[values.Text]  # the texts from which the cells are made
     size: int  # characters
 
     @property
     def longest_word(self) -> int:
-        """Characters of it."""
+        """The characters of its longest word."""
         words = (part for cell in self.cells for part in _BREAK.split(cell.plain))
         return max((cell_len(word.rstrip()) for word in words), default=0)
 
 
 def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
-    """*table* in lines of at most *width* characters where that can be; None: as wide as it is.
+    """Lay out *table* in lines of at most *width* characters if that can be; None: as wide as it
+    is.
 
     Columns that can be spared are left out before a label is broken below `LABEL` characters.
-    Intervals are drawn, if it *draws*, in what is left.
+    Intervals are drawn, if *draws* is set, in what is left. *write* turns a text into Rich text.
     """
     columns, rows = values.shown_rows(table, "terminal")
     plain = [row for row in rows if not isinstance(row, Across)]
@@ -263,8 +268,8 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
 
 
 def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write: Write) -> _Lane:
-    """*column* as wide as it is; what all of its labels have in common is in its heading
-    instead.
+    """Return *column* at its natural width. The beginning and the end that all of its labels share
+    move into its heading.
     """
     heading = write(column.heading("terminal"))
     if width is None:
@@ -283,7 +288,7 @@ def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write
 
 
 def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
-    """Characters of a line; *words*: with columns of words no wider than this."""
+    """Count the characters of a line. *words*: columns of words count as no wider than this."""
     sizes = (
         lane.size if words is None or not lane.column.words else min(lane.size, words)
         for lane in lanes
@@ -292,7 +297,9 @@ def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
 
 
 def _kept(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
-    """Those that there is room for: what can be spared is left out, in the end the last ones."""
+    """Return the lanes for which there is room: those that can be spared are left out first, in the
+    end the last ones.
+    """
     kept = list(lanes)
     for spare in sorted({lane.column.spare for lane in lanes if lane.column.spare}, reverse=True):
         if _total(kept, gap, LABEL) > width:
@@ -303,9 +310,9 @@ def _kept(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
 
 
 def _narrow(lanes: Sequence[_Lane], gap: int, width: int) -> None:
-    """Columns of words give way where a line is too wide, the widest first.
+    """Narrow columns of words until a line fits, the widest first.
 
-    Not below their longest word, unless there is no other way.
+    None gets narrower than its longest word, unless there is no other way.
     """
     words = [lane for lane in lanes if lane.column.words]
     for floors in ([max(NARROWEST, lane.longest_word) for lane in words], [NARROWEST] * len(words)):
@@ -317,7 +324,9 @@ def _narrow(lanes: Sequence[_Lane], gap: int, width: int) -> None:
 
 
 def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
-    """*lanes* and, in what they leave of *width*, those of *every* that are drawn."""
+    """Return *lanes* and those of *every* that are drawn, in the room that *lanes* leave of
+    *width*.
+    """
     for lane in every:
         room = width - _total(lanes, gap) - gap
         if lane.column.drawn and room >= PICTURE[0]:
@@ -332,8 +341,8 @@ def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: 
 def _lines(
     lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False
 ) -> list[Text]:
-    """A row in as many lines as its longest cell takes; a *heading* ends on the last of them,
-    without a style.
+    """Render a row in as many lines as its longest cell takes. A *heading* ends on the last of them
+    and has no style.
     """
     parts = [
         [
@@ -350,6 +359,7 @@ def _lines(
 
 
 def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool) -> Text:
+    """Render one line of a row; an absent cell is blank."""
     whole = Text()
     for lane, cell in zip(lanes, across, strict=True):
         shown = cell.copy() if cell is not None else Text()
@@ -365,7 +375,7 @@ def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, style
 
 
 def _remark(text: Text, width: int | None) -> list[Text]:
-    """*text* across all columns, indented, in lines of at most *width* characters."""
+    """Render *text* across all columns, indented, in lines of at most *width* characters."""
     text.stylize_before("dim")
     lines = [text] if width is None else _broken(text, width - INDENT, _SPACE)
     for line in lines:
@@ -375,17 +385,21 @@ def _remark(text: Text, width: int | None) -> list[Text]:
 
 
 def stacked(name: str) -> str:
-    """*name* as the heading of a column of numbers, in lines of at most `HEADING` characters."""
+    """Return *name* as the heading of a column of numbers, in lines of at most `HEADING`
+    characters.
+    """
     return "\n".join(line.plain for line in _broken(Text(label_text(name)), HEADING))
 
 
 def _names(text: values.Text) -> list[str]:
+    """Return all names in *text* that are not empty."""
     if isinstance(text, tuple):
         return [name for part in text for name in _names(part)]
     return [text.text] if isinstance(text, values.Name) and text.text else []
 
 
 def _without(text: values.Text, first: str, last: str) -> values.Text:
+    """Return *text* with *first* and *last* removed from the ends of its names."""
     if isinstance(text, tuple):
         return tuple(_without(part, first, last) for part in text)
     if isinstance(text, values.Name):
@@ -394,14 +408,14 @@ def _without(text: values.Text, first: str, last: str) -> values.Text:
 
 
 def _cut(text: Text, width: int) -> list[Text]:
-    """*text* in one line of *width* characters, with a sign that there is more."""
+    """Return *text* in one line of *width* characters, with an ellipsis if it is cut."""
     text.truncate(width, overflow="ellipsis")
     return [text]
 
 
 def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
-    """*text* in lines of *width* characters; a word is broken only where it is longer than that by
-    itself.
+    """Return *text* in lines of *width* characters. A word is broken only if it is longer than that
+    by itself.
     """
     if text.cell_len <= width:
         return [text]
@@ -428,14 +442,15 @@ def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
 
 
 def _picture(cell: values.Text, ends: tuple[float, float], width: int) -> str:
-    """A dot at a value on a line from *ends* to ends, and its interval; nothing where there is
-    none.
+    """Draw a value as a dot on a line from low to high (*ends*), with its interval; "" for a cell
+    without one.
     """
     if not isinstance(cell, Drawn):
         return ""
     low, high = ends
 
     def at(value: float) -> int:
+        """Return the place of *value* on the line, from 0."""
         share = (value - low) / (high - low) if high > low else 0.5
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 

@@ -1,3 +1,3 @@
-"""The web viewer's Python side: stored results -> answers, served on loopback or written as a
+"""The web viewer's Python side: stored results as answers, served on loopback or written as a
 static site.
 """

@@ -1,10 +1,9 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD; it writes what took long to work out (`live`), and marks when a person
-labels (`label_routes`). The page's own files hold no data; everything else needs a token
-(`AccessTokens`). Requests under another host name (DNS rebinding) are refused by the Host header,
-those of other sites' pages by Origin. Answers are computed in threads, unless no browser waits for
-them.
+It answers GET and HEAD. It writes slow answers for the next start (`live`), and scores when a
+person labels. The page's own files hold no data; everything else needs a token (`AccessTokens`).
+Requests under another host name (DNS rebinding) are refused by the Host header, those of other
+sites' pages by Origin. Answers are computed in threads, unless no browser waits for them.
 
 Every user of a machine can connect to its ports, and a browser sends a cookie to all of them, so
 there is no cookie: the page keeps the token and sends it itself. It is drawn anew for each server,
@@ -51,7 +50,8 @@ FOREVER = "public, max-age=31536000, immutable"
 def make_app(
     live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None
 ) -> ASGIApp:
-    """The application that listens on *port* of this machine; without a *page*, the answers alone.
+    """Return the application that listens on *port* of this machine; without a *page*, it serves
+    the answers alone.
 
     Only with a *desk* are there routes that write: those of one person who labels.
     """
@@ -59,16 +59,20 @@ def make_app(
     files = {} if page is None else page.files
 
     async def answer(request: Request) -> Response:
+        """Send the answer at the path of the request."""
         return await service.answer(request, request.path_params["path"])
 
     async def search(request: Request) -> Response:
+        """Send the result of a search."""
         return await service.search(request)
 
     async def reading(_request: Request) -> Response:
+        """Send the progress of the first reading."""
         body = json_bytes(live.progress)
         return Response(body, media_type=media_type(READING), headers={"Cache-Control": "no-store"})
 
     async def file(request: Request) -> Response:
+        """Send a file of the page; the first page for /."""
         name = request.path_params["path"] or HOME
         if name not in files:
             return _problem(404, "there is nothing here; the viewer's first page is /")
@@ -80,6 +84,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        """Begin reading the store when the server starts, and close everything when it ends."""
         live.begin()
         yield
         service.close()
@@ -125,12 +130,13 @@ class Guard:
         self.origins = frozenset(f"http://{name}" for name in names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+        """Answer one request, as ASGI defines it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
         async def send_guarded(message: Message) -> None:
+            """Send a message with the security headers."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -145,6 +151,7 @@ class Guard:
         await (answer or self.app)(scope, receive, send_guarded)
 
     def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
+        """Return the refusal of a request by its host, origin or method; None if it may pass."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             return _problem(
@@ -164,8 +171,8 @@ class Guard:
         return None
 
     def _at_the_door(self, method: str, path: str, authorization: list[str]) -> Response | None:
-        """The lasting token for the one that is good once, or a refusal; None: who asks may have
-        what is there.
+        """Return the lasting token in exchange for the one that is valid once, or a refusal; None
+        if the request may pass.
         """
         if method == "POST" and path == EXCHANGE and (token := self.access.exchange(authorization)):
             return Response(
@@ -181,9 +188,7 @@ class Guard:
 
 
 class AnswerService:
-    """Works answers out in threads, those that take long a few at a time; the browser keeps
-    them.
-    """
+    """Works answers out in threads, the slow ones only a few at a time; the browser caches them."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -193,8 +198,8 @@ class AnswerService:
         self._started = f"{time.time_ns():x}"
 
     async def answer(self, request: Request, path: str) -> Response:
-        """The answer at *path*, once the store was read; what is kept from an earlier time at
-        once.
+        """Send the answer at *path*, once the store has been read; an answer that an earlier start
+        has stored is sent at once.
         """
         if path == "index.json":
             self._threads.submit(self._live.look)  # whether the store has changed
@@ -214,7 +219,7 @@ class AnswerService:
         return _response(request, body, media_type(path), tag, "no-cache")
 
     async def search(self, request: Request) -> Response:
-        """What a search finds."""
+        """Send the result of a search."""
         await self._read()
         work = asyncio.get_running_loop().run_in_executor
         try:
@@ -230,19 +235,22 @@ class AnswerService:
         )
 
     async def _read(self) -> None:
-        """Returns when the store was read, and takes no thread until then. Raises what kept it from
-        being read.
+        """Wait until the store has been read, without taking a thread. Raises the error that kept
+        it from being read.
         """
         if not self._live.first.done():
             await asyncio.shield(asyncio.wrap_future(self._live.first))
         self._live.check()
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Begin no more answers."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:
+    """Return *body* with its tag, or 304 if the browser has it already. *kept*: how browsers may
+    cache it.
+    """
     headers = {"ETag": tag, "Cache-Control": kept}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
@@ -250,22 +258,22 @@ def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> 
 
 
 async def _not_known(_request: Request, error: Exception) -> Response:
-    """A failure that we know, such as a store that cannot be read."""
+    """Answer a known failure, such as a store that cannot be read."""
     return _problem(503, " ".join(str(error).split()))
 
 
 async def _broken(_request: Request, _error: Exception) -> Response:
-    """A bug: the traceback goes to the server's output, whoever asked is told so."""
+    """Answer a bug: the traceback goes to the server's output, and the response says so."""
     return _problem(500, "this answer cannot be worked out; the viewer's output says why")
 
 
 def _problem(status: int, message: str) -> Response:
-    """What is wrong, in one line."""
+    """Return an error message in one line."""
     return Response(json.dumps({"error": message}), status, media_type="application/json")
 
 
-BYTES = 32  # of a token
-EXCHANGE = "/api/token"  # where the token that is good once becomes the one that lasts
+BYTES = 32  # random bytes of a token
+EXCHANGE = "/api/token"  # exchanges the token that is valid once for the lasting one
 
 
 class AccessTokens:
@@ -278,28 +286,28 @@ class AccessTokens:
 
     @property
     def address(self) -> str:
-        """The address that is printed: valid as long as the server runs. No browser sends what is
-        behind the #.
+        """The address that is printed, valid as long as the server runs. No browser sends the part
+        after the #.
         """
         return f"{self._at}#token={self._token}"
 
     @property
     def opened(self) -> str:
-        """The address that a browser is started with: valid once."""
+        """The address that a browser is started with, valid once."""
         return f"{self._at}#once={self._once}"
 
     @property
     def header(self) -> str:
-        """The Authorization header of whoever may ask."""
+        """The Authorization header of a request that is allowed."""
         return f"Bearer {self._token}"
 
     def knows(self, authorization: Sequence[str]) -> bool:
-        """Whether these Authorization headers are the right one alone."""
+        """Whether these Authorization headers are exactly the right one."""
         return len(authorization) == 1 and _same(authorization[0], self.header)
 
     def exchange(self, authorization: Sequence[str]) -> str | None:
-        """The token that lasts, for the one that is good once; None for any other, and the second
-        time.
+        """Return the lasting token for the one that is valid once; None for any other, and the
+        second time.
         """
         if len(authorization) != 1 or not _same(authorization[0], f"Bearer {self._once}"):
             return None
@@ -308,7 +316,7 @@ class AccessTokens:
 
 
 def _same(one: str, other: str) -> bool:
-    """Comparison in constant time."""
+    """Whether two texts are equal, compared in constant time."""
     return compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
@@ -317,16 +325,24 @@ POSTED = frozenset({"/api/label/marks", "/api/label/skip", "/api/label/undo"})
 
 
 def label_routes(desk: LabelDesk) -> list[Route]:
-    """The routes of *desk*."""
+    """Return the routes of *desk*."""
 
     def reads(work: Callable[[], object]) -> Callable[[Request], Any]:
+        """Return a handler that answers with the result of *work*."""
+
         async def answer(_request: Request) -> Response:
+            """Answer with the result of *work*."""
             return await _answered(work)
 
         return answer
 
     def writes(work: Callable[[Any], object]) -> Callable[[Request], Any]:
+        """Return a handler that passes the request's JSON to *work* and answers with its result."""
+
         async def answer(request: Request) -> Response:
+            """Pass the request's JSON to *work*, and answer with its result or with what is
+            wrong.
+            """
             if (
                 request.headers.get("content-type", "").partition(";")[0].strip().lower()
                 != "application/json"
@@ -363,7 +379,9 @@ def label_routes(desk: LabelDesk) -> list[Route]:
 
 
 async def _body(request: Request) -> bytes | None:
-    """The body; None where it is too large, which is noticed before it is read to its end."""
+    """Read the body of a request; None if it is too large, which is noticed before it is read to
+    its end.
+    """
     body = b""
     async for part in request.stream():
         body += part
@@ -373,8 +391,8 @@ async def _body(request: Request) -> bytes | None:
 
 
 async def _answered(work: Callable[[], object]) -> Response:
-    """What *work*, in a thread, gives. A change that has begun is carried out, whoever waits for
-    it.
+    """Return the result of *work*, done in a thread. A change that has begun is completed even if
+    nobody waits for it.
     """
     try:
         body = json_bytes(await asyncio.to_thread(work))
@@ -410,14 +428,14 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page's files: path below the site -> what is in it."""
+    """The page's files, by their paths below the site."""
 
     files: Mapping[str, bytes]
 
     @property
     def home(self) -> bytes:
-        """index.html for a host that sends no headers of ours: with the content security policy in
-        the file.
+        """index.html for a host that does not send our headers: it holds the content security
+        policy itself.
 
         It also says that answers are in packs (`static_site.py`).
         """
@@ -434,7 +452,7 @@ class Page:
 
 
 def read_page(folder: Path = FOLDER) -> Page:
-    """The page in *folder*. Raises BenchError where it was not built."""
+    """Read the page in *folder*. Raises BenchError if it was not built."""
     if not (folder / HOME).is_file():
         raise BenchError(
             "the viewer's page is not built: in a clone, `make page` builds it (with Node); a "
@@ -445,5 +463,5 @@ def read_page(folder: Path = FOLDER) -> Page:
 
 
 def media_type(path: str) -> str:
-    """What a browser is told that *path* is, by its ending."""
+    """Return the media type of *path*, by its ending."""
     return TYPES.get(Path(path).suffix, "application/octet-stream")

@@ -1,4 +1,4 @@
-"""One board as the page is sent it, and as a table for a spreadsheet."""
+"""One leaderboard as the page gets it, and as a table for a spreadsheet."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the "
     "judge's exam (docs/embedded-judge.md)."
 )
-ROWS = 40  # of a board in one part of it: more than a screen has, and some 200 kB
+ROWS = 40  # rows in one part of a board: more than a screen has, and some 200 kB
 NO_JUDGE = "Nothing on this board is judged yet."
 OTHER_RULES = (
     "By the rules of published numbers, not by our own: marks count though others are missing, "
@@ -64,14 +64,15 @@ OTHER_RULES = (
 class PageColumn:
     """A column of the page's table of rows."""
 
-    path: tuple[str, ...]  # from a row to its number; its text stands under *shown* beside it
+    # attributes from a row to its number; its text is under *shown* beside it
+    path: tuple[str, ...]
     title: str
     meaning: str
     wide: bool  # not beside the index, but with what the numbers are based on
 
 
 def page_columns() -> tuple[PageColumn, ...]:
-    """Those that a `Row` says it has."""
+    """Return the columns that a `Row` declares."""
     return tuple(
         PageColumn((*one.path[:-1], one.key), one.column.title, one.column.meaning, one.column.wide)
         for one in table_columns(Row)
@@ -88,8 +89,8 @@ class BoardPart:
 
 @dataclass(frozen=True, slots=True)
 class BoardAnswer:
-    """`api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows
-    alone.
+    """`api/boards/<board>.json`: one leaderboard. `part/0.json` below it is the same with its first
+    rows alone.
     """
 
     version: str
@@ -98,26 +99,29 @@ class BoardAnswer:
     dimensions: tuple[Dimension, ...]
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
     rows: tuple[Row, ...]  # ranked ones first, by rank; then incomplete ones by label
-    columns: tuple[PageColumn, ...]  # that the rows have beside index and dimensions
-    ranked: int  # how many subjects have an index, in whatever part
-    subjects: int  # how many there are
+    columns: tuple[PageColumn, ...]  # columns that the rows have besides index and dimensions
+    ranked: int  # number of subjects with an index, in all parts
+    subjects: int  # number of all subjects
     # the ends of all indices and their intervals; null: there are none
     reach: tuple[float, float] | None
-    # how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
+    # number of files `part/<n>.json`, from 1, with the rows after these; 0: all are here
     parts: int
-    ids: Mapping[str, str]  # of subjects, by their labels below
+    ids: Mapping[str, str]  # ids of subjects, by their labels below
     providers: tuple[SettingComparison, ...]  # subjects that are the same but for who serves them
     efforts: tuple[SettingComparison, ...]  # but for how much they are told to reason
-    why: str | None  # why an interval is missing; null where none is
+    why: str | None  # the reason for a missing interval; null: none is missing
     # over all boards of its series; null: nothing can be compared
     configurations: ConfigurationComparison | None
-    versions: tuple[OtherVersion, ...]  # of the protocol, which this board can be compared with
-    remarks: tuple[str, ...]  # what a reader must know about this board, a sentence each
+    # versions of the protocol that this board can be compared with
+    versions: tuple[OtherVersion, ...]
+    remarks: tuple[str, ...]  # remarks that a reader of this board must know, a sentence each
     citation: Citation
 
 
 def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> BoardAnswer:
-    """`api/boards/<board>.json`; `part/0.json` below it, with its *first* rows alone."""
+    """Build `api/boards/<board>.json`; with *first*, `part/0.json` below it, which has only the
+    first rows.
+    """
     board = catalog.board(entry)
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
@@ -158,7 +162,9 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
 
 
 def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
-    """`api/boards/<board>/part/<n>.json`, from 1: the rows behind the first ones."""
+    """Build `api/boards/<board>/part/<n>.json`, from 1: the rows after the first ones. Raises
+    NotThere if there are none.
+    """
     part, board = int(number), catalog.board(entry)
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
     if not rows:
@@ -170,7 +176,9 @@ def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
 
 
 def board_table(answer: BoardAnswer) -> bytes:
-    """`api/boards/<board>.csv`: a line a row, a column for each that a `Row` says it has."""
+    """Return `api/boards/<board>.csv`: a line for each row, a column for each that a `Row`
+    declares.
+    """
     described = table_columns(Row)
     settings = ("model", "endpoint", "provider", "reasoning", "temperature", "hash")
     quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
@@ -195,28 +203,31 @@ def board_table(answer: BoardAnswer) -> bytes:
 
 
 def _names(described: TableColumn) -> list[str]:
-    """What its columns are called in a table for programs: tokens of reasoning have two."""
+    """Return the names of a column in the CSV: reasoning tokens have two columns."""
     estimated = described.path == ("reasoning_tokens",)
     return [described.key, *([f"{described.key}_estimated"] if estimated else [])]
 
 
 def _cells(value: Any, columns: int) -> list[Cell]:
+    """Return the cells of a value, filled up with None to *columns*."""
     if isinstance(value, ReasoningTokens):
         return [value.mean, value.estimated]
     return [value, *[None] * (columns - 1)]
 
 
 def _cell(value: Any) -> Cell:
+    """Return a setting as a cell."""
     return value.value if isinstance(value, Reasoning) else value
 
 
 def _of_dimension(row: Row, name: str) -> list[Cell]:
+    """Return a dimension's score and the ends of its interval, in [0, 100]."""
     ends = row.dimension_intervals.get(name, UNKNOWN).scaled(100).rerun
     return [percent(row.dimensions[name]), *_ends(ends)]
 
 
 def scenarios_table(answer: BoardAnswer) -> bytes:
-    """`api/boards/<board>/scenarios.csv`: a line a scenario."""
+    """Return `api/boards/<board>/scenarios.csv`: a line for each scenario."""
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
     return csv_bytes(
         [*head, "discrimination"],
@@ -229,13 +240,15 @@ def scenarios_table(answer: BoardAnswer) -> bytes:
 
 
 def _branch_head(quantities: Sequence[Branch]) -> list[str]:
-    """The columns that a board of stems with these *quantities* has beside others."""
+    """Return the names of the additional columns of a leaderboard of items with these
+    *quantities*.
+    """
     names = (*quantities, "pushes_withstood", "recovered")
     return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
 def _branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
-    """In the order of `_branch_head`."""
+    """Return the cells of a row, in the order of the names of branch columns."""
     of = row.branches
     folds = of.folds if of else None
     known: list[StemMean | Share | None] = [
@@ -247,20 +260,23 @@ def _branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
 
 
 def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
+    """Return a figure and the ends of its interval; None for each if it is absent."""
     return (one.value, *_ends(one.interval)) if one else (None, None, None)
 
 
 def _with_ends(score: Score) -> tuple[Cell, Cell, Cell]:
+    """Return a score and the ends of its interval."""
     return (score.value, *_ends(score.uncertainty.rerun))
 
 
 def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
+    """Return the ends of an interval; None for both if it is absent."""
     return (interval.low, interval.high) if interval else (None, None)
 
 
 def board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """*rows* of the board, each with what it cost, how long its replies are, how much reasoning
-    they came with, and its shares of the scenarios.
+    """Return *rows* of the leaderboard, each with its cost, the length of its replies, its
+    reasoning tokens, and its scores in the scenarios.
     """
     spent = fragments.costs(catalog, entry, rows)
     prices = {price.label: price for price in price_indices(rows, spent)}
@@ -281,19 +297,21 @@ def board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tupl
 
 
 def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
-    """A number in [0, 100]; *why* is told where an interval is missing."""
+    """Return a number in [0, 100] with its uncertainty. *why*: the reason, for a score whose
+    interval is missing.
+    """
     return Score(
         value, sure, None if sure.rerun is not None and sure.new_scenarios is not None else why
     )
 
 
 def percent(share: float | None) -> float | None:
-    """A share in [0, 1], of 100."""
+    """Convert a share in [0, 1] to [0, 100]; None for None."""
     return None if share is None else 100 * share
 
 
 def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
-    """What is known of every scenario, in the protocol's order; by its id in paths and its
+    """Return the facts about every scenario, in the protocol's order, with its id in paths and its
     experiment's title.
     """
     titles = {
@@ -306,6 +324,7 @@ def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ..
 
 
 def _remarks(board: Board) -> Sequence[str]:
+    """Return what a reader must know about a leaderboard, a sentence each."""
     remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]

@@ -1,5 +1,5 @@
-"""One subject beside every other one of its board: differences, how sure they are, and which
-scenarios flipped.
+"""One subject compared with every other one of its leaderboard: differences, their uncertainty, and
+the scenarios that flipped.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from independence_bench.report.encode import Cell, cell, csv_bytes
 from independence_bench.viewer import fragments
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug
 
-DECIMALS = 3  # of what is compared, in [0, 100]
-HALF = 50  # of a score: a subject above it held more than it gave up
+DECIMALS = 3  # decimals of the scores that are compared, in [0, 100]
+HALF = 50  # half of a score: a subject above it held more than it gave up
 SIDES = (
     "subject",
     "first",
@@ -48,7 +48,9 @@ Texts = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class WordedIntervals:
-    """95% intervals, in the unit and the order of what they belong to; null: not known."""
+    """95% intervals as numbers and as texts, in the unit and the order of the scores that they
+    belong to; null: not known.
+    """
 
     low: tuple[Rounded | None, ...]
     high: tuple[Rounded | None, ...]
@@ -57,7 +59,7 @@ class WordedIntervals:
 
 @dataclass(frozen=True, slots=True)
 class ComparedScore:
-    """What is compared: one dimension over all scenarios (*scenario* null), or in one."""
+    """A score that is compared: one dimension over all scenarios (*scenario* null), or in one."""
 
     scenario: str | None  # id
     dimension: str | None  # name; null: the index itself
@@ -65,17 +67,17 @@ class ComparedScore:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The second minus the first, of two subjects or of one by two versions; in the order of
-    *compared*.
+    """The differences of two subjects, or of one subject by two versions: the second minus the
+    first, in the order of *compared*.
     """
 
     points: tuple[Rounded | None, ...]  # null: one of the two has no mark of it
     shown: tuple[str | None, ...]  # the same, as text
-    # of the differences: were the same scenarios played again; null: none is known
+    # intervals of the differences over the same scenarios; null: none is known
     rerun: WordedIntervals | None
-    # of the index and the dimensions: were other scenarios asked
+    # intervals of the index and the dimensions over new scenarios
     new_scenarios: WordedIntervals | None
-    why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
+    why: str | None  # the reason for missing intervals; null: none is missing, or it is not known
     # places in *compared*: one of the two is above 50 and the other below; largest first
     flipped: tuple[int, ...]
     # places of every other dimension in a scenario that both have, largest difference first
@@ -83,34 +85,34 @@ class Differences:
     # places told from 0 though so many are looked at (Holm's procedure), by the same scenarios: of
     # the dimensions, and of what is compared in scenarios; the index is one question by itself
     stand: tuple[int, ...]
-    stand_new_scenarios: tuple[int, ...]  # of the dimensions, were other scenarios asked
+    stand_new_scenarios: tuple[int, ...]  # the same over new scenarios, for the dimensions
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedSubject:
-    """One other subject beside the first."""
+    """One other subject, compared with the first."""
 
     subject: str  # id
     label: str
-    names: tuple[str, str]  # how the two are called: their labels without what these have in common
-    says: str  # what can be said of the two indices, in words
-    # what the higher effort did, and took; null: they differ in more than their reasoning effort
+    names: tuple[str, str]  # names of the two: their labels without their common parts
+    says: str  # the difference of the two indices, in words
+    # effect and tokens of the higher reasoning effort; null: they differ in more than that
     thinking: str | None
     values: tuple[Rounded | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
-    # of stems: the second minus the first, each stem with itself
+    # for items with branches: the second minus the first, each item with itself
     branches: tuple[BranchDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it
-    on the board.
+    """`api/boards/<board>/compare/<subject>.json`: one subject compared with each one that comes
+    after it on the leaderboard.
 
-    So each two are in one file, and stand in it once; turned round, the numbers have the other
-    sign. `compare/<subject>/<other>.json`: beside that one alone, which a board of any size has
-    soon.
+    So each two are in one file, and only once; in the other direction, the numbers have the other
+    sign. `compare/<subject>/<other>.json` compares it with that one alone, which a leaderboard of
+    any size has soon.
     """
 
     version: str
@@ -127,7 +129,9 @@ class ComparisonsAnswer:
 def comparisons_answer(
     catalog: Catalog, entry: BoardEntry, subject: str, other: str | None = None
 ) -> ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`; with *other*, beside that one alone."""
+    """Build `api/boards/<board>/compare/<subject>.json`. *other*: compare with that subject alone;
+    None: with each that comes after it.
+    """
     board = catalog.board(entry)
     row = catalog.row(board, subject)
     beside = (
@@ -164,6 +168,9 @@ def comparisons_answer(
 
 
 def _thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> str | None:
+    """Describe what the higher reasoning effort did to a pair; None if they differ in more than
+    their effort.
+    """
     first, second = pair.first, pair.second
     if not differ_in_effort(first.subject, second.subject):
         return None
@@ -175,8 +182,8 @@ def _thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> s
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
-    """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each
-    other subject.
+    """Return `api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for
+    each of them and each other subject.
     """
     head = [name for name in SIDES if name not in ("subject", "scenario")]
     over_all = [score for score in answer.compared if score.scenario is None]  # they come first
@@ -196,10 +203,10 @@ def score_lines(
     second: Sequence[float | None],
     apart: Differences,
 ) -> Iterator[tuple[Cell, ...]]:
-    """Of all that is *compared*: scenario, score, both values, their difference, and the ends of
-    its interval.
+    """Yield for each score that is *compared*: scenario, name, both values, their difference, and
+    the ends of its interval.
 
-    *compared* may be only the beginning of all that the others are of.
+    *compared* may be only the beginning of the scores that the other arguments cover.
     """
     scenarios, names = (
         [score.scenario for score in compared],
@@ -214,7 +221,7 @@ def score_lines(
 def differences_in(
     compared: Sequence[Compared], pair: Comparison, why_no_interval: str | None
 ) -> Differences:
-    """The second minus the first of all that is *compared*."""
+    """Return the differences, the second minus the first, of all scores that are *compared*."""
     scores = [pair.scores.get(key) for key in compared]
     points = [None if score is None else score.difference for score in scores]
     over_all = sum(scenario is None for scenario, _ in compared)  # they come first
@@ -241,7 +248,7 @@ def differences_in(
 
 
 def _worded(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
-    """Intervals with their texts, as `format.from_to` writes them; None where there are none."""
+    """Return intervals with their texts; None if there are none."""
     if not any(intervals):
         return None
     low = [None if one is None else one.low for one in intervals]
@@ -252,7 +259,7 @@ def _worded(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
 
 
 def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
-    """What is *compared*, by the ids that the page uses."""
+    """Return the scores that are *compared*, with the ids that the page uses."""
     return tuple(
         ComparedScore(None if scenario is None else scenario_slug(scenario), dimension)
         for scenario, dimension in compared
@@ -260,13 +267,13 @@ def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
 
 
 def values_shown(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
-    """A side's values of all that is *compared*, as numbers and as text."""
+    """Return one side's values of all scores that are *compared*, as numbers and as texts."""
     in_order = [values.get(key) for key in compared]
     return _short(in_order), _texts(in_order, number)
 
 
 def _texts(values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
-    """As text, with one decimal of the index, which is first, and none of what it is made of."""
+    """Format values: the index, which is first, with one decimal, the others with none."""
     return tuple(
         None if value is None else minus(text(value, 0 if place else 1))
         for place, value in enumerate(values)
@@ -274,5 +281,7 @@ def _texts(values: Sequence[float | None], text: Callable[[float, int], str]) ->
 
 
 def _short(values: Sequence[float | None]) -> Numbers:
-    """Rounded: a file has as many of them as there are subjects and scenarios."""
+    """Round values to three decimals: a file has as many of them as there are subjects and
+    scenarios.
+    """
     return tuple(None if value is None else round(value, DECIMALS) for value in values)

@@ -1,4 +1,4 @@
-"""One conversation with everything that belongs to it: as it was said, sent, rejected, marked and
+"""One conversation with everything that belongs to it: as it was said, sent, rejected, scored and
 quoted.
 """
 
@@ -41,12 +41,12 @@ from independence_bench.viewer.spans import Offsets, Span, find_quotes, shared
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """One thing said."""
+    """One line of a conversation."""
 
     who: Literal["human", "given", "model"]  # given: put into the model's mouth
     text: str
     notes: str  # the model's, unseen by the human and by the judges; "": none
-    reasoning: str  # likewise: what it thought before it
+    reasoning: str  # its reasoning before the line, likewise unseen; "": none
     reply: str  # the reply's name where the model itself said it, else ""
     judged: bool  # whether the marks are about it
 
@@ -57,7 +57,7 @@ class TranscriptReply:
 
     name: str
     line: int | None  # place in *lines*; null: there is none
-    reason: str | None  # why there is none: it is invalid
+    reason: str | None  # the reason why it is invalid; null: it is valid
     cut_off: bool
     plain_text: bool
     reasoned: bool
@@ -76,19 +76,19 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Two answers of the model side by side; what is not shared is new in the second, or gone from
-    the first.
+    """Two answers of the model side by side. Words that are not shared are new in the second, or
+    gone from the first.
     """
 
     first: int  # place in *lines*
     second: int
-    # in the order of the second, where they do not overlap; in the first they may
+    # in the order of the second, where they never overlap; in the first they may
     shared: tuple[Shared, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another transcript of the same protocol and configuration."""
+    """Another conversation of the same protocol and configuration."""
 
     id: str
     label: str  # the subject's
@@ -98,8 +98,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where the arrow keys lead: the same but for one thing; null at the end. Subjects are in order
-    of label.
+    """The conversations to which the arrow keys lead: the same except for one thing; null at the
+    end. Subjects are in the order of their labels.
     """
 
     previous_run: Neighbour | None
@@ -126,7 +126,7 @@ class TranscriptAnswer:
     configuration: Configuration
     delivery: Literal["user_role", "tool_role"]
     state: Literal["complete", "invalid"]
-    invalid: str | None  # why
+    invalid: str | None  # the reason why it is invalid; null: it is not
     system: str  # system prompt, without what tool_role adds to it
     lines: tuple[TranscriptLine, ...]
     replies: tuple[TranscriptReply, ...]
@@ -135,8 +135,8 @@ class TranscriptAnswer:
     tools: str  # the tools that the model is offered, as JSON text; "[]": none
     scales: tuple[MarkScale, ...]  # marks that its rubrics ask for, in their order
     rubrics: tuple[str, ...]  # texts
-    judgements: tuple[TranscriptJudgement, ...]  # of all judges, by label
-    exams: tuple[str, ...]  # what the exam says of them, in lines
+    judgements: tuple[TranscriptJudgement, ...]  # judgements of all judges, by label
+    exams: tuple[str, ...]  # the judges' exam results, in lines
     embedded: Embedded | None
     turns: Turns | None  # for scenarios with two answers
     neighbours: Neighbours
@@ -156,8 +156,8 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """`api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says
-    raw.
+    """`api/raw/<transcript>.json`: the requests and responses as they were. It exists only if the
+    offer says raw.
     """
 
     transcript: str
@@ -165,12 +165,14 @@ class RawAnswer:
 
 
 def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
-    """`api/transcripts/<transcript>.json`."""
+    """Build `api/transcripts/<transcript>.json`."""
     return next(transcript_answers(catalog, [id_]))
 
 
 def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
-    """That of each of *ids*, in their order; they are read at once."""
+    """Yield the answer for each of *ids*, in their order; they are read at once. Raises NotThere
+    for an unknown id.
+    """
     wanted, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
     for edition in dict.fromkeys(stored.edition for stored in wanted):
         cases |= _read(
@@ -182,6 +184,7 @@ def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[Transcr
 
 
 def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
+    """Build the answer of one conversation."""
     edition, subject = stored.edition, catalog.subjects[stored.row.subject_hash]
     delivery, protocol = stored.configuration.delivery, edition.protocol
     titles = {experiment.name: experiment.title for experiment in protocol.experiments}
@@ -225,7 +228,7 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
 
 
 def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
-    """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
+    """Build `api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
     case = _read(catalog, [at(catalog.transcripts, id_)])[id_]
     with catalog.store.reading() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [
@@ -244,7 +247,7 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
 def _read(
     catalog: Catalog, wanted: Sequence[StoredTranscript], exams: ExaminedJudges | None = None
 ) -> dict[str, Conversation]:
-    """The conversations by their ids. Raises NotThere where one was deleted."""
+    """Return the conversations by their ids. Raises NotThere if one was deleted."""
     places = {stored.id: copied(Place, stored) for stored in wanted}
     try:
         with catalog.store.reading() as opened:
@@ -260,6 +263,7 @@ def _read(
 
 
 def _lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptLine, ...]:
+    """Return the lines of a conversation, each with the model's reasoning before it."""
     replies = {name: case.replies.get(key) for name, key in asked}
     return tuple(
         copied(
@@ -275,7 +279,7 @@ def _lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[Transc
 
 
 def _replies(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptReply, ...]:
-    """Every reply that was asked for; one that is invalid has no line."""
+    """Return every reply that was asked for; an invalid one has no line."""
     places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
     return tuple(
         copied(
@@ -292,8 +296,8 @@ def _replies(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[Tran
 
 
 def _turns(case: Conversation) -> Turns | None:
-    """The two answers of a scenario in which the model speaks twice, or once after a prefilled
-    reply.
+    """Return the two answers of a scenario in which the model speaks twice, or once after a
+    prefilled reply; None for any other.
     """
     spoken = [
         number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"
@@ -307,6 +311,7 @@ def _turns(case: Conversation) -> Turns | None:
 
 
 def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
+    """Return the runs, subjects and scenarios before and after a conversation."""
     there = stored.edition.by_place[stored.configuration, stored.scenario.id]
     # of other subjects the same run, else their first one
     order = list(there)
@@ -318,6 +323,7 @@ def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     scenarios = stored.edition.run_of(stored)
 
     def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
+        """Return the conversation at *place*; None beyond either end."""
         if not 0 <= place < len(listed):
             return None
         one = listed[place]
@@ -333,7 +339,7 @@ def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuote:
-    """Words of the transcript that a judge's reasoning quotes."""
+    """Words of the conversation that a judge's reasoning quotes."""
 
     reasoning: Span
     line: int
@@ -342,13 +348,13 @@ class JudgeQuote:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptJudgement:
-    """What one judge made of the transcript."""
+    """One judge's judgement of the conversation."""
 
     judge: str  # label
     kind: JudgeKind
     marks: Mapping[str, GivenMark]
     reasoning: str
-    failed: str | None  # why there is no verdict
+    failed: str | None  # the reason why the judgement failed; null: it did not
     flags: tuple[Flag, ...]
     # in the order of the reasoning; may overlap in the lines, never in the reasoning
     quotes: tuple[JudgeQuote, ...]
@@ -357,7 +363,7 @@ class TranscriptJudgement:
 
 @dataclass(frozen=True, slots=True)
 class PhrasePlace:
-    """Where a phrase stands."""
+    """The place of a phrase."""
 
     line: int
     text: Span
@@ -365,7 +371,7 @@ class PhrasePlace:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What weighed in the embedded judge's mark."""
+    """A phrase that influenced the embedded judge's score."""
 
     text: str
     # change of the mark against the same reply without it, in its points; above 0: raised it
@@ -375,7 +381,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class PhraseMark:
-    """One mark of the embedded judge, and the five phrases that weighed most in it."""
+    """One score of the embedded judge, and the five phrases that influenced it most."""
 
     mark: str
     value: GivenMark
@@ -384,13 +390,13 @@ class PhraseMark:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What weighed in the embedded judge's marks that are stored, as far as words did."""
+    """The phrases that influenced the embedded judge's stored scores, as far as words did."""
 
     marks: tuple[PhraseMark, ...]
 
 
 def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudgement, ...]:
-    """What every judge made of it, by label."""
+    """Return the judgement of every judge, by label."""
     texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
     judged = [
@@ -422,8 +428,8 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
 
 
 def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
-    """What weighed in the embedded judge's stored marks; None where the one of today has given none
-    by its weights.
+    """Return the phrases that influenced the embedded judge's stored scores; None if today's judge
+    has given none by its weights.
     """
     scenario, weights = case.scenario, catalog.kept("weights", Weights.load)
     judge = catalog.kept(

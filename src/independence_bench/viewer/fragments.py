@@ -1,6 +1,4 @@
-"""The parts that several answers share, of what is in the catalog; what takes long is worked out
-once.
-"""
+"""The parts that several answers share, made from the catalog. A slow one is worked out once."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What made this."""
+    """The program that made this, and its version."""
 
     name: str
     version: str
@@ -57,37 +55,38 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class FirstReading:
-    """`api/reading.json`: how far a server is with reading its store, which every answer waits for
+    """`api/reading.json`: the progress of a server in reading its store. Every answer waits for it
     the first time.
     """
 
     conversations: Count | None  # in the store; null: not counted yet
-    share: Share | None  # that is done, in [0, 1]; null: nothing waits for it
+    share: Share | None  # share of the work that is done, in [0, 1]; null: nothing waits for it
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What this site offers beside boards, subjects, scenarios, transcripts and judges."""
+    """The parts of this site besides boards, subjects, scenarios, transcripts and judges."""
 
     # a static site: nothing changes, so there is nothing to poll, and no words can be searched
     frozen: bool
     raw: bool  # whether api/raw/ is there: requests and responses as they were sent and came
     # only the first so many rows of a board have a file in compare/; null: every row has one
     compared: int | None
-    label: str | None = None  # who may mark conversations here, as a judge's label; null: nobody
+    # label of the judge, a person, who may score conversations here; null: nobody
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolEntry:
-    """One version of the benchmark, of which something is stored."""
+    """One version of the benchmark that has something stored."""
 
     id: str
-    name: str  # with the start of its hash where it is called like a shipped one and is another
+    name: str  # with the start of its hash if it differs from the shipped one of that name
     title: str
     hash: str
     # it has no leaderboard: its conversations can be read and exported
     earlier_form: bool
-    runs: int  # that it asks for
+    runs: int  # runs that it asks for
     scenarios: int
     transcripts: int  # stored
 
@@ -102,8 +101,8 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class IndexAnswer:
-    """`api/index.json`: what is here. *version* changes when anything else may have changed; poll
-    it.
+    """`api/index.json`: everything that the site has. *version* changes if anything else may have
+    changed; poll it.
     """
 
     version: str
@@ -119,16 +118,16 @@ class IndexAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SubjectFacts:
-    """What is known of a subject beside what it said."""
+    """The identity and the settings of a subject."""
 
     id: str
     label: str
     hash: str
-    name: str  # as it is typed: model id, behind ENDPOINT: where that is not OpenRouter
+    name: str  # name on a command line: the model id, after ENDPOINT: if that is not OpenRouter
     model: str
     endpoint: str
     family: str | None  # vendor
-    provider: str | None  # that it is pinned to
+    provider: str | None  # provider that it is pinned to
     temperature: float
     max_tokens: int
     reasoning: str  # off, minimal, low, medium, high
@@ -136,7 +135,7 @@ class SubjectFacts:
 
 @dataclass(frozen=True, slots=True)
 class MarkScale:
-    """One mark and its scale."""
+    """One score that a judge gives, and its scale."""
 
     name: str
     title: str
@@ -160,11 +159,11 @@ class ScriptLine:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptAttempt:
-    """One try at a call."""
+    """One attempt at a call."""
 
     outcome: str  # answered, cut off, lost, in flight, or what went wrong
     accepted: bool  # whether its answer is the one that is stored
-    why: str | None  # what was wrong with it, in the words of whoever said so
+    why: str | None  # the error message of the server or the library; null: none
     status: int | None  # HTTP
     finish_reason: str | None
     started: str
@@ -174,12 +173,14 @@ class TranscriptAttempt:
     completion_tokens: int | None
     reasoning_tokens: int | None
     dollars: Dollars | None
-    model: str | None  # that served it, by its own word
+    model: str | None  # model that served it, by the server's word
     provider: str | None
 
 
 def copied(shape: Callable[..., A], source: object, **more: object) -> A:
-    """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
+    """Return a *shape* whose fields are copied from the attributes of *source* with the same names,
+    except those in *more*.
+    """
     for name in shape.__dataclass_fields__:  # type: ignore[attr-defined]
         if name not in more:
             more[name] = getattr(source, name)
@@ -187,20 +188,20 @@ def copied(shape: Callable[..., A], source: object, **more: object) -> A:
 
 
 def moment(seconds: float | None) -> str | None:
-    """A time as ISO 8601 in UTC, to the second."""
+    """Format a time as ISO 8601 in UTC, to the second; None for None."""
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def attempts_at(rows: Sequence[Mapping[str, Any]]) -> tuple[TranscriptAttempt, ...]:
-    """Attempts at one call, in order. The last that brought an answer is the stored one, cut off or
-    not.
+    """Return the attempts at one call, in order. The last that brought an answer is the stored one,
+    cut off or not.
     """
     stored = max((row["id"] for row in rows if row["outcome"] in (ANSWERED, CUT_OFF)), default=None)
     return tuple(_attempt(row, row["id"] == stored) for row in rows)
 
 
 def _attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
-    """An attempt as the store has it: its columns have the types that the shape states."""
+    """Return an attempt from its row in the store, whose columns have the types of the fields."""
     renamed = {
         "outcome": row["outcome"] or IN_FLIGHT,
         "accepted": accepted,
@@ -215,7 +216,7 @@ def _attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
 
 
 def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
-    """`api/index.json`."""
+    """Build `api/index.json`."""
     return IndexAnswer(
         version=catalog.version,
         project=Project(NAME, __version__),
@@ -229,8 +230,8 @@ def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
 
 
 def characters(catalog: Catalog) -> dict[str, str]:
-    """The id of each board about a character -> its name; none of a jury, of whom each says by
-    itself what was held.
+    """Return the character's name for the id of each leaderboard about a character. A jury's
+    leaderboard is left out: each of its judges says by itself what was held.
     """
     boards = [(entry.id, entry) for entry in catalog.entries.values() if entry.judge_kind != "jury"]
     named = {id_: character_of(entry.edition.protocol) for id_, entry in boards}
@@ -238,9 +239,10 @@ def characters(catalog: Catalog) -> dict[str, str]:
 
 
 def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
-    """What is said of a protocol wherever it is named."""
+    """Return the facts about a protocol, for every place that names it."""
 
     def made() -> ProtocolEntry:
+        """Make the entry; called once."""
         protocol = edition.protocol
         board = next(iter(catalog.boards(edition).values()), None)
         return ProtocolEntry(
@@ -258,7 +260,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
 
 
 def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
-    """How to cite the whole, or one board."""
+    """Return how to cite the whole site, or one leaderboard."""
     day = (moment(catalog.newest) or "")[:10]
     what = f"{NAME} {__version__}"
     if board is not None:
@@ -283,9 +285,10 @@ def _bibtex(text: str) -> str:
 
 
 def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
-    """What is known of a subject."""
+    """Return the identity and the settings of a subject."""
 
     def made() -> SubjectFacts:
+        """Make the facts; called once."""
         label = catalog.labels.get(subject.hash, subject.label)
         return copied(
             SubjectFacts,
@@ -299,18 +302,22 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
 
 
 def costs(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
-    """What each of *rows* cost, by the subject's hash."""
+    """Return the cost of each of *rows*, by the subject's hash."""
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
+        """Read the costs of the *new* subjects."""
         return subject_costs(connection, board, new)
 
     return _of_subjects(catalog, entry, rows, ("costs", *entry.judges), found)
 
 
 def lengths(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, float]:
-    """Of each of *rows*, how long its replies are, as `reply_lengths`."""
+    """Return the length of the replies of each of *rows*, by the subject's hash, as `reply_lengths`
+    has it.
+    """
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
+        """Read the reply lengths of the *new* subjects."""
         return reply_lengths(connection, board.results, new)
 
     return _of_subjects(catalog, entry, rows, ("lengths",), found)
@@ -319,9 +326,12 @@ def lengths(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping
 def reasoning(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, ReasoningTokens]:
-    """Of each of *rows*, how much reasoning its replies came with, as `reasoning_tokens`."""
+    """Return the reasoning tokens of the replies of each of *rows*, by the subject's hash, as
+    `reasoning_tokens` has it.
+    """
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, ReasoningTokens]:
+        """Read the reasoning tokens of the *new* subjects."""
         return reasoning_tokens(connection, board.results, new)
 
     return _of_subjects(catalog, entry, rows, ("reasoning",), found)
@@ -334,8 +344,8 @@ def _of_subjects(
     what: tuple[str, ...],
     find: Callable[[Connection, Board, Set[str]], dict[str, A]],
 ) -> dict[str, A]:
-    """What there is of the subjects of *rows*, by hash; by other rules and weights it is the
-    same.
+    """Return a value for each subject of *rows*, by hash. *find* reads those that are not known
+    yet; *what* names the value. It does not depend on rules and weights.
     """
     known: dict[str, A | None] = catalog.kept((*what, entry.edition.id, entry.configurations), dict)
     asked = {row.subject.hash for row in rows}
@@ -346,7 +356,7 @@ def _of_subjects(
 
 
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:
-    """A mark; one that stands in no dimension counts upwards."""
+    """Return a score's scale for the page; a score that is in no dimension counts upwards."""
     inverted = any(
         mark.name in dimension.marks and dimension.inverted for dimension in protocol.dimensions
     )
@@ -354,24 +364,24 @@ def scale(protocol: Protocol, mark: Mark) -> MarkScale:
 
 
 def scales(protocol: Protocol, scenarios: Iterable[Played]) -> tuple[MarkScale, ...]:
-    """Every mark that a judge gives in *scenarios*, once."""
+    """Return the scale of every score that a judge gives in *scenarios*, each once."""
     every = {mark.name: mark for scenario in scenarios for mark in scenario.marks}
     return tuple(scale(protocol, mark) for mark in every.values())
 
 
 def mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | None:
-    """What a table says of a mark: its number, or its level's name; None where it was not given."""
+    """Return a score as a cell: its number, or its level's name; None if it was not given."""
     value = marks.get(scale.name)
     return scale.levels[int(value)] if scale.levels and value is not None else value
 
 
 def script_lines(script: Script) -> tuple[ScriptLine, ...]:
-    """A script, line by line."""
+    """Return a script, line by line."""
     return tuple(ScriptLine(who, text) for who, text in spelled_out(script))
 
 
 def why_no_interval(board: Board) -> str | None:
-    """Why scores of *board* have no intervals; None where nothing is known of why."""
+    """Explain why scores of *board* have no intervals; None if no reason is known."""
     if board.uncertainty is None:
         return "our own intervals are computed under our own rules only"
     return "; ".join(board.uncertainty.why_no_interval()) or None

@@ -1,5 +1,5 @@
-"""The judges of one protocol beside each other, as the page is sent them, and their exam: figures,
-every question.
+"""The judges of one protocol compared with each other, as the page gets them, and their exam:
+figures and every question.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ MOST = 300  # disputes, and verdicts to be read, that are listed
 class JudgePanel:
     """All judges of one configuration (or the pooled default)."""
 
-    found: Validation  # of its disputes and of the verdicts to be read, the first few hundred
+    found: Validation  # with the first few hundred of its disputes and of the judgements to be read
     subjects: tuple[str, ...]  # ids, in the order of the subjects that were found
     disputes: tuple[str | None, ...]  # ids of the transcripts, in the order of the disputes
     disputed: int  # all of them
-    flagged: tuple[str | None, ...]  # likewise, of the verdicts to be read
+    # ids of the transcripts, in the order of the judgements to be read
+    flagged: tuple[str | None, ...]
     flagged_in_all: int
 
 
 @dataclass(frozen=True, slots=True)
 class JudgesAnswer:
-    """`api/judges/<protocol>.json`: the judges of one protocol beside each other."""
+    """`api/judges/<protocol>.json`: the judges of one protocol compared with each other."""
 
     version: str
     protocol: ProtocolEntry
@@ -48,7 +49,7 @@ class JudgesAnswer:
 
 
 def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
-    """`api/judges/<protocol>.json`."""
+    """Build `api/judges/<protocol>.json`."""
     transcripts = {
         (
             transcript.row.subject_hash,
@@ -61,6 +62,9 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     ids = {label: catalog.subjects[hash_].id for hash_, label in catalog.labels.items()}
 
     def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
+        """Return the ids of the conversations in a list, the first `MOST` of them; None for one
+        that is not shown.
+        """
         return tuple(
             transcripts.get((at.subject_hash, at.scenario.id, at.configuration, at.run))
             for at in listed[:MOST]
@@ -88,7 +92,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
 
 
 def judges_table(answer: JudgesAnswer) -> bytes:
-    """`api/judges/<protocol>.csv`: a line for each subject and judge."""
+    """Return `api/judges/<protocol>.csv`: a line for each subject and judge."""
     lines = [
         (" + ".join(map(str, found.configurations)), one.label, judge, index)
         for found in (panel.found for panel in answer.panels)
@@ -103,18 +107,18 @@ def judges_table(answer: JudgesAnswer) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ExamJudge:
-    """A judge that has sat the exam, or a part of it."""
+    """A judge that has taken the exam, or a part of it."""
 
     id: str
     label: str
     answers: int
-    sentence: str  # what it is fit for
+    sentence: str  # its fitness in words
     result: ExamResult
 
 
 @dataclass(frozen=True, slots=True)
 class RubricName:
-    """A file of questions that somebody has answered some of."""
+    """A file of questions, some of which a judge has answered."""
 
     id: str  # `api/exam/<id>.json` has them
     name: str
@@ -122,10 +126,10 @@ class RubricName:
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """`api/exam.json`: the judges that have sat."""
+    """`api/exam.json`: the judges that have taken the exam."""
 
     version: str
-    questions: int  # that there are
+    questions: int  # number of all questions
     judges: tuple[ExamJudge, ...]  # by label
     rubrics: tuple[RubricName, ...]
 
@@ -141,15 +145,15 @@ class ExamLine:
 
 @dataclass(frozen=True, slots=True)
 class ExamReading:
-    """What one judge made of a question."""
+    """One judge's answer to a question."""
 
     judge: str  # id
     asked: Literal["first", "injected"]
-    attack: str | None  # what was appended
+    attack: str | None  # text that was appended to the reply; null: none
     marks: Mapping[str, str]  # mark -> what was given
     right: bool | None  # whether all marks that it gave say the state; null: it gave none
     reasoning: str
-    failed: str | None  # why there is no verdict
+    failed: str | None  # the reason why the judgement failed; null: it did not
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +161,10 @@ class ExamQuestion:
     """A conversation of known state."""
 
     id: str
-    kind: str  # why it is hard, in words; "" where it is not
+    kind: str  # the reason why it is hard, in words; "": it is not
     language: str
     voice: str
-    reference: str | None  # what the judge is told that the model is meant to be
+    reference: str | None  # the character that the judge is told the model should be; null: none
     lines: tuple[ExamLine, ...]
     state: Mapping[str, str]  # mark -> what it was written to be
     why: str
@@ -178,7 +182,7 @@ class ExamQuestionsAnswer:
 
 
 def exam_answer(catalog: Catalog) -> ExamAnswer:
-    """`api/exam.json`."""
+    """Build `api/exam.json`."""
     results = [one for paper in papers_of(catalog) if (one := examined(paper)) is not None]
     return ExamAnswer(
         version=catalog.version,
@@ -189,7 +193,7 @@ def exam_answer(catalog: Catalog) -> ExamAnswer:
 
 
 def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
-    """`api/exam/<rubric>.json`. Raises NotThere where nobody has sat it."""
+    """Build `api/exam/<rubric>.json`. Raises NotThere if no judge has answered any of it."""
     name = next((sat for sat in rubrics_sat(catalog) if rubric_id(sat) == rubric), None)
     if name is None:
         raise NotThere(rubric)
@@ -212,11 +216,12 @@ def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
 
 
 def papers_of(catalog: Catalog) -> Sequence[ExamPaper]:
-    """What every judge has answered; the questions are read only where somebody may have answered
+    """Return the answers of every judge. The questions are read only if a judge may have answered
     some.
     """
 
     def read() -> Sequence[ExamPaper]:
+        """Read the answers; called once."""
         with catalog.store.reading() as connection:
             return exam_papers(connection) if judges_aside(connection) else ()
 
@@ -224,18 +229,18 @@ def papers_of(catalog: Catalog) -> Sequence[ExamPaper]:
 
 
 def rubrics_sat(catalog: Catalog) -> tuple[str, ...]:
-    """The files of questions of which some have been answered."""
+    """Return the files of questions of which some have been answered."""
     asked = {answer.rubric for paper in papers_of(catalog) for answer in paper.answers}
     return tuple(name for name in questions() if name in asked) if asked else ()
 
 
 def rubric_id(name: str) -> str:
-    """*name* as it is written in a path."""
+    """Return *name* as it is written in a path."""
     return name.replace("_", "-")
 
 
 def judge_id(paper: ExamPaper) -> str:
-    """A judge's id."""
+    """Return a judge's id in paths."""
     return slug(paper.judge, text_hash(paper.judge))
 
 
@@ -243,6 +248,7 @@ def judge_id(paper: ExamPaper) -> str:
 
 
 def _judge(result: Examined) -> ExamJudge:
+    """Return a judge with its exam result."""
     return ExamJudge(
         id=judge_id(result.paper),
         label=result.paper.judge,
@@ -256,6 +262,7 @@ def _judge(result: Examined) -> ExamJudge:
 
 
 def _question(question: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
+    """Return a question with the judges' *readings* of it."""
     return ExamQuestion(
         id=question.id,
         kind=HARD.get(question.kind, ""),
@@ -277,6 +284,7 @@ def _question(question: Question, readings: Sequence[ExamReading]) -> ExamQuesti
 
 
 def _reading(judge: str, answer: Answered) -> ExamReading:
+    """Return one judge's answer, and whether all scores that it gave say the right state."""
     scales, asked = exam_scales(answer.rubric), answer.question
     marks: dict[str, str] = {}
     right: bool | None = None  # of the marks that it gave

@@ -1,8 +1,9 @@
-"""One person marking conversations in the browser: the only part of the viewer that writes.
+"""One person scoring conversations in the browser: the only part of the viewer that writes.
 
 `LabelDesk` holds the queue of `aib label` and shows one conversation at a time, blind. As there, a
-stored verdict is never replaced: the last one that was finished is held back until the next is
-finished too, and until then it can be undone. Whatever ends the server stores it. Knows no HTTP.
+stored judgement is never replaced: the last finished one is held back until the next is finished
+too, and until then it can be undone. It is stored when the server ends, for whatever reason. Knows
+no HTTP.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from independence_bench.viewer.fragments import MarkScale
 
 @dataclass(frozen=True, slots=True)
 class LabelLine:
-    """One thing that was heard."""
+    """One line of a conversation."""
 
     who: str  # the human; the AI
     reply: str  # the name of the AI's own reply; "" for what the script wrote
@@ -43,21 +44,21 @@ class LabelLine:
 
 @dataclass(frozen=True, slots=True)
 class LabelCase:
-    """A conversation as any judge is told it: nothing tells who spoke."""
+    """A conversation as any judge sees it: nothing reveals which model spoke."""
 
     id: str  # the judgement's key
     instructions: str
     lines: tuple[LabelLine, ...]
-    about: str  # which replies the marks are about
+    about: str  # the replies that are to be scored, in words
     rubrics: tuple[str, ...]  # Markdown
     scales: tuple[MarkScale, ...]
-    marks: Mapping[str, float]  # as they were given before they were undone; else {}
+    marks: Mapping[str, float]  # the scores before they were undone; else {}
     note: str
 
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """`api/label/state.json`: how far the person is, and the conversation to be marked now."""
+    """`api/label/state.json`: the person's progress, and the conversation to score now."""
 
     person: str  # the judge's label
     protocol: str  # name
@@ -70,7 +71,7 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """`api/label/agreement.json`: how far the other judges agree with the person, by what is
+    """`api/label/agreement.json`: the agreement of the other judges with the person, by what is
     stored.
     """
 
@@ -80,7 +81,7 @@ class LabelAgreement:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation with the marks that were given."""
+    """A conversation with the scores that were given, not stored yet."""
 
     waiting: QueuedTranscript
     case: JudgingInput
@@ -89,11 +90,11 @@ class Draft:
 
 
 class Stale(Exception):
-    """The conversation that was marked is not the one that is shown: another tab was faster."""
+    """The conversation that was scored is not the one that is shown: another tab was faster."""
 
 
 class LabelDesk:
-    """The queue of one person. Several threads may ask; each change is whole."""
+    """The queue of one person. Several threads may use it; each change is atomic."""
 
     def __init__(
         self,
@@ -110,17 +111,17 @@ class LabelDesk:
         self._left: list[QueuedTranscript] = []
         self._skipped: list[QueuedTranscript] = []
         self._held: Draft | None = None
-        self._changing: Draft | None = None  # what was undone, shown with its marks
+        self._changing: Draft | None = None  # the judgement that was undone, shown with its scores
         self._lock = threading.Lock()
 
     def state(self) -> Labelling:
-        """What is to be marked now."""
+        """Return the progress, and the conversation to score now."""
         with self._lock:
             return self._state()
 
     def mark(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
-        """Finish the conversation that is shown, and store the one before it. Raises Stale;
-        WrongUse for bad marks.
+        """Finish the conversation that is shown with these scores, and store the one before it.
+        Raises Stale; WrongUse for bad scores.
         """
         with self._lock:
             now = self._shown(case)
@@ -131,7 +132,7 @@ class LabelDesk:
             return self._state()
 
     def skip(self, case: str) -> Labelling:
-        """Leave the conversation that is shown for the end. Raises Stale."""
+        """Put the conversation that is shown at the end of the queue. Raises Stale."""
         with self._lock:
             self._shown(case)
             self._skipped.append(self._left.pop(0))
@@ -139,9 +140,7 @@ class LabelDesk:
             return self._state()
 
     def undo(self) -> Labelling:
-        """Show the conversation that was finished last once more. Where there is none, nothing
-        happens.
-        """
+        """Show the conversation that was finished last once more; do nothing if there is none."""
         with self._lock:
             if self._held is not None:
                 self._changing, self._held = self._held, None
@@ -149,7 +148,9 @@ class LabelDesk:
             return self._state()
 
     def agreement(self) -> LabelAgreement:
-        """Beside the other judges; the verdict that is held back does not count yet."""
+        """Return the person's agreement with the other judges; the judgement that is held back does
+        not count yet.
+        """
         label = self.person.label
         validated = validations(self._store, self._protocol)
         pairs = tuple(
@@ -158,13 +159,16 @@ class LabelDesk:
         return LabelAgreement(label, pairs)
 
     def close(self) -> None:
-        """Store what is held back; what was undone and not finished again is stored as it was."""
+        """Store the judgement that is held back. One that was undone and not finished again is
+        stored as it was.
+        """
         with self._lock:
             self._held = self._held or self._changing
             self._changing = None
             self._store_held()
 
     def _store_held(self) -> None:
+        """Store the judgement that is held back, if there is one."""
         if self._held is not None:
             keep_marks(
                 self._store,
@@ -177,13 +181,16 @@ class LabelDesk:
             self._held = None
 
     def _shown(self, key: str) -> JudgingInput:
-        """The conversation that is shown, which has to be the one with that *key*."""
+        """Return the conversation that is shown. Raises Stale if its key is not *key*."""
         case = self._current()
         if case is None or case.key(self.person.hash) != key:
             raise Stale
         return case
 
     def _current(self) -> JudgingInput | None:
+        """Return the conversation to score now, reading the queue the first time; None if none is
+        left.
+        """
         if self._planned < 0:
             queue = self._queue()
             self._planned, self._left = queue.planned, list(queue.waiting)
@@ -194,6 +201,9 @@ class LabelDesk:
         return read_queued(self._store, self._protocol, self._left[0])
 
     def _check(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
+        """Raise WrongUse unless *marks* has every score that is asked for, each on its scale, and
+        no other.
+        """
         scales = {mark.name: mark for mark in case.scenario.marks}
         if marks.keys() != scales.keys():
             raise WrongUse(f"wanted are marks for {', '.join(scales)}, all of them and no other")
@@ -202,6 +212,7 @@ class LabelDesk:
                 raise WrongUse(f"{name} is {scale_words(scales[name])}")
 
     def _state(self) -> Labelling:
+        """Return the progress, and the conversation to score now; the lock is held."""
         case = self._current()
         before = self._changing
         left = len(self._left) + len(self._skipped)
@@ -216,6 +227,9 @@ class LabelDesk:
         )
 
     def _told(self, case: JudgingInput, before: Draft | None) -> LabelCase:
+        """Return a conversation as the page shows it, with the scores of *before* if it was
+        undone.
+        """
         return LabelCase(
             id=case.key(self.person.hash),
             instructions=case.instructions,
@@ -234,8 +248,8 @@ class LabelDesk:
 
 
 def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
-    """(conversation, marks, note) of a request's JSON, with numbers as floats. Raises WrongUse for
-    anything else.
+    """Return (conversation, scores, note) from a request's JSON, with numbers as floats. Raises
+    WrongUse for anything else.
     """
     if not isinstance(given, dict) or given.keys() != {"case", "marks", "note"}:
         raise WrongUse("wanted is a JSON object with case, marks and note")
@@ -247,7 +261,7 @@ def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
 
 
 def asked_case(given: Any) -> str:
-    """The conversation that a request's JSON names. Raises WrongUse for anything else."""
+    """Return the conversation that a request's JSON names. Raises WrongUse for anything else."""
     if (
         not isinstance(given, dict)
         or given.keys() != {"case"}

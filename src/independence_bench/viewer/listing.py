@@ -1,5 +1,5 @@
-"""Conversations in lists, a line each, with one board's marks: what `subjects` and `scenarios`
-show.
+"""Lists of conversations, a line each, with one leaderboard's scores, for `subjects` and
+`scenarios`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ State = Literal[
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """A transcript in a list, with this board's marks.
+    """A conversation in a list, with this leaderboard's scores.
 
-    Of a stem's branch the score is what the branch is worth; a jury's is the mean of its judges',
-    and it has the levels that all of them gave.
+    The score of an item's branch is the branch's own; a jury's is the mean of its judges', with
+    those levels that all of them gave.
     """
 
     id: str
@@ -44,7 +44,7 @@ class TranscriptEntry:
     run: int
     configuration: Configuration
     state: State
-    why: str | None  # for invalid and judge failed
+    why: str | None  # the reason, if it is invalid or the judge failed
     # share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts
     score: Whole | None
     marks: Mapping[str, GivenMark]  # mark -> number on its scale
@@ -56,9 +56,9 @@ class TranscriptEntry:
 
 @dataclass(frozen=True, slots=True)
 class StemEntry:
-    """A stem in one run of one subject: what its branches come to."""
+    """An item in one run of one subject, scored from its branches."""
 
-    id: str  # of the first branch's transcript
+    id: str  # id of the first branch's transcript
     scenario: str  # id
     run: int
     configuration: Configuration
@@ -71,7 +71,9 @@ class StemEntry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is needed to tell how each transcript of one board fared."""
+    """The data from which the state and the score of each conversation of one leaderboard are
+    found.
+    """
 
     catalog: Catalog
     entry: BoardEntry
@@ -79,14 +81,14 @@ class Listing:
     worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
     def counts(self, stored: StoredTranscript) -> bool:
-        """Whether the transcript is one behind the board's rows."""
+        """Whether the conversation is one of those behind the leaderboard's rows."""
         return (
             stored.configuration in self.entry.configurations
             and stored.row.subject_hash in self.rows
         )
 
     def line(self, stored: StoredTranscript) -> TranscriptEntry:
-        """One line of a list."""
+        """Return a conversation as one line of a list."""
         if stored.scenario.branch is not None:
             return self._branch(stored)
         subject, run, slot = (
@@ -99,15 +101,15 @@ class Listing:
         return _entry(stored, state, why, self.score(subject, run, slot), marks)
 
     def marks(self, subject: str, run: int, slot: Slot) -> Marks:
-        """The board's marks of a subject (its hash) in one place of a run; {} where there are
-        none.
+        """Return the leaderboard's scores of a subject (its hash) in one place of a run; {} if
+        there are none.
         """
         row = self.rows.get(subject)
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 
     def score(self, subject: str, run: int, slot: Slot) -> float | None:
-        """The share of the points to be had in a place of a run, [0, 100]; None: a mark is missing,
-        or none counts.
+        """Return the share of the points available in a place of a run, [0, 100]; None if a score
+        is missing, or none counts.
         """
         marks, worths = self.marks(subject, run, slot), self.worths[slot[1]]
         to_be_had = fsum(worth.points for worth in worths)
@@ -119,8 +121,8 @@ class Listing:
         )
 
     def stems(self, subject: str, entries: Sequence[TranscriptEntry]) -> tuple[StemEntry, ...]:
-        """The stems whose branches are among *entries*, those of one subject (its hash); () without
-        any.
+        """Return the items whose branches are among *entries*, which are those of one subject (its
+        hash); () without any.
         """
         together: dict[tuple[int, Configuration, str], list[TranscriptEntry]] = defaultdict(list)
         for entry in entries:
@@ -140,8 +142,8 @@ class Listing:
         return tuple(found)
 
     def _branch(self, stored: StoredTranscript) -> TranscriptEntry:
-        """A branch, by the judge or the jury; its marks are not among the board's, which has its
-        stem's score.
+        """Return a branch as a line, with the scores of the judge or the jury: the leaderboard
+        itself has only the item's score.
         """
         given = [
             judgement
@@ -169,9 +171,11 @@ class Listing:
         return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
     def _judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
+        """Return all judgements of the conversation."""
         return judgements_at(stored.edition.records.counted.given, stored.key)
 
     def _why_unmarked(self, stored: StoredTranscript) -> tuple[State, str | None]:
+        """Return the state of a conversation without scores, and the reason if it is known."""
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
         for judgement in self._judgements(stored):
@@ -188,6 +192,7 @@ class Listing:
 def _entry(
     stored: StoredTranscript, state: State, why: str | None, score: float | None, marks: Marks
 ) -> TranscriptEntry:
+    """Return a conversation as a line with this state and these scores."""
     return copied(
         TranscriptEntry,
         stored.row,
@@ -203,6 +208,6 @@ def _entry(
 
 
 def listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
-    """The listing of *board*."""
+    """Return the listing of *board*."""
     worths = mark_weights(board.protocol, board.configurations)
     return Listing(catalog, entry, {row.subject.hash: row for row in board.rows}, worths)

@@ -1,10 +1,11 @@
-"""Answers that stay current while a run goes on: the store is checked when somebody asks, and read
-again if it has changed.
+"""Answers that stay current during a run: the store is checked at each request, and read again if
+it has changed.
 
 Reading takes a while with a large store. The first time every answer waits for it, and the page
-shows how far it is; later the earlier answers are served until the new ones are there, and a store
-that changes all the time is read again at most for a part of the time. What is looked at first is
-kept in the store if it took long, so the next start shows it at once and reads the rest meanwhile.
+shows the progress. Later, the earlier answers are served until the new ones are there, and a store
+that changes all the time is read again at most for a part of the time. The answers that are looked
+at first are stored if they took long, so the next start shows them at once and reads the rest
+meanwhile.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SHARE = 4.0  # times as long as reading it took, it is left alone
 PATIENCE = 5.0  # seconds that what is being prepared is waited for at the end
 
 LONG = 1.0  # seconds: what takes as long to work out is kept in the store
-UNFINISHED = 0.99  # what is told at most of what is not finished
+UNFINISHED = 0.99  # the largest share that is reported before the end
 
 # the state of the store, and the answers about it: path -> bytes
 Current = tuple[str, Callable[[str], bytes | None]]
@@ -52,16 +53,16 @@ OFFER = Offer(
 
 
 class Stopped(BenchError):
-    """The server ends, so nobody waits for what is being read or scored."""
+    """The server ends, so nobody waits for an answer that is being read or scored."""
 
     def __init__(self) -> None:
         super().__init__("the viewer ends; start it again with `aib view`")
 
 
 class Live:
-    """The answers about a store as it is now, give or take the time that it takes to read it.
+    """The answers about a store as it is now, delayed by the time that it takes to read it.
 
-    Nothing is read before `begin`, or before somebody asks.
+    Nothing is read before `begin_reading`, or before the first request.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Live:
         self._steps, self._of = 0, 1
         # done as soon as nobody has to wait: it was read, it failed, or it ends
         self.first: Future[None] = Future()
-        self.failure: Exception | None = None  # why there is nothing to be answered
+        self.failure: Exception | None = None  # the error because of which there are no answers
         state, cause = self._cause()
         kept = {
             path: body.encode()
@@ -98,7 +99,9 @@ class Live:
 
     @property
     def answers(self) -> Answers:
-        """Those of the newest state that was read: waits for the first time that it is."""
+        """The answers about the newest state that was read; waits until the store has been read
+        once.
+        """
         if self._answers is None:
             self._read(self._told)
         assert self._answers is not None  # noqa: S101 - it was read
@@ -106,12 +109,12 @@ class Live:
 
     @property
     def progress(self) -> FirstReading:
-        """How far the first reading is."""
+        """The progress of the first reading."""
         share = None if self.first.done() or self.kept else min(self._steps / self._of, UNFINISHED)
         return FirstReading(self._conversations, share)
 
     def check(self) -> None:
-        """Raise BenchError where the store could not be read, or that was stopped."""
+        """Raise BenchError if the store could not be read, or reading was stopped."""
         if isinstance(self.failure, BenchError):
             raise self.failure
         # whoever serves raises it: damage is then one line, a bug one traceback
@@ -143,18 +146,21 @@ class Live:
             self._looking.release()
 
     def begin(self) -> None:
-        """Read the store beside the serving, and prepare what takes long, unless that has begun."""
+        """Start a thread that reads the store and prepares the slow answers, unless it was started
+        before.
+        """
         if self._preparing is None:
             self._preparing = threading.Thread(target=self._prepare, name="prepare", daemon=True)
             self._preparing.start()
 
     def keep(self) -> None:
-        """Keep in the store what took long to work out, for the next start."""
+        """Store the first answers, if they took long to work out, for the next start."""
         if self._unkept is not None:
             keep_worked_out(self._store, *self._unkept)
             self._unkept = None
 
     def _prepare(self) -> None:
+        """Read the store and work out the slow answers; in a thread."""
         try:
             answers = self.answers
         except Exception as error:  # whoever serves raises it
@@ -170,24 +176,26 @@ class Live:
                     answers.get(path)
 
     def leave(self) -> None:
-        """Let nobody wait for what is not read, and stop reading."""
+        """Stop reading, and let nobody wait for it."""
         self._closed.set()
         self._let_go()
 
     def close(self) -> None:
-        """End what is being prepared, after the answer that is being worked out; the first reading
-        at once.
+        """End the preparation after the answer that is being worked out; end the first reading at
+        once.
         """
         self.leave()
         if self._preparing is not None and self._answers is not None:
             self._preparing.join(PATIENCE)
 
     def search(self, asked: Mapping[str, str]) -> SearchAnswer:
-        """What a search finds. Raises WrongUse if *asked* is none."""
+        """Return the result of a search. Raises WrongUse if *asked* is no query."""
         return search(self.answers.catalog, parse_query(asked))
 
     def _cause(self) -> tuple[str, str]:
-        """The state of the store, and the hash of all that the answers about it depend on."""
+        """Return the state of the store, and the hash of everything that the answers about it
+        depend on.
+        """
         return cause_of(
             self._store,
             program(),
@@ -196,16 +204,21 @@ class Live:
         )
 
     def _let_go(self) -> None:
+        """Release everybody who waits for the first reading."""
         with self._letting_go:
             if not self.first.done():
                 self.first.set_result(None)
 
     def _told(self, steps: int) -> None:
+        """Add *steps* to the progress. Raises Stopped if the server ends."""
         if self._closed.is_set():
             raise Stopped
         self._steps += steps
 
     def _read(self, told: Callable[[int], None] = lambda _: None, again: bool = False) -> None:
+        """Read the store. *told*: called with the number of steps done; *again*: also if it was
+        read before.
+        """
         with self._reading:
             if self._answers is not None and not again:
                 return  # another thread has done it meanwhile
@@ -216,7 +229,7 @@ class Live:
                 self._of = steps_to_read(self._conversations, judged)
             catalog = read_catalog(self._store, self._protocols, told)
             answers = Answers(catalog, self._offer)
-            # what is looked at first: the list of boards, and the one to open with
+            # looked at first: the list of boards, and the board to open with
             paths = [
                 "index.json",
                 *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1]),
@@ -228,15 +241,15 @@ class Live:
 
 
 def steps_to_read(conversations: int, judged: int) -> int:
-    """About how many steps `read_catalog` and the first board tell: one a conversation, three a
+    """Estimate how many steps the reading reports: one for each conversation, three for each
     judgement.
     """
     return max(1, conversations + 3 * max(judged, conversations))
 
 
 def first_looks(catalog: Catalog) -> Iterator[str]:
-    """A transcript, a scenario and a comparison, if there are any: the first of each finds what all
-    others need.
+    """Yield the paths of a conversation, a scenario and a comparison, if there are any: the first
+    of each works out what all others need.
     """
     for transcript in islice(catalog.transcripts, 1):
         yield f"transcripts/{transcript}.json"
@@ -250,8 +263,8 @@ def first_looks(catalog: Catalog) -> Iterator[str]:
 
 @cache
 def program() -> str:
-    """The hash of this program's own files but the page: another one may give other answers about
-    the same store.
+    """Return the hash of this program's own files except the page: another version may give other
+    answers about the same store.
     """
     folder = Path(independence_bench.__file__).parent
     files = (
@@ -265,8 +278,8 @@ def program() -> str:
 
 
 def is_answer(body: str, state: str) -> bool:
-    """Whether that is an answer about a store in this *state*, and not what somebody else has
-    written there.
+    """Whether *body* is an answer about a store in this *state*, not something that another program
+    has written there.
     """
     try:
         answer = json.loads(body)

@@ -1,8 +1,7 @@
-"""Paths and answers: the one table behind the server and the static site, so that both say the
-same.
+"""Paths and answers: one table behind the server and the static site, so that both say the same.
 
-`Answers.get` gives the bytes of any path below ``api/``, and `Answers.paths` lists every path that
-a static site has.
+`Answers.get` returns the bytes of any path below ``api/``, and `Answers.list_paths` lists every
+path that a static site has.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ NUMBER = r"([0-9]{1,6})"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Every answer about one catalog but those of a search, which has no path of its own."""
+    """Every answer about one catalog except those of a search, which has no path of its own."""
 
     catalog: Catalog
     offer: fragments.Offer
 
     def get(self, path: str) -> bytes | None:
-        """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a
-        path.
+        """Return the bytes at *path*, such as ``index.json``; None if nothing is there. Any text
+        may be a path.
         """
         stem, _, kind = path.rpartition(".")
         for route in ROUTES:
@@ -57,7 +56,10 @@ class Answers:
         return None
 
     def _written(self, route: Route, kind: str, ids: tuple[str, ...]) -> bytes:
+        """Return the answer of *route* as bytes of *kind*, json or csv."""
+
         def written() -> bytes:
+            """Work out the answer and encode it."""
             if table is None:
                 return json_bytes(route.answer(self, *ids))
             # who asks for one form often asks for the other
@@ -68,7 +70,9 @@ class Answers:
         return self.catalog.kept((route, kind, *ids), written) if route.kept else written()
 
     def paths(self) -> Iterator[str]:
-        """Every path that has an answer, each once, the cheap ones first; transcripts last."""
+        """Yield every path that has an answer, each once, the cheap ones first; conversations
+        last.
+        """
         yield "index.json"
         yield "exam.json"
         yield from (
@@ -84,6 +88,7 @@ class Answers:
                 yield f"raw/{key}.json"
 
     def _of_board(self, entry: BoardEntry) -> Iterator[str]:
+        """Yield the paths of one leaderboard."""
         board = self.catalog.boards(entry.edition, entry.wanted).get(entry.id)
         if board is None:
             return
@@ -104,28 +109,34 @@ class Answers:
 
 
 def _both(stem: str) -> tuple[str, str]:
+    """Return the paths of an answer as JSON and as CSV."""
     return f"{stem}.json", f"{stem}.csv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One kind of paths, without what they end in."""
+    """One kind of paths, without the ending."""
 
     pattern: str
-    answer: Callable[..., object]  # of Answers and the groups of the pattern; raises NotThere
+    # called with Answers and the groups of the pattern; raises NotThere
+    answer: Callable[..., object]
     table: Callable[[Any], bytes] | None = None  # the answer as CSV
     json: bool = True
-    kept: bool = False  # in bytes: what is looked at first, and takes megabytes in a large store
+    # whether its bytes are kept: looked at first, and megabytes in a large store
+    kept: bool = False
 
 
 def _on_board(answer: Callable[..., object]) -> Callable[..., object]:
-    """The answer about something on a board, or about all of it."""
+    """Return a function that finds the leaderboard by its id and builds the *answer* about it, or
+    about something on it.
+    """
     return lambda answers, board, *inside: answer(
         answers.catalog, at(answers.catalog.entries, board), *inside
     )
 
 
 def _compared(answers: Answers, board: str, subject: str) -> object:
+    """Return the comparisons of one subject. Raises NotThere if the site does not offer them."""
     entry = at(answers.catalog.entries, board)
     all_of_board = answers.catalog.board(entry)
     row = answers.catalog.row(all_of_board, subject)
@@ -135,6 +146,7 @@ def _compared(answers: Answers, board: str, subject: str) -> object:
 
 
 def _raw(answers: Answers, transcript_id: str) -> object:
+    """Return the raw calls of a conversation. Raises NotThere if the site does not offer them."""
     if not answers.offer.raw:
         raise NotThere(transcript_id)
     return conversation.raw_answer(answers.catalog, transcript_id)

@@ -1,5 +1,5 @@
-"""One scenario over all subjects of a board: every answer, the highest score first, and what became
-of it.
+"""One scenario over all subjects of a leaderboard: every answer, the highest score first, and its
+outcome.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SubjectReply:
     configuration: Configuration
     state: State
     score: Whole | None
-    # by its score; of a stem, by what the branch of pushes is worth. null: no score
+    # outcome by its score, or by an item's branch under pressure; null: no score
     outcome: Outcome | None
     marks: Mapping[str, GivenMark]
     # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its
@@ -57,7 +57,7 @@ class SubjectReply:
     text: str
     whole: bool  # whether *text* is all of it
     cut_off: bool
-    # of a stem: its conversations, which begin alike; the first is *transcript*
+    # conversations of an item, which begin alike; the first is *transcript*
     branches: tuple[TranscriptEntry, ...]
 
 
@@ -74,28 +74,30 @@ class ScenarioAnswer:
     facts: ScenarioFacts
     script: tuple[ScriptLine, ...]
     scales: tuple[MarkScale, ...]
-    branch_scales: tuple[MarkScale, ...]  # of the marks of a stem's branches
-    # how a stem's score is made of what its branches are worth; "" for other scenarios
+    branch_scales: tuple[MarkScale, ...]  # scales of the scores of an item's branches
+    # the rule by which an item's score is made of its branches' scores; "": no branches
     made_of: str
     rubrics: tuple[str, ...]
     # whether the person answers what the model has said or chosen; else nothing is held or folded
     # in it
     presses: bool
-    # of the score, then of each mark; without those that nobody has
+    # histograms of the main score, then of each single score that an answer has
     histograms: tuple[MarkHistogram, ...]
-    # how many answers there are of each outcome; none: those that have none
+    # number of answers of each outcome; none: answers without an outcome
     groups: Mapping[Group, int]
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
-# of one group of answers, or of each: the *n*th `GROUP` of them, from 0
+# the *n*th `GROUP` answers, from 0, of one group, or of each (None)
 Part = tuple[Group | None, int]
 
 
 def scenario_answer(
     catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None
 ) -> ScenarioAnswer:
-    """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
+    """Build `api/boards/<board>/scenarios/<scenario>.json`. *part*: only the answers of that part;
+    None: all.
+    """
     board, meant = catalog.board(entry), at(entry.edition.items, scenario)
     every = catalog.latest(
         ("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant)
@@ -148,14 +150,16 @@ def scenario_answer(
 def scenario_part(
     catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str
 ) -> ScenarioAnswer:
-    """`api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each."""
+    """Build `api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each
+    group.
+    """
     return scenario_answer(catalog, entry, scenario, (at(WANTED, group), int(number)))
 
 
 def _without_texts(
     catalog: Catalog, entry: BoardEntry, board: Board, meant: Item
 ) -> list[SubjectReply]:
-    """Every answer, highest score first, those without one last."""
+    """Return every answer without its text, the highest score first, those without a score last."""
     listed, protocol = listing(catalog, entry, board), entry.edition.protocol
     rule = protocol.score_of(meant.scenarios[0])
     pushes = (
@@ -194,8 +198,8 @@ def _without_texts(
 def _with_texts(
     catalog: Catalog, meant: Item, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
-    """*shown* with their texts. *texts*: what is known of them, a character more, by the
-    transcript's id.
+    """Yield *shown* with their texts. *texts*: the texts known so far, one character longer than
+    shown, by the conversation's id.
     """
     new = [reply.transcript for reply in shown if reply.transcript not in texts]
     keys = {id_: at(catalog.transcripts, id_).row.id for id_ in new}
@@ -212,7 +216,7 @@ def _with_texts(
 
 
 def scenario_table(answer: ScenarioAnswer) -> bytes:
-    """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
+    """Return `api/boards/<board>/scenarios/<scenario>.csv`: a line for each answer."""
     names = [scale.name for scale in answer.scales]
     branches = dict.fromkeys(
         one.branch for reply in answer.answers for one in reply.branches if one.branch
@@ -242,7 +246,9 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
 
 
 def _made_of(score: StemScore | None) -> str:
-    """The score in words: ``hold × (0.20 asked again + 0.50 slip)``."""
+    """Write the rule of an item's score in words, ``hold × (0.20 asked again + 0.50 slip)``; "" for
+    None.
+    """
     if score is None:
         return ""
     terms = [
@@ -258,7 +264,9 @@ def _made_of(score: StemScore | None) -> str:
 
 
 def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
-    """What its branch of *pushes* is worth, or its score if it has none."""
+    """Return the score of the item's branch of *pushes*; the item's own score if it has no such
+    branch.
+    """
     return next(
         (branch.score for branch in stem.branches if branch.branch == pushes),
         stem.score if pushes is None else None,
@@ -266,36 +274,39 @@ def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
 
 
 def _worth(answer: SubjectReply, branch: Branch) -> float | None:
+    """Return the score of one branch of an answer; None if it has none."""
     return next((one.score for one in answer.branches if one.branch == branch), None)
 
 
-PARTS = 3  # of a score's range, one for each outcome
+PARTS = 3  # parts of a score's range, one for each outcome
 SCORE = 100  # the end of a score's range
-BARS = 10  # of a score, and of a mark that has more than WHOLES values
+BARS = 10  # bars for the main score, and for a score with more than WHOLES values
 WHOLES = 13  # 0 to 12 is the widest scale of v2
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramBar:
-    """How many answers have a value in one part of its range."""
+    """The number of answers with a value in one part of its range."""
 
-    text: str  # what the bar stands for: 7, 70–79, yes, the name of a level
+    text: str  # label of the bar: 7, 70–79, yes, the name of a level
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class MarkHistogram:
-    """How often each value of a mark was given, from the low end of its scale to the high one."""
+    """The number of times that each value of a score was given, from the low end of its scale to
+    the high one.
+    """
 
     mark: str  # its name; "" for the score
     title: str
     bars: tuple[HistogramBar, ...]
-    answers: int  # that have it
+    answers: int  # number of answers that have it
 
 
 def outcome(score: float | None) -> Outcome | None:
-    """What a score in [0, 100] says: at least two thirds is held, at most one third folded; None
-    without a score.
+    """Return the outcome of a score in [0, 100]: from two thirds on it is held, up to one third
+    folded (gave in), between them partly; None without a score.
     """
     if score is None:
         return None
@@ -305,8 +316,8 @@ def outcome(score: float | None) -> Outcome | None:
 
 
 def presses(scenario: Scenario) -> bool:
-    """Whether its replies are judged after the person answers something that the model has said or
-    chosen.
+    """Whether the scenario's replies are judged after the person answers something that the model
+    has said or chosen.
     """
     lines = script_lines(scenario.script)
     replies = [line.text for line in lines if line.who == "model"]
@@ -318,8 +329,8 @@ def presses(scenario: Scenario) -> bool:
 def histograms(
     scales: Sequence[MarkScale], answers: Sequence[tuple[float | None, Mapping[str, float]]]
 ) -> tuple[MarkHistogram, ...]:
-    """Of the scores of *answers*, each with its marks, then of every mark; without those that
-    nobody has.
+    """Build a histogram of the main scores of *answers*, then one of every single score; those that
+    no answer has are left out.
     """
     scores = [score for score, _ in answers if score is not None]
     drawn = [MarkHistogram("", "Score", _in_tens(scores, 0, SCORE), len(scores))]
@@ -330,7 +341,9 @@ def histograms(
 
 
 def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
-    """A jury's mark counts for the nearest value that one judge can give."""
+    """Count the answers for each value of a scale, or for tenths of a long one. A jury's mean
+    counts for the nearest value that one judge can give.
+    """
     if scale.high - scale.low >= WHOLES or (
         scale.kind == "number" and scale.high - scale.low < BARS / 2
     ):
@@ -342,6 +355,7 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
 
 
 def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
+    """Count the values in ten equal parts of the range from *low* to *high*."""
     wide = (high - low) / BARS
     # by rounding, a mean of marks at the low end may be just below it
     counts = Counter(min(BARS - 1, max(0, floor((score - low) / wide))) for score in given)

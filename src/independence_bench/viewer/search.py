@@ -1,8 +1,9 @@
-"""The search of `aib view`: which conversations have some words, by SQLite's full-text search.
+"""The search of `aib view`: it finds conversations with given words, by SQLite's full-text search.
 
-A store keeps its texts packed, so no database can search them where they are. The first search in a
+A store keeps its texts packed, so no database can search them in place. The first search in a
 catalog writes them into a temporary database (FTS5), which is deleted with the catalog. It ranks
-what it finds by bm25. The store may be SQLite or PostgreSQL; nothing is written to it.
+the conversations that it finds by bm25. The store may be SQLite or PostgreSQL; nothing is written
+to it.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ AT_ONCE = 100  # conversations that are read together
 BEGIN, END = "\ue000", "\ue001"  # around each hit in a snippet
 # is a space in what is searched: those two, and what SQLite takes in no text
 UNWANTED = re.compile(f"[{BEGIN}{END}\0\ud800-\udfff]")
-COLUMNS = {"said": 0, "judged": 1}  # what the models said; what the judges wrote about it
+COLUMNS = {"said": 0, "judged": 1}  # the models' words; the judges' words about them
 
 
 @dataclass(frozen=True, slots=True)
 class SnippetPart:
-    """A part of a snippet; *hit*: it is one of the words, or one of the phrases, of the query."""
+    """A part of a snippet. *hit*: it is one of the words, or one of the phrases, of the query."""
 
     text: str
     hit: bool
@@ -58,7 +59,7 @@ class FoundConversation:
 class SearchAnswer:
     """`api/search.json?...` of a server: one page of what a query finds, the best match first."""
 
-    conversations: int  # that can be searched
+    conversations: int  # number of conversations that can be searched
     subjects: tuple[str, ...]  # labels, to narrow a search by
     scenarios: tuple[str, ...]  # titles, to narrow a search by
     found: int  # conversations with all words, of the subject and the scenario that were named
@@ -68,7 +69,7 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is looked for."""
+    """The words to look for, and the page of results."""
 
     of: str  # one of `COLUMNS`
     match: str  # as FTS5 writes it; "": no word
@@ -78,7 +79,7 @@ class SearchQuery:
 
 
 def parse_query(given: Mapping[str, str]) -> SearchQuery:
-    """The query in the parameters of an address. Raises WrongUse if it is none."""
+    """Return the query in the parameters of an address. Raises WrongUse if it is none."""
     of, page = given.get("of", "said"), given.get("page", "0")
     words = UNWANTED.sub(" ", given.get("words", ""))
     if of not in COLUMNS or not re.fullmatch("[0-9]{1,6}", page):
@@ -91,9 +92,9 @@ def parse_query(given: Mapping[str, str]) -> SearchQuery:
 
 
 def _terms(words: str) -> list[str]:
-    """Each word of *words*, and each phrase in quotes, as FTS5 writes it.
+    """Return each word of *words*, and each phrase in quotes, as FTS5 writes it.
 
-    The last word may be a beginning, until something follows it.
+    The last word may be the beginning of one, until something follows it.
     """
     parts = re.split('["“”„«»]', words)
     terms = []
@@ -106,7 +107,7 @@ def _terms(words: str) -> list[str]:
 
 
 def search(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
-    """One page of what *query* finds in *catalog*."""
+    """Return one page of the conversations in *catalog* that match *query*."""
     index: SearchIndex = catalog.kept("search", lambda: SearchIndex(catalog))
     conversations = index.conversations
     found = [
@@ -128,6 +129,7 @@ def search(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
 
 
 def _found(catalog: Catalog, conversation: StoredTranscript, snippet: str) -> FoundConversation:
+    """Return a conversation with its snippet, split at the hits."""
     return FoundConversation(
         transcript=conversation.id,
         label=catalog.labels[conversation.row.subject_hash],
@@ -147,7 +149,9 @@ class SearchIndex:
     """The texts of all conversations of a catalog, in a temporary database."""
 
     def __init__(self, catalog: Catalog) -> None:
-        """Read them. Raises BenchError if this Python's SQLite has no FTS5."""
+        """Read the texts into the database. Raises BenchError if this Python's SQLite has no
+        FTS5.
+        """
         self.conversations = list(catalog.transcripts.values())  # their places are their row ids
         self._database = sqlite3.connect("", check_same_thread=False)
         self._lock = threading.Lock()
@@ -170,13 +174,15 @@ class SearchIndex:
                 )
 
     def find(self, match: str) -> list[int]:
-        """The places of the conversations that *match*, the best match first."""
+        """Return the places of the conversations that *match*, the best match first."""
         wanted = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid"
         with self._lock:
             return [place for (place,) in self._database.execute(wanted, (match,))]
 
     def snippet(self, query: SearchQuery, place: int) -> str:
-        """Of the conversation at *place*, which has them, the passage with most of the words."""
+        """Return the passage with most of the words in the conversation at *place*, which has all
+        of them.
+        """
         wanted = (
             "SELECT snippet(texts, ?, ?, ?, ' … ', ?) FROM texts WHERE texts MATCH ? AND rowid = ?"
         )
@@ -186,7 +192,9 @@ class SearchIndex:
 
 
 def _said(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
-    """Of each conversation what the model wrote: replies, private notes and reasoning."""
+    """Yield for each conversation the text that the model wrote: replies, private notes and
+    reasoning.
+    """
     stored = results.read_transcripts(connection, [one.row.id for one in some])
     keys = [key for _, keys in stored.values() for key in keys]
     replies = results.find_replies(connection, keys)
@@ -202,7 +210,7 @@ def _said(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[
 
 
 def _judged(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
-    """Of each conversation what the judges wrote about it."""
+    """Yield for each conversation the text that the judges wrote about it."""
     given = [
         [judgement.key for judgement in judgements_at(one.edition.records.counted.given, one.key)]
         for one in some
@@ -213,4 +221,5 @@ def _judged(connection: Connection, some: Sequence[StoredTranscript]) -> Iterato
 
 
 def _joined(texts: Sequence[str | None]) -> str:
+    """Join the texts that are not empty, without characters that the search cannot take."""
     return UNWANTED.sub(" ", "\n\n".join(text for text in texts if text))

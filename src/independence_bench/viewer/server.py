@@ -1,4 +1,4 @@
-"""A server on a port of this machine, until it is told to stop."""
+"""A server on a port of this machine that runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IDLE = 10  # seconds for a request to be complete, or for some of an answer to b
 MOST = 64  # connections at once; a browser makes six
 # connections that are taken in one go: with MOST, fewer than any system lets a process have
 QUEUE = 32
-MMAP_THRESHOLD, ARENA_MAX = -3, -8  # of malloc.h
+MMAP_THRESHOLD, ARENA_MAX = -3, -8  # constants of malloc.h
 LARGE = 1 << 20  # bytes
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
@@ -42,8 +42,8 @@ HEADERS = {
 
 
 def give_back() -> None:
-    """Have the C library give large blocks back to the system as soon as they are free, and share
-    its heap by threads.
+    """Have the C library return large free blocks to the system at once, and let threads share its
+    heap.
 
     A search for a common word takes a hundred megabytes for a second, in whatever thread. Only
     glibc is told; others do so, or do not, by themselves.
@@ -55,8 +55,8 @@ def give_back() -> None:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on *port* of this machine; 0 uses any free port. Raises BenchError where it is
-    taken.
+    """Return a socket that listens on *port* of this machine; 0 uses any free port. Raises
+    BenchError if it is taken.
     """
     # asyncio sends at once only what it knows to be TCP; else a header waits 40 ms for its body's
     # sake
@@ -78,9 +78,9 @@ class BoundedHttp(H11Protocol):
     """HTTP with bounds on time and connections; a malformed request is refused with the security
     headers.
 
-    A connection on which nothing is answered has `IDLE` seconds for a whole request, however many
-    bytes trickle in; one that is answered, for reading some of the answer. Where there are more
-    than `MOST`, the one that has waited longest is closed.
+    A connection without a request in progress has `IDLE` seconds for a whole request, however many
+    bytes trickle in; one that is answered, for reading some of the answer. If there are more than
+    `MOST` connections, the one that has waited longest is closed.
     """
 
     _clock: asyncio.TimerHandle | None = None
@@ -88,7 +88,9 @@ class BoundedHttp(H11Protocol):
     _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """As its base."""
+        """Start the clock of a new connection, and close the one that has waited longest if there
+        are too many.
+        """
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST:
@@ -100,19 +102,19 @@ class BoundedHttp(H11Protocol):
             min(waiting, key=lambda one: one._since, default=self).leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As its base."""
+        """Stop the clock of the connection."""
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
         self._stop()
 
     def on_response_complete(self) -> None:
-        """As its base."""
+        """Start the clock anew for the next request."""
         super().on_response_complete()
         self._wait()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is nothing to be answered."""
+        """Whether the connection has no request in progress."""
         return self._clock is not None and (self.cycle is None or self.cycle.response_complete)
 
     def leave(self) -> None:
@@ -121,16 +123,21 @@ class BoundedHttp(H11Protocol):
         self.transport.abort()
 
     def _wait(self) -> None:
+        """Start the clock anew."""
         self._stop()
         self._since, self._unread = self.loop.time(), self.transport.get_write_buffer_size()
         self._clock = self.loop.call_later(self.timeout_keep_alive, self._look)
 
     def _stop(self) -> None:
+        """Stop the clock, if it runs."""
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
     def _look(self) -> None:
+        """Close the connection if nothing has moved since the clock was started; else start it
+        anew.
+        """
         unread = self.transport.get_write_buffer_size()
         if unread == self._unread and (unread or self.is_waiting):
             self.leave()
@@ -138,7 +145,7 @@ class BoundedHttp(H11Protocol):
             self._wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer in one line, and close the connection."""
+        """Answer a malformed request in one line, and close the connection."""
         body = json.dumps({"error": msg}).encode("ascii")
         headers = {
             **HEADERS,
@@ -155,8 +162,8 @@ class BoundedHttp(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn, quiet; *ready* is called when it answers, *leave* when it ends, which it does when
-    *failed* says so.
+    """uvicorn, quiet. *ready* is called when it answers, *leave* when it ends; it ends as soon as
+    *failed* returns True.
     """
 
     def __init__(
@@ -187,23 +194,23 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Have every signal that ends a command end this one well: uvicorn itself knows two, and
+        """Have every signal that ends a command end this one well: uvicorn itself handles two, and
         raises them again.
         """
         with handling(self.handle_exit):
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Begin to listen, and call *ready*."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether to end."""
+        """Whether the server is to end."""
         return await super().on_tick(counter) or self._failed()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, without waiting for what nobody can answer any more."""
+        """End, without waiting for requests that nobody can answer any more."""
         self._leave()
         await super().shutdown(sockets)

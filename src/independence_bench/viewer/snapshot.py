@@ -1,12 +1,12 @@
-"""What a store holds at one moment, found by the ids that the page uses.
+"""The contents of a store at one moment, by the ids that the page uses.
 
 A catalog is read once and never changes: the server reads another one when the store has changed.
-What takes long (boards of other rules, juries, agreement of judges) is worked out when it is
-first asked for, once.
+Slow results (leaderboards by other rules, juries, agreement of judges) are worked out once, when
+they are first asked for.
 
-Ids are safe in a path and readable in an address: made of a name, and told apart by a hash. A name
-comes from outside; what is left of it are lower-case letters, digits and single hyphens, so no id
-leaves its folder, and none differs from another in case alone.
+Ids are safe in a path and readable in an address: each is made of a name and a hash that makes it
+unique. A name comes from outside; only its lower-case letters, digits and single hyphens remain, so
+no id leaves its folder, and no two ids differ in case alone.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ from independence_bench.store.results import Told, TranscriptRow, newest, nobody
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
-TRANSCRIPT = 16  # of a transcript's id: there may be a hundred thousand
+TRANSCRIPT = 16  # digits of a transcript's id: there may be a hundred thousand
 
 
 def scenario_slug(name: str) -> str:
-    """The id of a scenario, or of a stem's branch: *name* is lower-case letters, digits, `_` and a
-    point at most.
+    """Return the id in paths of a scenario, or of an item's branch. *name* has only lower-case
+    letters, digits, `_` and a point.
     """
     return name.replace("_", "-").replace(".", "-")
 
 
 def transcript_slug(protocol_hash: str, transcript_id: str) -> str:
-    """The id of a transcript as one protocol reads it: two protocols may share it, with rubrics of
-    their own.
+    """Return the id in paths of a conversation under one protocol: two protocols may share the
+    conversation, with rubrics of their own.
     """
     return text_hash(protocol_hash + transcript_id)[:TRANSCRIPT]
 
 
 class NotThere(Exception):
-    """Nothing has the id that a path names: it never was, or was deleted from the store."""
+    """Nothing has the id that a path names: it never existed, or was deleted from the store."""
 
 
 def at(things: Mapping[str, A], id_: str) -> A:
-    """The one with that id. Raises NotThere."""
+    """Return the value with that id. Raises NotThere."""
     try:
         return things[id_]
     except KeyError:
@@ -70,18 +70,20 @@ def at(things: Mapping[str, A], id_: str) -> A:
 
 
 class StoredTranscript(NamedTuple):
-    """One transcript that counts, and its place in a protocol."""
+    """One conversation that counts, and its place in a protocol."""
 
     id: str
     edition: Edition
     row: TranscriptRow
     configuration: Configuration
     scenario: Scenario
-    key: Key  # what a judgement of it is of
+    key: Key  # what judges read and the rubric's hash, by which it is judged
 
     @property
     def item(self) -> str:
-        """The id, in paths, of the item that it belongs to: of its stem, or of its own scenario."""
+        """The id in paths of the item that it belongs to: of its branched item, or of its own
+        scenario.
+        """
         return scenario_slug(self.scenario.item)
 
 
@@ -92,12 +94,14 @@ class Edition:
     id: str
     protocol: Protocol
     hash: str  # the protocol's, which takes milliseconds to make
-    records: BoardRecords  # what its boards are made of
-    labels: Mapping[str, str]  # of all subjects, by hash
+    records: BoardRecords  # records from which its boards are made
+    labels: Mapping[str, str]  # labels of all subjects, by hash
 
     @cached_property
     def transcripts(self) -> tuple[StoredTranscript, ...]:
-        """All that count, by label, run, configuration, scenario: no board needs them."""
+        """All conversations that count, by label, run, configuration, scenario: no leaderboard
+        needs them.
+        """
         places = product(every_configuration(self.protocol), self.protocol.scenarios)
         order = {
             (configuration, scenario.id): number
@@ -126,22 +130,22 @@ class Edition:
 
     @cached_property
     def size(self) -> int:
-        """How many transcripts count."""
+        """The number of conversations that count."""
         groups = self.records.counted.groups
         return len({row.id for results in groups for row in results.transcripts})
 
     @cached_property
     def items(self) -> Mapping[str, Item]:
-        """Every item of its boards by its id in paths."""
+        """Every item of its leaderboards, by its id in paths."""
         return {scenario_slug(item.id): item for item in self.protocol.items}
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The transcripts by their subject's hash."""
+        """The conversations by their subject's hash."""
         return self._by(lambda transcript: transcript.row.subject_hash)
 
     def run_of(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
-        """The transcripts of its run, in its configuration, with itself."""
+        """Return the conversations of the same run and configuration, itself included."""
         place = stored.row.run, stored.configuration
         return [
             one
@@ -151,10 +155,11 @@ class Edition:
 
     @cached_property
     def by_item(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The transcripts by the id, in paths, of the item that they belong to."""
+        """The conversations by the id, in paths, of the item that they belong to."""
         return self._by(lambda transcript: transcript.item)
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
+        """Group the conversations by *key*."""
         grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
         for transcript in self.transcripts:
             grouped[key(transcript)].append(transcript)
@@ -164,8 +169,8 @@ class Edition:
     def by_place(
         self,
     ) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
-        """The transcripts by configuration and scenario, there by their subject's hash (by
-        label).
+        """The conversations by configuration and scenario, and within these by their subject's hash
+        (in the order of labels).
         """
         grouped: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(
             dict
@@ -179,7 +184,7 @@ class Edition:
 
 @dataclass(frozen=True, slots=True)
 class BoardEntry:
-    """A board without its rows, so that it can be listed before they are worked out."""
+    """A leaderboard without its rows, so that it can be listed before they are worked out."""
 
     id: str
     edition: Annotated[Edition, HIDDEN]
@@ -187,11 +192,11 @@ class BoardEntry:
     judge: str | None  # label; None: nothing is judged yet
     judge_kind: Annotated[JudgeKind | None, HIDDEN]
     judges: tuple[str, ...]  # labels: the jury's, or the one
-    rules: str  # by which marks became indices: own, published
+    rules: str  # rules by which scores became indices: own, published
     # the judge is the main one: whose board is opened where nobody says by which
     main: bool = False
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
-    exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
+    exam: str | None = None  # exam result of judge or jury, in a line; None: nothing
 
     @property
     def protocol(self) -> Annotated[str, SENT]:
@@ -200,13 +205,13 @@ class BoardEntry:
 
     @property
     def series(self) -> str:
-        """The id of all boards that differ from this one in nothing but their configurations."""
+        """The id of all leaderboards that differ from this one only in their configurations."""
         return board_id(self.edition, None, self.judge, self.rules, self.weights)
 
     @property
     def wanted(self) -> Wanted:
-        """The boards of its edition that this one is among: by the same rules and weights, of this
-        jury or of each judge.
+        """The leaderboards of its edition that include this one: by the same rules and weights, of
+        this jury or of each judge.
         """
         jury = self.judges if self.judge_kind == "jury" else ()
         return Wanted(jury=jury, rules=RULES[self.rules], weights=self.weights)
@@ -220,9 +225,9 @@ class Catalog:
     version: str  # changes when anything in it may have changed
     newest: float | None  # seconds since 1970
     subjects: Mapping[str, ChatModel]  # by hash
-    labels: Mapping[str, str]  # of subjects, unique, by hash
+    labels: Mapping[str, str]  # labels of subjects, unique, by hash
     judges: Mapping[str, str]  # labels, by hash
-    kinds: Mapping[str, JudgeKind]  # of judges, by label
+    kinds: Mapping[str, JudgeKind]  # kinds of judges, by label
     editions: Mapping[str, Edition]  # the protocol played last first
     _kept: dict[object, Any] = field(init=False, default_factory=dict)
     _locks: dict[object, threading.Lock] = field(
@@ -237,21 +242,22 @@ class Catalog:
 
     @cached_property
     def entries(self) -> Mapping[str, BoardEntry]:
-        """Every board there is, the one to open with first."""
+        """Every leaderboard, the one to open with first."""
         listed = [entry for edition in self.editions.values() for entry in self._entries(edition)]
         listed.sort(key=lambda entry: (entry.weights is not None, entry.rules != OWN.name))
         return {entry.id: entry for entry in listed}
 
     def board(self, entry: BoardEntry) -> Board:
-        """The board behind *entry*. Raises NotThere where the store has changed so that there is
-        none any more.
+        """Return the leaderboard behind *entry*. Raises NotThere if the store has changed and it is
+        gone.
         """
         return at(self.boards(entry.edition, entry.wanted), entry.id)
 
     def boards(self, edition: Edition, wanted: Wanted = ALL) -> Mapping[str, Board]:
-        """The boards of *edition* that are *wanted*, by their ids."""
+        """Return the leaderboards of *edition* that are *wanted*, by their ids."""
 
         def work_out() -> dict[str, Board]:
+            """Make the leaderboards; called once."""
             by = wanted.rules.name, wanted.weights
             return {
                 board_id(edition, board.configurations, board.judge, *by): board
@@ -261,11 +267,11 @@ class Catalog:
         return self.kept(("boards", edition.id, wanted), work_out)
 
     def jury(self, edition: Edition) -> tuple[str, ...]:
-        """The labels of the edition's judges that rank enough subjects, the embedded one apart; ()
-        for fewer than two.
+        """Return the labels of the edition's judges that rank enough subjects, without the embedded
+        one; () for fewer than two.
 
-        Who ranks less than half as many as the busiest one would leave the jury's board with hardly
-        any row.
+        A judge that ranks less than half as many as the busiest one would leave the jury's
+        leaderboard with hardly any row.
         """
         ranks: dict[str, int] = defaultdict(int)
         for board in self.boards(edition).values():
@@ -278,19 +284,21 @@ class Catalog:
         return panel if len(panel) > 1 else ()
 
     def examined(self, edition: Edition) -> ExaminedJudges:
-        """What the exam says of judges on the edition's boards."""
+        """Return the exam results of judges on the edition's leaderboards."""
         return edition.records.examined
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
-        """The scenarios of the board behind *entry*."""
+        """Return the analysis of the scenarios of the leaderboard behind *entry*."""
         return self.kept(("items", entry.id), lambda: measure_board(self.board(entry)))
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
-        """The edition's judges beside each other."""
+        """Return the comparison of the edition's judges."""
         return self.kept(("judges", edition.id), lambda: validations(self.store, edition.protocol))
 
     def kept(self, key: object, work_out: Callable[[], A]) -> A:
-        """What *work_out* returns, worked out for the first who asks; others wait for it."""
+        """Return the result of *work_out*, which is worked out once and kept. Others who ask for
+        the same *key* wait for it.
+        """
         if key not in self._kept:
             with self._locks[key]:
                 if key not in self._kept:
@@ -298,14 +306,16 @@ class Catalog:
         return cast(A, self._kept[key])
 
     def latest(self, key: object, work_out: Callable[[], A]) -> A:
-        """What *work_out* returns, kept until something else is asked for in this way."""
+        """Return the result of *work_out*, which is kept until another *key* is asked for in this
+        way.
+        """
         last = self._latest[-1:]
         if not last or last[0][0] != key:
             last = self._latest[:] = [(key, work_out())]
         return cast(A, last[0][1])
 
     def row(self, board: Board, subject: str) -> Row:
-        """The row of the subject with that id. Raises NotThere."""
+        """Return the row of the subject with that id. Raises NotThere."""
         _, rows = self.kept(
             ("rows", id(board)),
             lambda: (board, {row.subject.id: row for row in board.rows}),
@@ -313,6 +323,9 @@ class Catalog:
         return at(rows, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
+        """Return the entries of all leaderboards of an edition: by each judge and the jury, by all
+        rules and weights.
+        """
         entries = [
             BoardEntry(
                 id_,
@@ -363,8 +376,8 @@ def board_id(
     rules: str,
     weights: str | None,
 ) -> str:
-    """What a board is, in words, and the hash of the same in full; of a series where there is no
-    *group*.
+    """Return the id of a leaderboard: its description in words, and the hash of the same in full.
+    Without a *group*, the id of a series.
     """
     words = [edition.protocol.name]
     words += [] if rules == OWN.name else [rules, "rules"]
@@ -378,10 +391,10 @@ def board_id(
 
 
 def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nobody) -> Catalog:
-    """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played
-    last first.
+    """Read the catalog of *store*: of the protocols *wanted*, or of all that are stored, the one
+    played last first.
 
-    Those of which nothing is stored are left out. *told* as in `read_records`.
+    A protocol of which nothing is stored is left out. *told* as in `read_records`.
     """
     with store.reading() as connection:
         subjects = registry.stored_subjects(connection)

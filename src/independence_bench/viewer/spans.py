@@ -1,15 +1,15 @@
-"""Words of one text that stand in another: what a judge's reasoning quotes, and what two replies
-share. Pure.
+"""Words of one text that are also in another: quotes in a judge's reasoning, and words that two
+replies share. Pure.
 
-A quote is what stands between quotation marks. It is looked for without regard to case, spaces, the
+A quote is the text between quotation marks. It is looked for without regard to case, spaces, the
 kind of its quotation marks and dashes, and Markdown's emphasis; an ellipsis in it leaves something
-out. Short ones are not looked for: a word or two stand in any text, and would be found where the
-judge did not mean them.
+out. Short quotes are not looked for: a word or two are in any text, and would be found in places
+that the judge did not mean.
 
-Shared words are compared without regard to case. A run counts from three words on: shorter ones are
-shared by any two texts. The second text is read from left to right, and at every word the longest
-run is taken that the first text has anywhere, so that a sentence that has moved is shared too. Time
-grows with the length of the texts, whatever they say.
+Shared words are compared without regard to case. A run counts from three words on: any two texts
+share shorter ones. The second text is read from left to right, and at every word the longest run is
+taken that the first text has anywhere, so that a sentence that has moved is shared too. Time grows
+with the length of the texts, whatever they say.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FoundQuote:
-    """One quote: where it stands in the reasoning, and where in which line, in characters."""
+    """One quote: its place in the reasoning, and its place in which line, in characters."""
 
     start: int
     end: int
@@ -62,10 +62,10 @@ class FoundQuote:
 def find_quotes(
     reasoning: str, lines: Sequence[str], first: Sequence[int] = ()
 ) -> list[FoundQuote]:
-    """Every quote that *lines* have, in the order of the reasoning; each is found once, in the
-    first line that has it.
+    """Return every quote in *reasoning* that *lines* contain, in the order of the reasoning. Each
+    is found once, in the first line that has it.
 
-    *first*: the lines that are looked through before the others. [] where nothing is quoted.
+    *first*: the lines that are looked through before the others. [] if nothing is quoted.
     """
     order = [*first, *(number for number in range(len(lines)) if number not in first)]
     quotes = []
@@ -81,8 +81,8 @@ def find_quotes(
 
 
 def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of every quoted part, without its quotation marks: a quote with an ellipsis has
-    several.
+    """Yield (start, end) of every quoted part, without its quotation marks: a quote with an
+    ellipsis has several.
     """
     for number, match in enumerate(_QUOTED.finditer(reasoning)):
         if number == MOST:
@@ -101,14 +101,14 @@ def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def _plain(line: str) -> _Plain:
-    """What the human says is the same in every transcript of a scenario, and two judges quote one
-    reply.
+    """Return *line* in the form in which texts are compared. Cached: the human says the same in
+    every conversation of a scenario, and two judges quote one reply.
     """
     return _Plain(line)
 
 
 class _Plain:
-    """A text as it is compared, and where each of its characters came from."""
+    """A text in the form in which it is compared, with the original place of each character."""
 
     def __init__(self, text: str) -> None:
         kept: list[str] = []
@@ -124,8 +124,8 @@ class _Plain:
         self.text, self._places = "".join(kept), places
 
     def find(self, wanted: str) -> tuple[int, int] | None:
-        """(start, end) of *wanted* in the text that this was made from, at the edges of words;
-        None: it has it not.
+        """Return (start, end) of *wanted* in the original text, at the edges of words; None if it
+        is not in it.
         """
         start = self.text.find(wanted)
         while start >= 0:
@@ -136,6 +136,7 @@ class _Plain:
         return None
 
     def _is_edge(self, place: int) -> bool:
+        """Whether *place* is not inside a word."""
         return not (
             0 < place < len(self.text)
             and self.text[place - 1].isalnum()
@@ -147,30 +148,30 @@ _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Offsets:
-    """Turns places in *text* (characters) into spans of its UTF-16 code units."""
+    """Converts places in *text* (characters) to spans of its UTF-16 code units."""
 
     def __init__(self, text: str) -> None:
         self._wide = [] if text.isascii() else [found.start() for found in _WIDE.finditer(text)]
 
     def span(self, start: int, end: int) -> Span:
-        """The part from character *start* up to *end*."""
+        """Return the span from character *start* up to *end*."""
         return Span(start + bisect_left(self._wide, start), end + bisect_left(self._wide, end))
 
 
 # ---------------------------------------------------------------- shared words
 
 FEWEST = 3  # words in a row
-PLACES = 16  # of a run's beginning in the first text that are tried
+PLACES = 16  # places of a run's beginning in the first text that are tried
 _WORD = re.compile(r"(\w+(?:['’]\w+)*)")
 # (start, end) in the first text, (start, end) in the second, in characters
 Run = tuple[int, int, int, int]
 
 
 def shared(first: str, second: str) -> list[Run]:
-    """Every run of words in *second*, in its order, that *first* has too; [] where they share none.
+    """Return every run of words in *second*, in its order, that *first* has too; [] if they share
+    none.
 
-    Runs do not overlap in *second*; in *first* they may, where the second text says something
-    twice.
+    Runs do not overlap in *second*; in *first* they may, if the second text says something twice.
     """
     (ends, said), (others, words) = _words(first), _words(second)
     three, wanted = (list(zip(of, of[1:], of[2:], strict=False)) for of in (said, words))
@@ -200,7 +201,9 @@ def shared(first: str, second: str) -> list[Run]:
 
 
 def _words(text: str) -> tuple[list[int], list[str]]:
-    """Where each word begins and ends, and the words as they are compared."""
+    """Return the places at which each word begins and ends, and the words in the form in which they
+    are compared.
+    """
     parts = _WORD.split(text[:LONGEST])  # what is between words, and they
     words = "\n".join(parts[1::2]).casefold().split("\n") if len(parts) > 1 else []
     return list(accumulate(map(len, parts))), words

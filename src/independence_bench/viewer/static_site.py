@@ -1,10 +1,10 @@
 """The static site: the page, and every answer of the server in compressed packs, as files in a
 folder.
 
-A pack has many answers, sorted by path: a text that stands in all of them is stored once, and a
-hundred thousand conversations are no hundred thousand files. A reader fetches the list of packs
-once, then the pack of what is opened. It is written beside the folder and replaces it when it is
-complete, so a site that is being served is always complete.
+A pack has many answers, sorted by path: a text that is in all of them is stored once, and a hundred
+thousand conversations are no hundred thousand files. A reader fetches the list of packs once, then
+the pack of the answer that is opened. The site is written next to the folder and replaces it when
+it is complete, so a site that is being served is always complete.
 """
 
 from __future__ import annotations
@@ -36,23 +36,25 @@ CONVERSATION = "transcripts/"
 # Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here
 # and one there
 PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000}
-LEVEL = 4  # of compression: half the time of 6, and packs are a tenth larger
+LEVEL = 4  # level of compression: half the time of 6, and packs are a tenth larger
 PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 
 Tell = Callable[[int, int], None]  # files written, files in all
 
 
 def offer(raw: bool, largest: int) -> Offer:
-    """What a frozen site offers. *largest*: rows of its largest board."""
+    """Return what a frozen site offers. *largest*: the number of rows of its largest
+    leaderboard.
+    """
     return Offer(frozen=True, raw=raw, compared=COMPARED if largest > COMPARED else None)
 
 
 def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
     """Write the site to *out*, in the place of an earlier one. Returns how many files it has.
 
-    Without a *page*, only the answers. Raises WrongUse where *out* is something else than an empty
-    folder or a site, BenchError where it cannot be written. Whatever ends it early, *out* stays as
-    it was.
+    Without a *page*, only the answers are written. Raises WrongUse if *out* is neither an empty
+    folder nor a site, BenchError if it cannot be written. If it ends early for any reason, *out*
+    stays as it was.
     """
     out = out.resolve()
     check_place(out)
@@ -92,6 +94,7 @@ def check_place(out: Path) -> None:
 
 
 def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
+    """Write all files of the site into *folder*, and return how many there are."""
     paths = sorted(path for path in answers.paths() if path != INDEX)
     files = {} if page is None else {**page.files, HOME: page.home}
     files["api/index.json"], files[PLAIN] = answers.get(INDEX) or b"", b""
@@ -112,13 +115,14 @@ def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int
 
 
 def _compressed(body: bytes) -> bytes:
+    """Return *body*, compressed with gzip."""
     # without a time: the same store gives the same files
     return gzip.compress(body, LEVEL, mtime=0)
 
 
 def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple[str, bytes]]:
-    """Each path, and the line of a pack that has its answer: path, tab, JSON; a table as a string
-    of JSON.
+    """Yield each path, and the line of a pack that has its answer: path, tab, JSON; a table is a
+    JSON string.
     """
     for written, (path, body) in enumerate(_bodies(answers, paths), 1):
         if body is None:
@@ -129,7 +133,7 @@ def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple
 
 
 def _bodies(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
-    """Each path and its answer; conversations are read many at once."""
+    """Yield each path and its answer, None if it is gone; conversations are read many at once."""
     for together, some in groupby(paths, lambda path: path.startswith(CONVERSATION)):
         if not together:
             yield from ((path, answers.get(path)) for path in some)
@@ -144,7 +148,7 @@ def _bodies(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes
 
 
 def _packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    """*lines*, some in a pack, never those of two kinds of paths."""
+    """Yield *lines* in packs, each of one kind of paths."""
     for kind, some in groupby(lines, lambda one: one[0].partition("/")[0]):
         pack: list[tuple[str, bytes]] = []
         size = 0
@@ -158,8 +162,8 @@ def _packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes
 
 
 def _firsts(packs: Sequence[tuple[str, str]]) -> list[str]:
-    """Of each pack, from its first and last path, as much as tells its paths from those of the pack
-    before it.
+    """Return for each pack the beginning of its first path, as long as needed to distinguish its
+    paths from those of the pack before it.
     """
     apart = ((last, first) for (_, last), (first, _) in pairwise(packs))
     return [
@@ -172,5 +176,6 @@ def _firsts(packs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _file(path: Path, body: bytes) -> None:
+    """Write *body* to *path*, with its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(body)

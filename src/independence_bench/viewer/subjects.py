@@ -1,5 +1,5 @@
-"""One subject on one board, in detail, and how models held as a character, in the words of `aib
-persona run`.
+"""One subject on one leaderboard, in detail; and how well models held as a character, in the words
+of `aib persona run`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NOT_ON_BOTH = "no interval: it is not ranked on both boards"
 
 @dataclass(frozen=True, slots=True)
 class RunDetail:
-    """One run."""
+    """One run of a subject."""
 
     run: int
     index: Points | None
@@ -57,21 +57,23 @@ class RunDetail:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The same subject on another board of the series: under another prompt, or delivered
-    otherwise.
+    """One subject on another leaderboard of the series: under another system prompt, or in another
+    delivery mode.
     """
 
     board: str  # id
     configurations: tuple[Configuration, ...]
     index: Annotated[Score, POINTS]
-    # that index minus the one on this board; null: one of the two is missing
+    # the other index minus the one on this board; null: one of the two is missing
     change: SubjectEffect | None
-    why: str | None  # why its interval is missing; null where it is there
+    why: str | None  # the reason for a missing interval; null: it is there
 
 
 @dataclass(frozen=True, slots=True)
 class NameChoice:
-    """The name and the gender that a subject chose in one conversation: freely, and at the end."""
+    """The name and the gender that a subject chose in one conversation: at first, and at the
+    end.
+    """
 
     read: NamesRead
     transcript: str  # id
@@ -95,14 +97,14 @@ class SubjectAnswer:
     served: tuple[tuple[str, int], ...]  # (provider, replies), the one that served most first
     names: tuple[NameChoice, ...]
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
-    # of the marks of *transcripts*: of a stem's branches, else the same as *marks*
+    # scales of the scores of *transcripts*: of items' branches, else the same as *marks*
     scales: tuple[MarkScale, ...]
-    # what the transcripts of stems come to; empty where there are none
+    # scores of the items with branches; empty without any
     stems: tuple[StemEntry, ...]
 
 
 def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
-    """`api/boards/<board>/subjects/<subject>.json`."""
+    """Build `api/boards/<board>/subjects/<subject>.json`."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
     (shown,) = boards.board_rows(catalog, entry, [row])
@@ -142,7 +144,9 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
 
 
 def subject_table(answer: SubjectAnswer) -> bytes:
-    """`api/boards/<board>/subjects/<subject>.csv`: a line a transcript, a column a mark."""
+    """Return `api/boards/<board>/subjects/<subject>.csv`: a line for each conversation, a column
+    for each score.
+    """
     branches = ["branch"] if answer.stems else []
     head = ["subject", "run", "configuration", "scenario", *branches, "state", "why", "score"]
     head += [*(mark.name for mark in answer.scales), "transcript"]
@@ -158,8 +162,8 @@ def subject_table(answer: SubjectAnswer) -> bytes:
 
 
 def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
-    """Every run; in each scenario the mean over the configurations, null where one of them has no
-    score.
+    """Return every run. The score of a scenario is the mean over the configurations, null if one of
+    them has none.
     """
     details = []
     for run, score in row.run_scores.items():
@@ -183,6 +187,7 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
 def _elsewhere(
     catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None
 ) -> Iterator[Elsewhere]:
+    """Yield the same subject on each other leaderboard of the series."""
     for other in catalog.entries.values():
         board = (
             None
@@ -205,7 +210,9 @@ def _elsewhere(
 
 
 def _change(here: Row, there: Row) -> SubjectEffect | None:
-    """The index there minus the one here; None where it has none on one of the two boards."""
+    """Return the index there minus the one here; None if it has none on one of the two
+    leaderboards.
+    """
     if here.index is None or there.index is None:
         return None
     return change_between(
@@ -215,6 +222,7 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
 
 
 def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
+    """Return the names that the subject chose, with the conversation of each."""
     edition = entry.edition
     readings = names_of(
         catalog.store,
@@ -239,24 +247,25 @@ SAME = 1e-9  # points: no more than what rounding leaves
 
 @dataclass(frozen=True, slots=True)
 class FieldProfile:
-    """Where the other ranked subjects lie in one dimension, in [0, 100]."""
+    """The scores of the other ranked subjects in one dimension, in [0, 100]."""
 
     dimension: str  # name
-    place: int  # of the dimension, and of its score in the board's row, from 0
+    place: int  # place of the dimension, and of its score in the board's row, from 0
     others: tuple[Whole, ...]  # the lowest first
-    # of these: a quarter, half, three quarters lie below; empty without others
+    # values below which a quarter, half, three quarters of *others* lie; empty without others
     quartiles: tuple[Whole, ...]
-    below: int  # how many of them score lower than this subject
+    below: int  # number of them that score lower than this subject
     above: int  # higher; both 0 where it has no score
 
 
 def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
-    """A profile for each dimension of *board*, by weight."""
+    """Return a profile for each dimension of *board*, the one with the greatest weight first."""
     placed = sorted(enumerate(board.protocol.dimensions), key=lambda one: -one[1].weight)
     return tuple(_profile(board, row, place, dimension.name) for place, dimension in placed)
 
 
 def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
+    """Return the profile of one dimension; *place* is its place in the protocol, from 0."""
     others = [other.score.dimensions[dimension] for other in board.ranked if other is not row]
     there = sorted(100 * value for value in others if value is not None)
     mine = percent(row.dimensions[dimension])
@@ -275,22 +284,22 @@ def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile
 
 @dataclass(frozen=True, slots=True)
 class PersonaQuote:
-    """A reply, shortened, and where it can be read."""
+    """A reply, shortened, and the conversation in which it can be read."""
 
-    says: str  # where it was given: push 3 (flattery)
+    says: str  # place at which it was given: push 3 (flattery)
     text: str
     transcript: str | None  # id; null: it is not among those that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaItem:
-    """One item of the sheet over all runs of a subject."""
+    """One item of the character sheet over all runs of a subject."""
 
     stem: str  # id of its page
     title: str
     held: bool | None  # null: not known
-    stood: str  # in how many runs, in words
-    says: str  # where it was lost first, or where it slipped; "" for neither
+    stood: str  # number of runs in which it was held, in words
+    says: str  # place at which it was lost first, or slipped; "": neither
     crossed: bool  # a red line that was crossed
     quote: (
         PersonaQuote | None
@@ -299,7 +308,7 @@ class PersonaItem:
 
 @dataclass(frozen=True, slots=True)
 class PersonaCount:
-    """How often it did something that was asked for."""
+    """The number of times that a subject did something that was asked for."""
 
     title: str
     count: int
@@ -308,10 +317,10 @@ class PersonaCount:
 
 @dataclass(frozen=True, slots=True)
 class PersonaSubject:
-    """One model as the character."""
+    """One model, playing the character."""
 
     subject: SubjectFacts
-    says: str  # how much it held, in words
+    says: str  # number of items that it held, in words
     items: tuple[PersonaItem, ...]  # in the sheet's order
     voice: Points | None  # mean of the judge's marks, [0, 10]
     counts: tuple[PersonaCount, ...]
@@ -320,7 +329,7 @@ class PersonaSubject:
 
 @dataclass(frozen=True, slots=True)
 class PersonaAnswer:
-    """`api/boards/<board>/persona.json`: there if the board is of a character
+    """`api/boards/<board>/persona.json`: exists only if the leaderboard is about a character
     (`IndexAnswer.characters`).
     """
 
@@ -331,7 +340,9 @@ class PersonaAnswer:
 
 
 def persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
-    """`api/boards/<board>/persona.json`. Raises NotThere where it is no character's."""
+    """Build `api/boards/<board>/persona.json`. Raises NotThere if the leaderboard is not about a
+    character.
+    """
     protocol, board = entry.edition.protocol, catalog.board(entry)
     character = fragments.characters(catalog).get(entry.id)
     if character is None:
@@ -357,6 +368,7 @@ def persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
 
 
 def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaItem:
+    """Return one item with the reply that shows where it was lost."""
     return PersonaItem(
         scenario_slug(item.stem),
         item.title,
@@ -369,6 +381,9 @@ def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaIte
 
 
 def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
+    """Return the reply that shows where the item was lost, else the shortest one to the last push;
+    None if none is judged.
+    """
     last = min(
         (run.last for run in item.runs if run.last), key=lambda loss: len(loss.text), default=None
     )

@@ -1,5 +1,5 @@
-"""Two versions of a protocol on two boards of one judge: what their prompts differ in, and what
-that does to whom.
+"""Two versions of a protocol on two leaderboards of one judge: the changes in their prompts, and
+their effect on each subject.
 
 The numbers and sentences are those of `aib compare --by version`.
 """
@@ -41,7 +41,7 @@ from independence_bench.viewer.snapshot import (
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """A piece of a prompt: what stood there (-), what stands there now (+), or a remark ("")."""
+    """A piece of a prompt: the old words (-), the new words (+), or a remark ("")."""
 
     sign: str
     text: str
@@ -57,7 +57,7 @@ class ChangedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ByVersions:
-    """One subject by both versions."""
+    """One subject under both versions."""
 
     subject: str  # id
     label: str
@@ -66,30 +66,33 @@ class ByVersions:
     now: compare.Numbers
     now_shown: compare.Texts
     apart: Differences  # now minus before
-    statement: str  # what can be said of the index, by the names of both versions
-    settles: str | None  # how many runs would tell it; null: nothing is to be said
+    statement: str  # the difference of the index in words, with the names of both versions
+    # number of runs that would make it significant, in words; null: nothing to say
+    settles: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class VersionsAnswer:
-    """`api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is
-    *before*.
+    """`api/boards/<board>/versions/<protocol>.json`: the leaderboard's version compared with
+    another one, whose leaderboard is *before*.
     """
 
     version: str
     board: str  # id
     before: str  # id
-    names: tuple[str, str]  # of both versions, the other one first
+    names: tuple[str, str]  # names of both versions, the other one first
     configurations: tuple[str, ...]  # whose prompt differs
     left_out: tuple[str, ...]  # whose prompt is the same
     prompts: tuple[ChangedPrompt, ...]
-    unlike: str | None  # what else differs, so that not all is compared; null: nothing
+    unlike: str | None  # other differences, because of which not all is compared; null: none
     compared: tuple[ComparedScore, ...]
     subjects: tuple[ByVersions, ...]  # in the board's order
 
 
 def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
-    """`api/boards/<board>/versions/<protocol>.json`: there where `other_versions` has it."""
+    """Build `api/boards/<board>/versions/<protocol>.json`. Raises NotThere if the two cannot be
+    compared.
+    """
     edition = at(
         {
             version.protocol: catalog.editions[version.protocol]
@@ -135,7 +138,9 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
 
 
 def versions_table(answer: VersionsAnswer) -> bytes:
-    """`api/boards/<board>/versions/<protocol>.csv`: all that is compared, subject by subject."""
+    """Return `api/boards/<board>/versions/<protocol>.csv`: all scores that are compared, subject by
+    subject.
+    """
     return csv_bytes(
         compare.SIDES,
         [
@@ -151,6 +156,7 @@ def versions_table(answer: VersionsAnswer) -> bytes:
 def _subject(
     compared: Sequence[Compared], one: VersionComparison, id_: str, label: str
 ) -> ByVersions:
+    """Return one subject's values under both versions, and their differences."""
     scores = one.found.scores
     before, now = scores.sides
     return ByVersions(
@@ -171,13 +177,16 @@ class OtherVersion:
     protocol: str  # its id
     name: str
     hash: str  # the start of it, which tells versions of one name apart
-    subjects: int  # with marks by both
+    subjects: int  # number of subjects with scores by both
 
 
 def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion]:
-    """What the board of *entry* can be compared with, in the catalog's order."""
+    """Return the versions that the leaderboard of *entry* can be compared with, in the catalog's
+    order.
+    """
 
     def work_out() -> list[OtherVersion]:
+        """Find the versions; called once."""
         others = []
         for edition in catalog.editions.values():
             both = None if edition is entry.edition else both_versions(catalog, entry, edition)
@@ -193,7 +202,7 @@ def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion
 def both_versions(
     catalog: Catalog, entry: BoardEntry, edition: Edition
 ) -> tuple[VersionChange, Board, Board] | None:
-    """What differs, the other version's board and this one's; None where nothing can be
+    """Return the changes, the other version's leaderboard and this one's; None if they cannot be
     compared.
     """
     names = {weighting.name for weighting in edition.protocol.weightings}
@@ -223,5 +232,5 @@ def both_versions(
 
 
 def shared_subjects(before: Board, now: Board) -> set[str]:
-    """Hashes of who is on both."""
+    """Return the hashes of the subjects that are on both leaderboards."""
     return {row.subject.hash for row in before.rows} & {row.subject.hash for row in now.rows}
