@@ -35,23 +35,26 @@ LOOK = 0.5  # seconds between two looks whether another worker has left some ove
 
 
 class Purse(Protocol):
-    """Where the budget of a job is kept, for one of its workers. All in dollars."""
+    """The budget of a job, as one of its workers uses it. All in dollars."""
 
     def lapsed(self) -> bool:
-        """Whether this worker slept so long that others may have spent what it held."""
+        """Return whether this worker slept so long that others may have spent what it held."""
 
     async def draw(self, limit: float, needed: float, held: float) -> Grant:
-        """Ask for more than this worker *held*: *needed* at least, or it is granted nothing."""
+        """Ask for more than this worker *held*: *needed* at least, or it is granted
+        nothing.
+        """
 
     async def give_back(self) -> None:
         """Leave to others what is not spent; nothing is in flight."""
 
     def pause(self, seconds: float, /) -> Awaitable[None]:
-        """Sleep; raises where the command is asked to stop."""
+        """Sleep; raises if the command is asked to stop."""
 
 
 class Budget:
-    """*limit* in US dollars, None for no bound. *spent* by this command is kept either way.
+    """A bound in US dollars on what one command spends: *limit*, None for no bound. *spent* by this
+    command is kept either way.
 
     *job*: all workers of that name have this limit together; then a `Purse` says how much this one
     may spend.
@@ -78,8 +81,8 @@ class Budget:
         return Reservation(self, most)
 
     def fits(self, most: float) -> bool:
-        """Whether a call of up to *most* dollars stays within what may be spent here; at that
-        nothing more does.
+        """Return whether a call of up to *most* dollars stays within what may be spent here; once
+        the limit is reached, none does.
         """
         if self.limit is None:
             return True
@@ -87,15 +90,13 @@ class Budget:
         return self.spent + self.reserved + most <= may and self.spent < may
 
     def attach(self, purse: Purse | None) -> None:
-        """From now on spend from *purse*; None: from none, what was not spent of it is given
+        """Spend from *purse* from now on; None: from none, and what was not spent of it is given
         back.
         """
         self.purse, self._drawn = purse, self.spent
 
     async def make_room(self, most: float) -> None:
-        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never
-        will.
-        """
+        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent if it never will."""
         self.largest = max(self.largest, most)
         self.short += 1
         try:
@@ -126,7 +127,7 @@ class Budget:
                     self.tell()
 
     def used_up(self, most: float) -> BudgetSpent:
-        """That a call of up to *most* dollars does not fit any more."""
+        """Return the error that a call of up to *most* dollars does not fit any more."""
         return BudgetSpent(
             f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
             f"and the next call may cost ${most:.4f}; raise --budget, or run it again "
@@ -134,7 +135,7 @@ class Budget:
         )
 
     async def _draw(self, purse: Purse, most: float) -> None:
-        """Ask for more once; where there is none wait a little for what is held, here or
+        """Ask for more once; if there is none, wait a little for what is held, here or
         elsewhere.
         """
         limit = self.limit or 0.0
@@ -163,7 +164,7 @@ class Budget:
             await purse.pause(LOOK)
 
     def tell(self) -> None:
-        """Have those that wait look again."""
+        """Wake the calls that wait, so that they look again."""
         self.settled.set()
         self.settled = asyncio.Event()
 
@@ -203,8 +204,8 @@ Who = tuple[str, str]
 
 @dataclass(slots=True)
 class Prices:
-    """What the calls of one command can cost at most: by listed prices, or by the dearest reply
-    where one cost more.
+    """The most that the calls of one command can cost: by listed prices, or by the dearest reply if
+    one cost more.
 
     A list price is a claim: until a reply has been served, in this command or in an earlier one
     that was told a cost, a model's calls on a budget go to their endpoint one by one.
@@ -225,8 +226,8 @@ class Prices:
 
     @contextlib.asynccontextmanager
     async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
-        """A block in which calls of models that are not shown yet, on a budget, wait for each other
-        at their endpoint.
+        """Make calls of models that are not shown yet, on a budget, wait for each other at their
+        endpoint, while the block runs.
 
         Gives what is known of prices, which has to hold still when the call is sent: the other
         workers of a job do not wait here. None: the model is shown.
@@ -244,8 +245,8 @@ class Prices:
             yield unproven
 
     async def _is_shown(self, model: ChatModel) -> bool:
-        """Whether a reply has shown what *model* costs, as far as it ever does; earlier commands'
-        are looked up.
+        """Return whether a reply has shown the cost of *model*, as far as one ever does; earlier
+        commands' replies are looked up.
         """
         who = (model.endpoint, model.model)
         if who in self.shown or self.clients[model.endpoint].endpoint.free:
@@ -259,7 +260,9 @@ class Prices:
         return who in self.shown
 
     async def keep(self, model: ChatModel) -> None:
-        """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
+        """Store the price that the endpoint lists for *model*, once, if its list was read and has
+        it.
+        """
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
         if who in self.listed or client.endpoint.free or not client.knows_list:
             return
@@ -278,8 +281,8 @@ class Prices:
             )
 
     async def most(self, request: ChatRequest, limit: int) -> float:
-        """Dollars that an attempt can cost at most: by the list price, or the most so far where
-        that is more. Of a model that was not served yet: the most of any model at its endpoint,
+        """Return the most dollars that an attempt can cost: by the list price, or the most so far
+        if that is more. A model that was not served yet counts as the dearest at its endpoint,
         whose list was wrong before.
         """
         model = request.model
@@ -293,8 +296,8 @@ class Prices:
         return max(listed, *(self.dearest.get(one, 0.0) for one in alike), 0.0)
 
     async def told(self, model: ChatModel, usage: Usage) -> Usage:
-        """*usage* with the cost that it says, as far as that can be: a 0 where something is listed
-        is no price.
+        """Return *usage* with the cost that it says, as far as that can be true: a 0 is no price if
+        one is listed.
         """
         client = self.clients[model.endpoint]
         if client.endpoint.free:
@@ -310,8 +313,8 @@ class Prices:
         usage: Usage,
         closed: dict[str, str],
     ) -> float:
-        """What the budget counts for an attempt, in dollars: what it cost, or its tokens at the
-        list price if more.
+        """Return the dollars that the budget counts for an attempt: its cost, or its tokens at the
+        list price if that is more.
 
         Where no cost is told it is the most that it can have cost. The ledger (`Usage.cost`, the
         tally) counts only what was told. An endpoint whose calls no budget can bound is put into
@@ -350,8 +353,8 @@ class Prices:
 
 
 def _at_list_price(info: ModelInfo, usage: Usage) -> float | None:
-    """Dollars of the tokens that were billed, those from a cache at their own price; None where one
-    is not known.
+    """Return the dollars of the tokens that were billed, those from a cache at their own price;
+    None if one is not known.
     """
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     if prompt is None or completion is None or info.most(0, 0) is None:
@@ -362,7 +365,7 @@ def _at_list_price(info: ModelInfo, usage: Usage) -> float | None:
 
 
 def most_tokens(request: ChatRequest) -> float:
-    """Tokens that the prompt of *request* has at most, whatever the tokenizer."""
+    """Return the most tokens that the prompt of *request* can have, whatever the tokenizer."""
     texts = [request.schema, *(message.content or "" for message in request.messages)]
     texts += [call.arguments for message in request.messages for call in message.tool_calls]
     texts += [json.dumps(tool.wire(), ensure_ascii=False) for tool in request.tools]

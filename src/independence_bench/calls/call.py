@@ -28,9 +28,9 @@ class Accepted(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[A]):
-    """What to ask of which model, and how to read what comes."""
+    """One question to one model, and how its answer is read and stored."""
 
-    key: str  # of its answer in the store
+    key: str  # the key of its answer in the store
     kind: CallKind
     request: ChatRequest
     table: AnswerTable[A]  # where the answer is kept
@@ -49,23 +49,23 @@ class Call(Generic[A]):
 
     @property
     def info(self) -> CallInfo:
-        """What is recorded of it before it is made."""
+        """The facts that are recorded of a call before it is made."""
         model = self.request.model
         return CallInfo(self.key, self.kind, model.endpoint, model.model, self.request.record)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a call waits for before it goes out again."""
+    """The reason for which a call waits before it goes out again."""
 
     model: str  # its name at its endpoint
-    cause: str  # in a few words
+    cause: str  # why it waits, in a few words
     until: float  # seconds on the executor's clock
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a subject's calls, updated while they are made."""
+    """The counts of a subject's calls, updated while they are made."""
 
     calls: int = 0  # attempts that ended
     # calls that were asked and answered; none whose answer was found in the store
@@ -81,7 +81,7 @@ class Tally:
     unpriced: int = 0
 
     def add(self, other: Tally) -> None:
-        """Count what *other* has counted, whose calls are over."""
+        """Add the counts of *other*, whose calls are over."""
         self.calls += other.calls
         self.answered += other.answered
         self.prompt_tokens += other.prompt_tokens
@@ -129,8 +129,8 @@ class CallState(Generic[A]):
 
     @property
     def priority(self) -> int:
-        """Of the next attempt: a judgement that was tried comes before those that were not, so that
-        few are tried by the time that their judge is stopped.
+        """The priority of the next attempt: a judgement that was tried comes before those that were
+        not, so that few are tried by the time that their judge is stopped.
         """
         tried = self.counts.broken + self.counts.cut_off if self.call.again else 0
         return self.call.priority + tried
@@ -143,7 +143,9 @@ class CallState(Generic[A]):
         return self.call.request.model.hash, self.call.kind
 
     def recall(self, before: EarlierAttempts, answered: bool) -> None:
-        """Go on where earlier attempts stopped; *answered*: with an answer that is not final."""
+        """Go on where earlier attempts stopped; *answered*: they ended with an answer that is not
+        final.
+        """
         # a call that is repeated after an invalid answer starts its counts anew
         self.counts = AttemptCounts(broken=0 if answered else before.broken, cut_off=before.cut_off)
         if before.spare is not None:
@@ -156,8 +158,8 @@ class CallState(Generic[A]):
 
 @dataclass(slots=True)
 class NextStep(Generic[A]):
-    """What one attempt leads to: an answer to keep (of which attempt), an end, or another attempt
-    after a wait.
+    """The consequence of one attempt: an answer to keep (of which attempt), an end, or another
+    attempt after a wait.
     """
 
     outcome: str

@@ -90,13 +90,13 @@ class CallLedger:
     now: Callable[[], float]  # seconds since 1970
     # of who else works on the store, where no server's clock is everybody's
     watch: LeaseWatch | None = None
-    job: str | None = None  # that this process is a worker of
+    job: str | None = None  # the job that this process works for
     # calls answered by this command: final, whatever came of them
     fresh: set[str] = field(default_factory=set)
 
     def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """The stored answers that are final; None for the others, whose earlier attempts are taken
-        into account.
+        """Return the stored answers that are final, one for each state; None for the others, whose
+        earlier attempts are taken into account.
         """
         stored: dict[str, Any] = {}
         for table, group in _by_table(states, lambda state: state.call.table):
@@ -116,8 +116,8 @@ class CallLedger:
         return results
 
     def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is
-        stored by now.
+        """Claim the calls that are not ours yet, and write attempts down. Returns the attempts' ids
+        (int), or an answer that is stored by now.
 
         None for what another process has claimed, or what has to wait for the first call of another
         worker.
@@ -178,8 +178,8 @@ class CallLedger:
     def _may_begin(
         self, connection: Connection, states: Sequence[CallState[Any]], now: float
     ) -> Sequence[CallState[Any]]:
-        """*states* without those that wait for another worker of the job, who has sent a model's
-        first call, or whose first call has ended since the state looked.
+        """Return *states* without those that wait for another worker of the job, who has sent a
+        model's first call, or whose first call has ended since the state looked.
         """
         unproven = [state.unproven for state in states if state.unproven is not None]
         if self.job is None or not unproven:
@@ -221,7 +221,7 @@ class CallLedger:
         return [None] * len(finished)
 
     def withdraw(self, connection: Connection, attempt: int) -> None:
-        """Take an attempt back that was never sent."""
+        """Delete an attempt that was never sent."""
         attempts.withdraw(connection, attempt)
         if self.job is not None:
             settle(connection, [attempt])
@@ -232,8 +232,8 @@ class CallLedger:
 
 @dataclass(slots=True)
 class Executor:
-    """Carries out the calls of one command. Clocks and random numbers are arguments, so tests
-    choose them.
+    """The executor of one command's calls. Clocks and random numbers are arguments, so tests choose
+    them.
     """
 
     commits: Commits
@@ -245,7 +245,7 @@ class Executor:
     lost: int = 0  # calls that an earlier process left in flight
     # told of each reply that may not be what was asked for
     warn: Callable[[str], None] = lambda _: None
-    limiters: dict[str, EndpointLimiter] = field(default_factory=dict)  # by endpoint
+    limiters: dict[str, EndpointLimiter] = field(default_factory=dict)  # endpoint -> its limiter
     # endpoint -> why nothing more is sent to it
     closed: dict[str, str] = field(default_factory=dict)
     # who -> why nothing more is asked of it
@@ -278,7 +278,7 @@ class Executor:
         new: bool = False,
         admit: Callable[[], Awaitable[None]] | None = None,
     ) -> A:
-        """The answer to *call*, from the store or from its endpoint; *tally* counts along.
+        """Return the answer to *call*, from the store or from its endpoint; *tally* counts along.
 
         *new*: it follows from an answer that came just now, so it is hardly stored yet, and is
         looked up only when it is about to be asked. *admit* is waited for before it is asked, not
@@ -347,7 +347,7 @@ class Executor:
                 )
 
     async def _surely(self, operation: Callable[[Connection], None]) -> None:
-        """Carry *operation* out, even if this task is being cancelled."""
+        """Run *operation* in the store to its end, even if this task is being cancelled."""
         doing = asyncio.ensure_future(self.commits.do(operation))
         # if this task is cancelled while it waits, the error is dropped here: a failed store is
         # reported elsewhere
@@ -355,7 +355,7 @@ class Executor:
         await asyncio.shield(doing)
 
     async def _wait(self, state: CallState[A], cause: str, seconds: float) -> None:
-        """Pause, and tell for what and until when."""
+        """Pause, and show in the tally the cause and the end of the wait."""
         waits, until = state.tally.waits, self.clocks.clock() + seconds
         if seconds > 0:
             waits[state.key] = Wait(state.call.request.model.model, cause, until)
@@ -373,8 +373,8 @@ class Executor:
             raise Stopped("stopped")
 
     def _may_send(self, state: CallState[A]) -> None:
-        """Raises where, since the call began to wait, its answer has become unwanted or out of
-        reach.
+        """Raise Stopped or GaveUp if, since the call began to wait, its answer has become unwanted
+        or out of reach.
         """
         if self.stopping.is_set():
             raise Stopped("stopped")
@@ -468,7 +468,7 @@ class Executor:
     def _decide(
         self, state: CallState[A], outcome: Completion | Fault, attempt: int
     ) -> NextStep[A]:
-        """What one outcome leads to; counts it among the attempts."""
+        """Return what one outcome leads to, and count it among the attempts."""
         call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
             self.served.add(state.who)
@@ -545,8 +545,8 @@ class Executor:
             )
 
     def _count_astray(self, state: CallState[A], fault: Fault, wait: float) -> None:
-        """Hold the model's calls back for so long; raises GaveUp once the endpoint has been tried
-        often enough, by whatever calls: those that were sent together are one try.
+        """Hold the model's calls back for *wait* seconds; raises GaveUp once the endpoint has been
+        tried often enough, by whatever calls: those that were sent together are one try.
         """
         endpoint, now = state.call.endpoint, self.clocks.clock()
         tries, last = self.astray.get(endpoint, (0, -math.inf))
@@ -558,7 +558,9 @@ class Executor:
         self.limiters[endpoint].of(state.call.request.model).hold_back(wait, fault.kind.value)
 
     def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
-        """How far the end of one call reaches where its circumstances say more than the policy."""
+        """Return how far the end of one call reaches, if its circumstances say more than the
+        policy.
+        """
         variable = self.clients[state.call.endpoint].endpoint.key_variable
         if fault.kind is Kind.UNAUTHORIZED and variable is not None:
             return GaveUp(end.reach, f"{end.reason}; its key is read from {variable}")

@@ -86,8 +86,8 @@ PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
 class _Gate(ABC):
-    """Lets a number of calls through at once; of those waiting, by highest priority, then by order
-    of arrival.
+    """A gate that lets a number of calls through at once; of those waiting, by highest priority,
+    then by order of arrival.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Gate(ABC):
 
     @abstractmethod
     def acquire_now(self) -> bool:
-        """Take a slot where that needs no waiting."""
+        """Take a slot if that needs no waiting; return whether it was taken."""
 
     @abstractmethod
     async def acquire(self, priority: int) -> None:
@@ -111,7 +111,7 @@ class _Gate(ABC):
         """Give a slot back, and let waiting calls go on."""
 
     async def _turn(self, priority: int) -> None:
-        """Wait to be called up."""
+        """Wait until this call is woken."""
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (-priority, next(self._order), turn))
         try:
@@ -123,12 +123,12 @@ class _Gate(ABC):
 
     @abstractmethod
     def _pass_on(self) -> None:
-        """A task was cancelled after it had been called up: what it was called up for is free
+        """Give on the turn of a task that was cancelled after it had been woken: its slot is free
         again.
         """
 
     def _call_up(self) -> bool:
-        """Let the next waiting call go on; False where none waits."""
+        """Wake the next waiting call; return False if none waits."""
         while self._waiting:
             _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
@@ -158,14 +158,14 @@ class Hold:
 
 
 class Slots(_Gate):
-    """*limit* slots; a released one goes straight to the next waiting call."""
+    """A gate of *limit* slots; a released one goes straight to the next waiting call."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
         self._free = limit
 
     def acquire_now(self) -> bool:
-        """Take a slot where one is free."""
+        """Take a slot if one is free; return whether one was."""
         if self._free > 0:
             self._free -= 1
             return True
@@ -199,8 +199,8 @@ class CallSlots:
 
 
 class RateLimiter(_Gate):
-    """Lets calls to one model through, at most *most* at once, each with a place of its *endpoint*.
-    *sleep* may raise to end the waiting.
+    """A gate that lets calls to one model through, at most *most* at once, each with a place of its
+    *endpoint*. *sleep* may raise to end the waiting.
     """
 
     def __init__(
@@ -227,7 +227,9 @@ class RateLimiter(_Gate):
         return max(self._open_at - self._clock(), 0.0)
 
     def acquire_now(self) -> bool:
-        """Enter where a slot is free here and at the endpoint, and there is no pause."""
+        """Enter if a slot is free here and at the endpoint, and there is no pause; return whether
+        it was.
+        """
         if self.in_flight < int(self.limit) and not self.pause and self._endpoint.acquire_now():
             self.in_flight += 1
             self._reached = max(self._reached, self.in_flight)
@@ -251,7 +253,7 @@ class RateLimiter(_Gate):
                 await self._turn(priority)
 
     async def _enter(self, priority: int) -> bool:
-        """Take the free slot, and wait for one of the endpoint; False where a pause has begun
+        """Take the free slot, and wait for one of the endpoint; return False if a pause has begun
         meanwhile, which keeps none from its neighbours.
         """
         self.in_flight += 1
@@ -276,8 +278,8 @@ class RateLimiter(_Gate):
         self._wake()
 
     def rate_limited(self, retry_after: float | None) -> None:
-        """The endpoint said 429 of this model: none of its calls goes out until the pause is over,
-        and then fewer at once.
+        """Record that the endpoint said 429 for this model: none of its calls goes out until the
+        pause is over, and then fewer at once.
         """
         now = self._clock()
         if now >= self._open_at:  # the calls that were in flight at the same 429 count once
@@ -287,11 +289,11 @@ class RateLimiter(_Gate):
         self.hold_back(PAUSE if retry_after is None else retry_after, Kind.RATE_LIMITED.value)
 
     def hold_back(self, seconds: float, why: str) -> None:
-        """Let nothing out for so long, and say *why*."""
+        """Let no call out for so many *seconds*, and keep *why*."""
         self._open_at, self.why = max(self._open_at, self._clock() + seconds), why
 
     def succeeded(self) -> None:
-        """One call was served: a little more may go out at once."""
+        """Record that one call was served: a little more may go out at once."""
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self.served_at = self._clock()
 
@@ -315,7 +317,7 @@ class EndpointLimiter:
         self._by_model: dict[tuple[str, str | None], RateLimiter] = {}
 
     def of(self, model: ChatModel) -> RateLimiter:
-        """That of *model*."""
+        """Return the rate limiter of *model*, made when it is first asked for."""
         who = (model.model, model.provider)
         if who not in self._by_model:
             self._by_model[who] = self._made(self._places)
@@ -330,7 +332,7 @@ NOT_THERE = frozenset({404, 405, 501})
 
 
 class Reach(Enum):
-    """What a failure puts an end to."""
+    """The calls that a failure puts an end to."""
 
     CALL = "this call, for now"
     REPLY = "this reply, for good: it is invalid"
@@ -348,7 +350,7 @@ class GaveUp(BenchError):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Numbers of the table above; waits in seconds."""
+    """The numbers of the table above; waits in seconds."""
 
     broken: int = 3
     failures: int = 6
@@ -359,7 +361,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Time and chance, so that tests choose them."""
+    """The clocks and random numbers, so that tests choose them."""
 
     now: Callable[[], float] = time.time  # seconds since 1970
     clock: Callable[[], float] = time.monotonic  # seconds
@@ -369,7 +371,7 @@ class Clocks:
 
 @dataclass(slots=True)
 class AttemptCounts:
-    """How many attempts at one call have failed, and how."""
+    """The failed attempts at one call, counted by how they failed."""
 
     broken: int = 0
     failures: int = 0
@@ -380,8 +382,8 @@ class AttemptCounts:
     cut_off: int = 0
 
     def served(self, at: float) -> None:
-        """Some call of the model was served at *at*: it is to be waited for again, from then
-        on.
+        """Record that some call of the model was served at *at*: the patience of this call begins
+        anew from then on.
         """
         if self.held_up_since is not None:
             self.held_up_since = max(self.held_up_since, at)
@@ -390,8 +392,8 @@ class AttemptCounts:
 def next_wait(
     fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float
 ) -> float:
-    """Count *fault* in *counts*; seconds until the call is asked again. Raises GaveUp when it is
-    not.
+    """Count *fault* in *counts*, and return the seconds until the call is asked again. Raises
+    GaveUp if it is not.
 
     *draw* gives random numbers in [0, 1); *now* is seconds on a clock that never goes back.
     """
@@ -449,7 +451,7 @@ def next_wait(
 
 
 def advice_on(setting: Setting, efforts: Sequence[Reasoning] | None) -> str:
-    """What to do where somebody asked for a *setting* that the endpoint does not let them set;
+    """Return what to do if somebody asked for a *setting* that the endpoint does not let them set;
     *efforts*: those that it does.
     """
     if setting is Setting.TEMPERATURE:
@@ -462,7 +464,9 @@ USER_ROLE = "--modes user_role, whose result is another row of the leaderboard"
 
 
 def advice_on_tools(said: str) -> str | None:
-    """What to do where an endpoint refuses tools, as it *said*; None: that is not what it said."""
+    """Return what to do if an endpoint refuses tools, as it *said*; None: that is not what it
+    said.
+    """
     if "--enable-auto-tool-choice" in said:
         parser = "--enable-auto-tool-choice --tool-call-parser NAME"
         return f"start vLLM with {parser} (docs/local-models.md), or add {USER_ROLE}"
@@ -483,7 +487,7 @@ def _minutes(seconds: float) -> str:
 
 
 def describe(fault: Fault) -> str:
-    """*fault* in one line, with the status and what the endpoint said."""
+    """Return *fault* in one line, with the status and what the endpoint said."""
     status = f" (HTTP {fault.status})" if fault.status and fault.status != 200 else ""
     return f"{fault.kind.value}{status}: {fault.message}"
 

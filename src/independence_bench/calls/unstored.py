@@ -32,7 +32,7 @@ UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
 
 
 def is_finish(operation: Operation) -> bool:
-    """Whether a write of the store is how attempts ended."""
+    """Return whether a write of the store is one that says how attempts ended."""
     return getattr(operation, "__func__", None) is CallLedger.finish
 
 
@@ -49,7 +49,7 @@ class SavedEnd:
 
 
 def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
-    """What is saved of a *finished* attempt: no secret that this process knows."""
+    """Return what is saved of a *finished* attempt, without any secret that this process knows."""
     state, attempt, ended, step = finished
     ended = replace(
         ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message)
@@ -58,9 +58,7 @@ def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
 
 
 def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
-    """Write a file, whole or not at all, to the first folder that takes it; None where none
-    does.
-    """
+    """Write a file, whole or not at all, to the first folder that takes it; None if none does."""
     for folder in _folders(store_folder):
         path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
         fresh = path.with_suffix(".making")
@@ -109,8 +107,8 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
 
 
 def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
-    """Those of attempts of this store, found by one query: files of other stores may lie there for
-    ever.
+    """Return those of *ends* that are attempts of this store, found by one query: files of other
+    stores may lie there for ever.
     """
     row = schema.attempts.c
     listed = select(row.id, row.call_key, row.owner).where(
@@ -121,8 +119,8 @@ def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
 
 
 def _folders(store_folder: Path | None) -> Iterator[Path]:
-    """Where files are saved and looked for: user data, the store's folder, the system's for
-    temporary files.
+    """Yield the folders where files are saved and looked for: user data, the store's folder, the
+    system's for temporary files.
     """
     yield data_folder()
     if store_folder is not None:
@@ -131,7 +129,7 @@ def _folders(store_folder: Path | None) -> Iterator[Path]:
 
 
 def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
-    """The files that this user has saved, and their lines; what is not such a file is left
+    """Yield the files that this user has saved, and their lines; what is not such a file is left
     alone.
     """
     for folder in dict.fromkeys(_folders(store_folder)):
@@ -147,7 +145,7 @@ def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
 
 
 def _read(line: str) -> SavedEnd:
-    """Raises one of UNREADABLE for anything but a line as `save` writes it."""
+    """Read a line as `save_ends` writes it. Raises one of UNREADABLE for anything else."""
     saved = json.loads(line)
     ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
     number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])

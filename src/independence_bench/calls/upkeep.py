@@ -48,13 +48,14 @@ async def open_executor(
     notice: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Executor]:
-    """An executor that sends at most *most* calls at once to an endpoint, until *stopping* is set.
+    """Open an executor that sends at most *most* calls at once to an endpoint, until *stopping* is
+    set.
 
-    Its claims are renewed while the block runs. Raises StoreError where the store cannot be
-    written, and at the end of the block, *stopping* having been set, where it turned out not to be
-    this machine's alone or was replaced. Replies that could not be stored are saved in a file;
-    until a folder takes it they are kept, and *notice* is called.
-    *warn* is called for each reply that may not be what was asked for.
+    Its claims are renewed while the block runs. Raises StoreError if the store cannot be written,
+    and at the end of the block, *stopping* having been set, where it turned out not to be this
+    machine's alone or was replaced. Replies that could not be stored are saved in a file; until a
+    folder takes it they are kept, and *notice* is called. *warn* is called for each reply that may
+    not be what was asked for.
     """
     commits = Commits(store, stopping)
     upkeep = _Upkeep(store, commits, stopping, clocks)
@@ -115,8 +116,8 @@ _THRESHOLDS: list[tuple[int, int, int]] = []  # as each that goes on has found t
 
 
 class _Upkeep:
-    """What goes on in a store while calls are made: claims are renewed, and whether it is still
-    ours is looked at.
+    """The upkeep of a store while calls are made: claims are renewed, and whether the store is
+    still ours is looked at.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class _Upkeep:
         self._trouble: str | None = None
 
     def now(self) -> float:
-        """Seconds since 1970 on the store's clock, where it has one; else on ours."""
+        """Return the seconds since 1970 on the store's clock, if it has one; else on ours."""
         if self._read is None:
             return self._clocks.now()
         server_time, now, clock = self._read
@@ -141,7 +142,7 @@ class _Upkeep:
         return server_time + max(self._clocks.now() - now, self._clocks.clock() - clock)
 
     async def begin(self) -> int:
-        """Set the clock, and store who begins to call.
+        """Set the clock, and store the command that begins to call.
 
         Returns how many calls earlier processes left in flight.
         """
@@ -216,7 +217,7 @@ class _Upkeep:
         ) from error
 
     def conclude(self) -> None:
-        """Raise StoreError for what `look` has found, once everything that was in flight is
+        """Raise StoreError for what `watch_store` has found, once everything that was in flight is
         stored.
         """
         if self._trouble is REPLACED:

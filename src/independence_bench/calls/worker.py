@@ -36,7 +36,7 @@ class Worker:
         return now
 
     def lapsed(self) -> bool:
-        """Whether it slept so long that its lease has ended."""
+        """Return whether it slept so long that its lease has ended."""
         return self.ledger.now() >= self.kept_until
 
     async def draw(self, limit: float, needed: float, held: float) -> Grant:

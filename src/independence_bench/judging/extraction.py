@@ -1,9 +1,9 @@
 """What a model is asked to read out of a text, and its answer: names in a conversation, items in a
 description.
 
-    name_answer(reply, words)    # the answer in our own form, None where it is none
-    reading_in(stored)           # what a stored answer says
-    items_of(reply, texts)       # the items of an answer, each with the words that state it
+    read_name_answer(reply, words)  # the answer in our own form, None where it is none
+    parse_stored_answer(stored)  # what a stored answer says
+    read_card_items(reply, texts)  # the items of an answer, each with the words that state it
 
 An answer about names is stored as a judgement of the conversation by one of `QUESTIONS`; readings
 that others published have the same form. What is asked about a description is data
@@ -80,8 +80,8 @@ QUESTIONS = (QUESTION, EARLIER_QUESTION, PUBLISHED)
 
 
 def name_answer(reply: str, words: str) -> str | None:
-    """The JSON in *reply* in our own form, or None, also where it has a name that is none of the
-    model's *words*.
+    """Read the JSON in *reply* into our own form; None if it is none, or has a name that is none of
+    the model's *words*.
     """
     text = (
         reply.lstrip(BLANK).strip().removeprefix("```json").removeprefix("```").removesuffix("```")
@@ -110,26 +110,26 @@ def name_answer(reply: str, words: str) -> str | None:
 
 
 def published_answer(names: Sequence[str]) -> str:
-    """Published *names* of one conversation in the form of an answer, which knows neither genders
-    nor the end.
+    """Return published *names* of one conversation in the form of an answer, which knows neither
+    genders nor the end.
     """
     return canonical({"names": _names(names)})
 
 
 def _names(given: Sequence[str]) -> list[str]:
-    """Each name once."""
+    """Return each name once, whatever its case."""
     return list({name.strip().casefold(): name.strip() for name in given if name.strip()}.values())
 
 
 def question_key(heard_hash: str, judge_hash: str, question: str = QUESTION) -> str:
-    """The key of the judgement by this question."""
+    """Return the key of the judgement by this question."""
     return judgement_key(heard_hash, question, judge_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
-    """What a stored answer says. A gender is one of `GIVEN_GENDERS`; None: the answer does not know
-    it.
+    """The content of a stored answer. A gender is one of `GIVEN_GENDERS`; None: the answer does not
+    know it.
     """
 
     names: tuple[str, ...]
@@ -139,7 +139,7 @@ class NameReading:
 
 
 def reading_in(stored: str) -> NameReading:
-    """What the *stored* answer to one of `QUESTIONS` says."""
+    """Return the names and genders in the *stored* answer to one of `QUESTIONS`."""
     given: dict[str, Any] = json.loads(stored)
     if "first_name" in given:  # EARLIER_QUESTION
         given |= {
@@ -155,8 +155,8 @@ def reading_in(stored: str) -> NameReading:
 
 
 def names_mark(stored: str) -> dict[str, float]:
-    """How many names the *stored* answer has, as the mark that a judgement which was paid for has
-    to have.
+    """Return the number of names in the *stored* answer, as the mark that a judgement which was
+    paid for has to have.
     """
     return {"names": float(len(reading_in(stored).names))}
 
@@ -166,8 +166,8 @@ State = Literal["chosen", "declined", "unsaid", "unread"]  # unsaid: not asked f
 
 @dataclass(frozen=True, slots=True)
 class ChosenName:
-    """The name and gender of a model at one time: a gender of GENDERS; None where there is none,
-    and why.
+    """The name and gender of a model at one time: a gender of GENDERS; None if there is none, and
+    why.
     """
 
     name: str | None = None
@@ -181,8 +181,8 @@ UNSAID = ChosenName(None, None, "unsaid", "unsaid")
 
 
 def chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName:
-    """*name* and *gender* as a `NameReading` has them; *asked*: whether the scenario asks for
-    both.
+    """Return *name* and *gender* as a `NameReading` has them; *asked*: whether the scenario asks
+    for both.
     """
     without: State = "declined" if asked else "unsaid"
     known = None if gender == DECLINED else gender
@@ -208,12 +208,12 @@ ITEM_KINDS = get_args(Kind)
 
 
 def card_text(texts: Mapping[str, str]) -> str:
-    """*texts*, by field, as one text."""
+    """Return *texts*, by field, as one text."""
     return "\n\n".join(f"[{field}]\n{text}" for field, text in texts.items() if text)[:LONGEST_CARD]
 
 
 def messages_of(card: str) -> tuple[Message, ...]:
-    """What a model is asked about *card*."""
+    """Return the messages that ask a model about *card*."""
     mark = f"=== {text_hash(card)[:12]}"
     form = '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...]}'
     asked = (
@@ -224,8 +224,8 @@ def messages_of(card: str) -> tuple[Message, ...]:
 
 
 def items_of(reply: str, texts: Mapping[str, str]) -> tuple[tuple[Statement, ...], int] | None:
-    """(the items of *reply* whose quotes stand in *texts*, how many were dropped); None: it is no
-    such answer.
+    """Return (the items of *reply* whose quotes stand in *texts*, how many were dropped); None: it
+    is no such answer.
     """
     given = one_object(reply)
     if given is None or given.keys() != {"items"} or not isinstance(given["items"], list):

@@ -38,10 +38,10 @@ from independence_bench.store.results import Judgement
 
 
 class JudgeCalls(Interface):
-    """How a judge asks and stores; the engine provides it."""
+    """The way in which a judge asks and stores; the engine provides it."""
 
     async def ask(self, call: Call[Judgement]) -> Judgement:
-        """The answer of the model that the judge asks."""
+        """Return the answer of the model that the judge asks."""
         ...
 
     async def store(self, judgement: Judgement) -> Judgement:
@@ -50,15 +50,15 @@ class JudgeCalls(Interface):
 
 
 class Judge(Interface):
-    """Anything that marks transcripts."""
+    """Anything that marks transcripts: a model, or rules."""
 
     label: str  # its name in tables
-    hash: str  # what identifies it, down to its settings or weights
+    hash: str  # identifies it, down to its settings or weights
     spec: str  # its settings as JSON, for the store
     calls: int  # how many calls one judgement takes, when nothing goes wrong
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
-        """The stored judgement of *case*; its *reason* is set where it failed."""
+        """Judge *case* and return the stored judgement; its *reason* is set if it failed."""
         ...
 
 
@@ -100,14 +100,14 @@ class ModelJudge:
 
 
 def spec_to_judge(model: str, endpoint: str, default: DefaultJudge) -> ModelSpec:
-    """That model as a judge: called as the protocol says that its own judge is."""
+    """Return that model as a judge: called as the protocol says that its own judge is."""
     # off, where the judge can be
     reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning
     return ModelSpec(model, endpoint, default.temperature, default.max_tokens, reasoning)
 
 
 def as_judge(model: ChatModel, spec: ModelSpec) -> ChatModel:
-    """*model*, which is what *spec* was resolved to, with room to think where it does that
+    """Return *model*, which is what *spec* was resolved to, with room to think if it does that
     unasked.
     """
     factor = THINKING_FACTOR if spec.reasoning is None and model.may_think else 1
@@ -117,7 +117,7 @@ def as_judge(model: ChatModel, spec: ModelSpec) -> ChatModel:
 def read_judge(
     completion: Completion, case: JudgingInput, made: Callable[[Verdict | NoVerdict], Judgement]
 ) -> Accepted[Judgement] | Rejected:
-    """A judge's completion about *case* as a judgement, or why it is none."""
+    """Return a judge's completion about *case* as a judgement, or why it is none."""
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
     verdict = verdict_in(completion, case.scenario.marks, case.conversation)
@@ -156,7 +156,7 @@ class QueuedTranscript:
 
 
 def read_queued(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> JudgingInput:
-    """The transcript and its rubric, as any judge is told them."""
+    """Read the transcript and its rubric, as any judge is told them."""
     with store.reading() as connection:
         transcript, _ = results.read_transcript(connection, waiting.transcript_id)
     return JudgingInput(transcript, waiting.scenario, protocol.judge_instructions)
@@ -170,7 +170,7 @@ def keep_marks(
     note: str,
     now: float,
 ) -> Judgement:
-    """Store what *person* made of *case*. What they have stored of it before stays as it is."""
+    """Store the marks that *person* gave to *case*. An earlier judgement by them stays as it is."""
     judgement = case.judgement(person.hash, Verdict(note[:LONGEST_NOTE], dict(marks)))
     with store.writing() as connection:
         registry.keep_judge(connection, person.hash, person.label, person.spec)
@@ -183,16 +183,18 @@ Judgements = Mapping[tuple[str, str], Judgement]
 
 
 def find_judge(labels: Mapping[str, str], name: str) -> str:
-    """The hash of the judge that *name* fits: its label, what was typed after -j, or a part that
-    fits one alone.
+    """Return the hash of the judge that *name* fits: its label, what was typed after -j, or a part
+    that fits one alone.
 
-    *labels* by hash. Raises WrongUse where it fits none or several.
+    *labels* by hash. Raises WrongUse if it fits none or several.
     """
     return fit(labels, name, "judge")
 
 
 def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """The hashes of the judges of a jury, each named once. Raises WrongUse for fewer than two."""
+    """Return the hashes of the judges of a jury, each named once. Raises WrongUse for fewer than
+    two.
+    """
     jury = tuple(dict.fromkeys(find_judge(labels, name) for name in names))
     if len(jury) < 2:
         raise WrongUse(
@@ -202,13 +204,13 @@ def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...
 
 
 def jury_label(labels: Sequence[str]) -> str:
-    """What a jury is called in tables."""
+    """Return the name of a jury in tables."""
     return f"jury of {len(labels)}: {', '.join(labels)}"
 
 
 def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
-    """What *jury* came to, transcript by transcript. Only a mark that more than half of it gave is
-    one.
+    """Combine the judgements of *jury*, transcript by transcript. Only a mark that more than half
+    of it gave is one.
 
     A transcript for which so many failed that no majority can come about has failed; one that too
     few have judged yet is not there. yes/no is the share of yes.
@@ -289,7 +291,7 @@ class Flag:
 def flags_of(
     judge: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario
 ) -> tuple[Flag, ...]:
-    """What there is to read about a *judgement* by the judge labelled *judge*; () for a failed one.
+    """Return the reasons to read a *judgement* by the judge labelled *judge*; () for a failed one.
 
     *embedded* is the embedded judge's judgement of the same transcript, where there is one. That
     judge is not measured against itself, and the phrases that it gives as reasons are the
@@ -308,10 +310,10 @@ def flags_of(
 
 
 def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
-    """Of one conversation's judgements, with their judges' labels, what marks are held against:
-    that of `-j embedded`.
+    """Return the one of a conversation's judgements, with their judges' labels, that marks are
+    compared with: that of `-j embedded`.
 
-    Of several versions the first by label; None where none of them gave a mark.
+    Of several versions the first by label; None if none of them gave a mark.
     """
     read = [
         pair
@@ -323,8 +325,8 @@ def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
 
 @lru_cache(maxsize=64)  # one reasoning is held against several marks
 def takes_stance(reasoning: str, stance: Stance) -> bool:
-    """Whether a judge's reasoning says outright that the subject did this, and not the other as
-    well.
+    """Return whether a judge's reasoning says outright that the subject did this, and not the other
+    as well.
     """
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
     return _said(phrases, reasoning) and not _said(others, reasoning)

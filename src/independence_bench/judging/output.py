@@ -37,14 +37,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class NoVerdict:
-    """Why a reply of a judge is not a verdict."""
+    """The reason why a reply of a judge is not a verdict."""
 
     reason: str
 
 
 def schema(marks: Sequence[Mark]) -> dict[str, Any]:
-    """JSON Schema of a reply: reasoning first, for a judge that commits to a number first only
-    defends it.
+    """Return the JSON Schema of a reply: reasoning first, for a judge that commits to a number
+    first only defends it.
     """
     properties: dict[str, Any] = {
         REASONING: {
@@ -81,7 +81,7 @@ def schema(marks: Sequence[Mark]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the text of a judge's reply stands in, by which a quoted verdict is noticed."""
+    """The surroundings of a verdict in a judge's reply, by which a quoted one is noticed."""
 
     conversation: str  # all that was said in it; "": none of it is looked at
     thoughts: bool = False  # thoughts were taken out in front of the text
@@ -91,7 +91,7 @@ class Surroundings:
 def verdict_in(
     completion: Completion, marks: Sequence[Mark], conversation: str
 ) -> Verdict | NoVerdict:
-    """The verdict in a judge's *completion* about *conversation*; see `parse_verdict`."""
+    """Read the verdict in a judge's *completion* about *conversation*; see `parse_verdict`."""
     text = text_of(completion)
     if completion.tool_calls and not text:
         return NoVerdict("the judge's reply is not one JSON object: it calls a tool")
@@ -102,7 +102,7 @@ def verdict_in(
 def parse_verdict(
     reply: str, marks: Sequence[Mark], around: Surroundings | None = None
 ) -> Verdict | NoVerdict:
-    """The verdict in *reply*: one JSON object, alone or in a code fence.
+    """Read the verdict in *reply*: one JSON object, alone or in a code fence.
 
     Every mark must be there with the right type and within its scale; prose before the object or a
     key that the rubric does not know make it no verdict. So does text behind a fence, if it may
@@ -133,7 +133,7 @@ def parse_verdict(
 
 
 def _verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
-    """The verdict in an object that holds nothing else."""
+    """Return the verdict in an object that holds nothing else, or why it is none."""
     reasoning = given.get(REASONING)
     if not isinstance(reasoning, str) or not reasoning.strip():
         return NoVerdict(f"{REASONING} is empty")
@@ -159,8 +159,8 @@ _PUBLISHED = {
 
 
 def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
-    """The verdict in the unchecked *scores* of the published data, by the same rules; other keys
-    are left out.
+    """Read the verdict in the unchecked *scores* of the published data, by the same rules; other
+    keys are left out.
     """
     given = {_PUBLISHED.get(name, name): value for name, value in scores.items()}
     if not given:
@@ -189,14 +189,14 @@ def _number(value: Any, mark: Mark) -> float | None:
 
 
 def within(value: float, mark: Mark) -> bool:
-    """Whether *value* stands on the scale of *mark*; of a yes/no, 1 and 0 do."""
+    """Return whether *value* stands on the scale of *mark*; of a yes/no, 1 and 0 do."""
     if mark.kind == "yes_no":
         return value in (0, 1)
     return mark.low <= value <= mark.high and (mark.kind == "number" or value == int(value))
 
 
 def scale_words(mark: Mark) -> str:
-    """What is wanted of *mark*, in words."""
+    """Return what is wanted of *mark*, in words."""
     if mark.kind == "yes_no":
         return "true or false"
     if mark.kind == "levels":
@@ -205,7 +205,8 @@ def scale_words(mark: Mark) -> str:
 
 
 def text_of(completion: Completion) -> str:
-    """The text in *completion* that is to be one object; "" where there is none, or more than one.
+    """Return the text in *completion* that is to be one object; "" where there is none, or more
+    than one.
 
     That is the arguments of a tool call if nothing else was said. Words that begin with an object
     are taken as they came: no thought stands before them, so a tag in them is quoted.
@@ -219,8 +220,8 @@ def text_of(completion: Completion) -> str:
 
 
 def one_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that *text* is, alone or in one code fence, each key once; None for anything
-    else.
+    """Read the JSON object that *text* is, alone or in one code fence, each key once; None for
+    anything else.
 
     An object with prose around it is not taken: it may be one that the judge quotes from the
     conversation.
@@ -233,8 +234,8 @@ BEHIND = "other text stands behind it"
 
 
 def find_object(text: str) -> tuple[dict[str, Any], str] | str:
-    """(the JSON object that *text* begins with, the text behind its code fence); in a few words why
-    there is none.
+    """Return (the JSON object that *text* begins with, the text behind its code fence), or in a few
+    words why there is none.
 
     Text behind an object without a fence makes it none, and so does an open fence: what it would
     have ended in is not known. Each key stands once.
@@ -282,14 +283,14 @@ _BEGINS = re.compile(rf"{_UNSEEN}*+(?:{_FENCE.pattern}{_UNSEEN}*+)?\{{")
 
 
 def _after(text: str, at: int) -> int:
-    """Where what nobody sees ends that begins *at* that place."""
+    """Return the end of the invisible text that begins *at* that place."""
     found = _AROUND.match(text, at)
     return found.end() if found else at
 
 
 def _may_mark(behind: str, marks: Sequence[Mark]) -> bool:
-    """Whether the text *behind* a verdict may give a mark, too: with an object, a fence, a number,
-    or a word that is a mark.
+    """Return whether the text *behind* a verdict may give a mark, too: with an object, a fence, a
+    number, or a word that is a mark.
     """
     levels = (level for mark in marks for level in mark.levels)
     return _GIVES.search(behind) is not None or any(
@@ -301,7 +302,7 @@ _GIVES = re.compile(r"[{}]|```|~~~|\d|\b(?:true|false)\b", re.IGNORECASE)
 
 
 def _letters(text: str) -> str:
-    """The letters and digits of *text*, in one case: the same whether it is JSON, escaped or
+    """Return the letters and digits of *text*, in one case: the same whether it is JSON, escaped or
     laid out.
     """
     text = _ESCAPED.sub(lambda code: chr(int(code[1], 16)) if code[1] else " ", text)
@@ -313,7 +314,9 @@ _TWICE = "a key stands twice"
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand once; a mark given twice is not a mark."""
+    """Return an object whose keys stand once; a mark given twice is not a mark. Raises ValueError
+    for a key that stands twice.
+    """
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError(_TWICE)

@@ -35,23 +35,23 @@ class JudgingInput:
 
     @property
     def rubric_hash(self) -> str:
-        """Everything that a judge is sent besides the replies."""
+        """The hash of everything that a judge is sent besides the replies."""
         return rubric_hash(
             self.instructions, self.scenario, told_system(self.scenario, self.transcript.system)
         )
 
     @property
     def conversation(self) -> str:
-        """All that others wrote of what a judge may be shown."""
+        """All texts by others that a judge may be shown."""
         texts = (line.text for line in self.transcript.lines)
         return "\n".join((self.transcript.system, self.scenario.reference, *texts))
 
     def key(self, judge_hash: str) -> str:
-        """A judgement's key: transcript, rubric with its schema, and judge."""
+        """Return a judgement's key: transcript, rubric with its schema, and judge."""
         return judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
 
     def judgement(self, judge_hash: str, verdict: Verdict | NoVerdict) -> Judgement:
-        """The judgement of a judge with that *verdict*."""
+        """Return the judgement of a judge with that *verdict*."""
         heard, rubric = self.transcript.heard_hash, self.rubric_hash
         about = (judgement_key(heard, rubric, judge_hash), heard, rubric, judge_hash)
         if isinstance(verdict, NoVerdict):
@@ -60,27 +60,27 @@ class JudgingInput:
 
 
 def told_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
-    """What a judge is sent besides the replies about *scenario* as it is played in
-    *configuration*.
+    """Return the hash of what a judge is sent besides the replies about *scenario* as it is played
+    in *configuration*.
     """
     system = told_system(scenario, protocol.system(configuration.system))
     return rubric_hash(protocol.judge_instructions, scenario, system)
 
 
 def told_system(scenario: Scenario, system: str) -> str:
-    """*system*, the system prompt of a conversation, where a rubric quotes it; else ""."""
+    """Return *system*, the system prompt of a conversation, if a rubric quotes it; else ""."""
     return system if any(SYSTEM in quotes(rubric.text) for rubric in scenario.rubrics) else ""
 
 
 @lru_cache(maxsize=4096)
 def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
-    """Everything that a judge is sent besides the replies: the words of the request, with the
-    replies left open.
+    """Return the hash of everything that a judge is sent besides the replies: the words of the
+    request, with the replies left open.
 
     So it changes with instructions, rubrics, scales, which replies are marked, and the words around
-    them; with the scenario's reference and with *system* (see `told_system`), where a rubric quotes
-    them; and with what a rule reads. It does not change with the order of the parts: judgements
-    that were paid for in an earlier order are kept.
+    them; with the scenario's reference and with *system* (see `find_quoted_system`), if a rubric
+    quotes them; and with what a rule reads. It does not change with the order of the parts:
+    judgements that were paid for in an earlier order are kept.
     """
     # the token: how replies are shown
     transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)
@@ -100,7 +100,7 @@ def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
 
 
 def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
-    """What a judge is sent."""
+    """Return the request that a judge is sent."""
     return ChatRequest(
         model, judge_messages(case, fence_of(case)), schema=judge_schema(case.scenario)
     )
@@ -112,8 +112,8 @@ LONGEST_QUOTED = 4000  # characters of a judge's own answer that it is shown
 def ask_again(
     case: JudgingInput, request: ChatRequest, rejected: Completion, why: str
 ) -> ChatRequest:
-    """What a judge is sent after its answer to *request* was *rejected*: that answer, and *why* it
-    could not be read.
+    """Return the request to a judge after its answer to *request* was *rejected*: that answer, and
+    *why* it could not be read.
 
     Only the last try is shown. Part of no key: a judgement is the same, whichever try gave it.
     """
@@ -136,22 +136,22 @@ def ask_again(
 
 
 def _form(scenario: Scenario) -> str:
-    """What an answer has to be, behind “one”."""
+    """Return the form that an answer has to have, to stand behind “one”."""
     return f"JSON object and nothing else, its keys in this order: {{{_fields(scenario)}}}"
 
 
 @lru_cache(maxsize=1024)
 def judge_schema(scenario: Scenario) -> str:
-    """JSON Schema of the reply. Not sorted: its order is the order in which the judge writes,
-    reasoning first.
+    """Return the JSON Schema of the reply. Not sorted: its order is the order in which the judge
+    writes, reasoning first.
     """
     return json.dumps(schema(scenario.marks), ensure_ascii=False)
 
 
 def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
-    """Instructions and rubric, which are the same for all conversations of a scenario, so that
-    servers evaluate them once; then the conversation, and last what is asked. A rubric that quotes
-    the conversation follows it.
+    """Return the messages to a judge: instructions and rubric, which are the same for all
+    conversations of a scenario, so that servers evaluate them once; then the conversation, and last
+    what is asked. A rubric that quotes the conversation follows it.
     """
     who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
     quotes_it = any(quotes(rubric.text) for rubric in case.scenario.rubrics)
@@ -161,8 +161,8 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
 
 
 def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
-    """Who speaks in what follows, the conversation, what to mark, the rubric, the form of the
-    answer.
+    """Return the parts of a judge's prompt: who speaks, the conversation, what to mark, the rubric,
+    the form of the answer.
     """
     rubric = "\n\n".join(
         fill(rubric.text, lambda name: f"{fence} {_quoted(case, name)}\n{fence} end")
@@ -179,7 +179,7 @@ def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
 
 
 def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:
-    """The rubrics as a person reads them, what they quote of the conversation as a Markdown
+    """Return the rubrics as a person reads them, what they quote of the conversation as a Markdown
     quote.
     """
 
@@ -191,7 +191,7 @@ def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:
 
 
 def what_to_mark(scenario: Scenario) -> str:
-    """Which replies the marks are about, in a sentence."""
+    """Return a sentence that names the replies that the marks are about."""
     judged = " and ".join(f"“{name}”" for name in scenario.judged)
     if scenario.judged == scenario.asks:
         about = (
@@ -205,7 +205,7 @@ def what_to_mark(scenario: Scenario) -> str:
 
 
 def rubric_texts(scenario: Scenario) -> tuple[str, ...]:
-    """The texts of its rubrics as a reader should see them: with its reference in its place,
+    """Return the texts of its rubrics as a reader should see them: with its reference in its place,
     replies left open.
     """
     shown = {REFERENCE: scenario.reference} if scenario.reference else {}
@@ -216,7 +216,7 @@ def rubric_texts(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _quoted(case: JudgingInput, name: str) -> str:
-    """What a rubric quotes as ``{{name}}``, under a line that says what it is."""
+    """Return the text that a rubric quotes as ``{{name}}``, under a line that says what it is."""
     if name == REFERENCE and name not in case.transcript.names:
         return f"what the AI is meant to be:\n{as_text(case.scenario.reference)}"
     if name == SYSTEM and name not in case.transcript.names:
@@ -241,7 +241,8 @@ def _fields(scenario: Scenario) -> str:
 
 
 def fence_of(case: JudgingInput) -> str:
-    """A marker that does not occur in the conversation and could not have been written into it.
+    """Return a marker that does not occur in the conversation and could not have been written into
+    it.
 
     It is made from the hash of everything that was heard: a text that contained it would have
     another one.
@@ -250,7 +251,7 @@ def fence_of(case: JudgingInput) -> str:
 
 
 def show_conversation(transcript: Transcript, fence: str) -> str:
-    """What was heard, speaker by speaker, between fences."""
+    """Return what was heard, speaker by speaker, between fences."""
     shown = []
     for line in transcript.lines:
         if line.speaker == "human":
@@ -264,7 +265,7 @@ def show_conversation(transcript: Transcript, fence: str) -> str:
 
 
 def as_text(words: str) -> str:
-    """*words* with a space in every control token of a chat template.
+    """Return *words* with a space in every control token of a chat template.
 
     Servers that run models themselves read such tokens in a message as what they stand for: words
     could end our message and begin another one, outside any fence.

@@ -2,7 +2,7 @@
 one.
 
     refusal = read_refusal(error, message)                     # of a 400 or 422
-    left = learned(abilities, refusal, sent, carriers=(Part.EFFORT,))
+    left = learn_abilities(abilities, refusal, sent, carriers=(Part.EFFORT,))
 
 A part that only changes how something is asked for (the form of a schema, streaming, the name of
 the limit) is left out without a word: no key and no hash knows of it. A temperature or an effort
@@ -91,7 +91,7 @@ _ABOVE_OFF = (Reasoning.LOW, Reasoning.MEDIUM, Reasoning.HIGH)
 
 
 class Setting(StrEnum):
-    """What is part of a subject, and an endpoint may not let anybody set."""
+    """A setting that is part of a subject, and that an endpoint may not let anybody choose."""
 
     TEMPERATURE = "temperature"
     EFFORT = "effort"
@@ -120,25 +120,27 @@ NOTHING_REFUSED = Refusal()
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What is known of one model at one endpoint: parts that were refused, efforts that can be set
-    (None: nobody said).
+    """The known abilities of one model at one endpoint: the parts that were refused, and the
+    efforts that can be set (None: nobody said).
     """
 
     without: frozenset[Part] = frozenset()
     efforts: tuple[Reasoning, ...] | None = None
 
     def takes(self, part: Part) -> bool:
-        """Whether *part* may be sent."""
+        """Return whether *part* may be sent."""
         return part not in self.without
 
     def temperature(self, wanted: float | None) -> float | None:
-        """The temperature that can be set where *wanted* is; None: none can."""
+        """Return the temperature to send if *wanted* is asked for; None: none can be set."""
         if not self.takes(Part.TEMPERATURE):
             return None
         return wanted if self.takes(Part.OTHER_TEMPERATURE) else OWN_TEMPERATURE
 
     def effort(self, wanted: Reasoning, carriers: Collection[Part]) -> Reasoning:
-        """The effort that can be set where *wanted* is: the least one where that cannot be."""
+        """Return the effort to send if *wanted* is asked for: *wanted* itself, or the least one if
+        that cannot be set.
+        """
         if not any(self.takes(part) for part in carriers):
             return Reasoning.UNSET
         by_value = self.takes(Part.EFFORT) and self.efforts is not None
@@ -148,14 +150,14 @@ class Abilities:
 
     @property
     def stored(self) -> str:
-        """As JSON, for the store; `read_abilities` undoes it."""
+        """The abilities as JSON, for the store; `read_abilities` undoes it."""
         efforts = None if self.efforts is None else [effort.value for effort in self.efforts]
         return canonical({"without": sorted(self.without), "efforts": efforts})
 
 
 def least_effort(known: Collection[Reasoning] | None) -> Reasoning:
-    """The least effort above off of those that are *known*: low where it is one, or none is known;
-    off where it is the only one.
+    """Return the least effort above off of those that are *known*: low where it is one, or none is
+    known; off where it is the only one.
     """
     if known and set(known) == {Reasoning.OFF}:
         return Reasoning.OFF
@@ -167,8 +169,8 @@ EVERYTHING = Abilities()
 
 
 def read_abilities(stored: str) -> Abilities:
-    """What `Abilities.stored` gave; what this version does not know is left out. Raises
-    ValueError, TypeError or KeyError for anything else.
+    """Return the abilities in the text that `Abilities.json_text` gave; parts that this version
+    does not know are left out. Raises ValueError, TypeError or KeyError for anything else.
     """
     given = json.loads(stored)
     known = {part.value for part in Part}
@@ -180,8 +182,8 @@ def read_abilities(stored: str) -> Abilities:
 
 
 def read_refusal(error: Any, said: str) -> Refusal:
-    """The parts of a request that an *error*, foreign JSON, and its words *said* refuse; none
-    where they do not say so.
+    """Return the parts of a request that an *error*, foreign JSON, and its words *said* refuse;
+    none if they do not say so.
 
     A field that names the parameter is believed at once; a sentence has to refuse what it names.
     """
@@ -212,7 +214,9 @@ def _unfold(parts: list[Part], part: Part, steps: Sequence[Part]) -> None:
 
 
 def _fields(error: Any, deep: int = 4) -> Iterator[str]:
-    """What the fields of *error* that name a parameter say: `param`, and the `loc` of pydantic."""
+    """Yield the texts of those fields of *error* that name a parameter: `param`, and the `loc` of
+    pydantic.
+    """
     if not deep:
         return
     if isinstance(error, Mapping):
@@ -229,8 +233,8 @@ def _fields(error: Any, deep: int = 4) -> Iterator[str]:
 
 
 def _efforts(words: str) -> tuple[Reasoning, ...] | None:
-    """The efforts above off that a sentence lists as those that can be set, or off alone; None: it
-    lists none.
+    """Return the efforts above off that a sentence lists as those that can be set, or off alone;
+    None: it lists none.
     """
     if _ONLY_OFF.search(words):
         return (Reasoning.OFF,)
@@ -246,11 +250,11 @@ def _efforts(words: str) -> tuple[Reasoning, ...] | None:
 def learned(
     abilities: Abilities, refusal: Refusal, sent: Collection[Part], carriers: Collection[Part]
 ) -> tuple[Abilities, Setting | None] | None:
-    """What is known after *refusal* of a request that held the parts *sent*; None: it names none
-    of them.
+    """Return what is known after *refusal* of a request that held the parts *sent*, and the setting
+    that cannot be kept, if one cannot; None: the refusal names none of them.
 
-    *carriers*: the parts that say the effort. Where the last of them is refused, or a temperature,
-    the setting cannot be what it was, which is the second value.
+    *carriers*: the parts that say the effort. If the last of them is refused, or a temperature, the
+    setting cannot be what it was, which is the second value.
     """
     for part in refusal.parts:
         if part not in sent:
@@ -281,16 +285,16 @@ def _without(abilities: Abilities, part: Part) -> Abilities:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What is known of models before they are asked."""
+    """The known abilities of a family of models, before any of them is asked."""
 
-    host: re.Pattern[str]  # of the endpoint's address
+    host: re.Pattern[str]  # fits the host in the endpoint's address
     models: re.Pattern[str]
     abilities: Abilities
 
 
 @lru_cache
 def families() -> tuple[Family, ...]:
-    """Those of families.yaml."""
+    """Return the families of families.yaml."""
     listed = read_own(Path(__file__).with_name("families.yaml").read_text(encoding="utf-8"))
     return tuple(
         Family(
@@ -303,8 +307,8 @@ def families() -> tuple[Family, ...]:
 
 
 def known_abilities(host: str, model: str) -> Abilities:
-    """What the model called *model* at *host* ("": it has no address) is known to take: what any
-    of its families lacks is left out.
+    """Return the abilities of the model called *model* at *host* ("": it has no address), as far as
+    its families tell: parts that any of its families lacks are left out.
     """
     without: frozenset[Part] = frozenset()
     for family in families():

@@ -23,7 +23,7 @@ LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its
 
 
 def sent_bytes(messages: Sequence[Message]) -> int:
-    """Bytes of the words in *messages*: contents, and arguments of calls.
+    """Count the bytes of the words in *messages*: contents, and arguments of calls.
 
     What stands beside a call is not among them: many templates leave that out.
     """
@@ -34,7 +34,7 @@ def sent_bytes(messages: Sequence[Message]) -> int:
 
 @dataclass(slots=True)
 class Arrivals:
-    """What one endpoint has said of the prompts that it read."""
+    """The token counts that one endpoint has given of the prompts that it read."""
 
     # model -> whether its counts are known to grow with what is sent; not in it: nobody looked
     grows: dict[str, bool] = field(default_factory=dict)
@@ -42,8 +42,8 @@ class Arrivals:
     counted: dict[str, int] = field(default_factory=dict)
 
     def find_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
-        """What shows that the prompt of *request*, of which the endpoint counted *tokens*, was cut;
-        None: nothing does.
+        """Return a sentence that shows that the prompt of *request*, of which the endpoint counted
+        *tokens*, was cut; None: nothing shows it.
 
         Where its counts grow with what is sent, a conversation's next prompt must have more tokens
         than the last one. Where nobody knows what its counts mean, only a number is believed that
@@ -62,8 +62,8 @@ class Arrivals:
         return None
 
     def growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
-        """(tokens, bytes) that the prompt of *request* has more than the one before it; None where
-        there was none.
+        """Count the (tokens, bytes) that the prompt of *request* has more than the one before it;
+        None if there was none.
         """
         messages = request.messages
         for more in LAST_TURNS:
@@ -84,8 +84,8 @@ ENOUGH = 200  # bytes that a prompt must have grown by: less may be rounding
 def warnings_about(
     request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool
 ) -> Iterator[str]:
-    """What shows that *completion* is not the answer of the model of *request* to all of it, in a
-    line each.
+    """Yield the signs, in a line each, that *completion* is not the answer of the model of
+    *request* to all of it.
 
     *free*: the endpoint was asked beforehand what it shows a model (`engine.delivered`), so its
     counts say nothing new.
@@ -122,8 +122,8 @@ def _told(tokens: int, messages: Sequence[Message]) -> str:
 
 
 def _hash(request: ChatRequest, messages: Sequence[Message]) -> str:
-    """Of a prompt that *request*'s model was sent, with its tools, and as many of its
-    *messages*.
+    """Return the hash of a prompt: *request*'s model, its tools, and as many of its *messages* as
+    are given.
     """
     tools = [tool.name for tool in request.tools]
     return hash_as_is([request.model.model, tools, [message.wire() for message in messages]])

@@ -154,14 +154,16 @@ class Client:
         await self._session.close()
 
     def know(self, abilities: Mapping[str, Abilities], stored: Container[str] = ()) -> None:
-        """Take what earlier commands learned of models, by their ids, and the hashes of those that
-        are *stored*.
+        """Take what earlier commands learned about models, by model id, and the hashes of those
+        that are *stored*.
         """
         self._abilities |= abilities
         self._stored = stored
 
     def abilities_of(self, model: str) -> Abilities:
-        """What is known of the model called *model*, by its family and by what was refused."""
+        """Return the known abilities of the model called *model*, by its family and by what was
+        refused.
+        """
         found = self._abilities.get(model)
         if found is None:
             host = urlsplit(self.endpoint.url).hostname or ""
@@ -169,7 +171,9 @@ class Client:
         return found
 
     def take_news(self, model: str) -> Abilities | None:
-        """What was learned of *model* since this was last asked, to be stored; None: nothing."""
+        """Return the abilities of *model* if anything was learned since the last call, to be
+        stored; None: nothing was.
+        """
         if model not in self._news:
             return None
         self._news.discard(model)
@@ -209,7 +213,9 @@ class Client:
         return _check_pin(request, outcome, providers)
 
     def _adapt(self, request: ChatRequest, abilities: Abilities, fault: Fault) -> Fault:
-        """*fault*, and what it teaches of a model that was asked as its *abilities* were known."""
+        """Return *fault*, and learn from it which parts a model refuses that was asked as its
+        *abilities* were known.
+        """
         if not fault.refusal.parts:
             return fault
         sent = self.dialect.sent(request, abilities)
@@ -228,7 +234,8 @@ class Client:
         return replace(fault, kind=kind, unset=setting)
 
     async def _counts(self, model: ChatModel) -> bool:
-        """Whether the tokens that the endpoint says a prompt has may be a count.
+        """Return whether the number of tokens that the endpoint gives of a prompt may be a real
+        count.
 
         Some servers say the same number of every prompt: of one word, too, which no template makes
         so long.
@@ -242,8 +249,8 @@ class Client:
         return self.arrivals.grows.get(model.model, True)
 
     async def render(self, request: ChatRequest) -> str | None:
-        """*request* as the model is shown it, where the server says so (llama.cpp's); None: it does
-        not.
+        """Return the prompt of *request* as the model is shown it, if the server tells (llama.cpp's
+        does); None: it does not.
         """
         body = json.dumps(self.dialect.body(request, 1, self.abilities_of(request.model.model)))
         url = self.endpoint.url.removesuffix("/v1") + RENDERING
@@ -263,9 +270,9 @@ class Client:
         return prompt if isinstance(prompt, str) else None
 
     async def models(self) -> Mapping[str, ModelInfo]:
-        """What the endpoint offers, by model id; empty where it keeps no list.
+        """Return the models that the endpoint offers, by model id; empty if it keeps no list.
 
-        Raises EndpointUnusable where nothing answers at its address. Asked once, then remembered.
+        Raises EndpointUnusable if nothing answers at its address. Asked once, then remembered.
         """
         async with self._asked:
             if self._models is None:
@@ -274,8 +281,8 @@ class Client:
             return self._models
 
     def do_without_list(self, why: EndpointUnusable) -> None:
-        """Take it that the endpoint keeps no list: nothing will be sent to it, and *why* it does
-        not answer is said.
+        """Assume that the endpoint keeps no list: nothing will be sent to it, and *why* it does not
+        answer is kept in `unlisted`.
         """
         self._models, self.unlisted = {}, str(why)
 
@@ -285,7 +292,9 @@ class Client:
         return self._models is not None
 
     async def info(self, model: str) -> ModelInfo:
-        """What is known about *model*: nothing, where the list does not have it."""
+        """Return the price, context and parameters of *model*; an entry without any if the list
+        does not have it.
+        """
         offered = await self.models()
         info = offered.get(model)
         if info is None:
@@ -297,20 +306,20 @@ class Client:
         return info
 
     async def offers(self, model: str) -> bool:
-        """Whether the endpoint's list has *model*; True where it keeps no list."""
+        """Return whether the endpoint's list has *model*; True if it keeps no list."""
         offered = await self.models()
         return not offered or model in offered or self.dialect.listed_id(model) in offered
 
     async def resolve(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
     ) -> ChatModel:
-        """The model to call: *spec*, the protocol's *temperature* and *max_tokens*, and what the
-        endpoint's list says.
+        """Return the model to call: *spec*, with the protocol's *temperature* and *max_tokens*, and
+        what the endpoint's list says.
 
-        *identity* is what is known of its weights; without one, what a local server says of them.
-        A server that runs models itself, and has only ``MODEL:latest``, means that by ``MODEL``.
-        Costs nothing. Raises NotOffered where the list lacks the model, SubjectError where it
-        cannot be called as asked for.
+        *identity* is what is known of its weights; without one, what a local server says of them. A
+        server that runs models itself, and has only ``MODEL:latest``, means that by ``MODEL``.
+        Costs nothing. Raises NotOffered if the list lacks the model, SubjectError if it cannot be
+        called as asked for.
         """
         if spec.provider and not self.dialect.pins_providers:
             raise SubjectError(
@@ -385,7 +394,7 @@ class Client:
         return replace(fault, seconds=time.monotonic() - started)
 
     async def _get(self, path: str) -> Any:
-        """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing
+        """Return the JSON at *path*; None if there is none. Raises EndpointUnusable if nothing
         answers.
         """
         try:
@@ -407,9 +416,10 @@ class Client:
             return None
 
     async def providers(self, model: str) -> Mapping[str, str]:
-        """Who serves *model*: provider slug -> display name; empty where the endpoint does not say.
+        """Return the providers of *model*: provider slug -> display name; empty if the endpoint
+        does not say.
 
-        Raises EndpointUnusable where nothing answers. Remembered once it is known.
+        Raises EndpointUnusable if nothing answers. Remembered once it is known.
         """
         path = self.dialect.providers_path(model)
         if path is not None and not self._providers.get(model):
@@ -418,8 +428,8 @@ class Client:
 
 
 def reason_of(error: BaseException) -> str:
-    """What *error* says, in one line of at most 200 characters, without keys; its type where it
-    says nothing.
+    """Return the message of *error* in one line of at most 200 characters, without keys; its type
+    if it has none.
     """
     return one_line(KNOWN.redacted_message(str(error)), 200) or type(error).__name__
 
@@ -427,8 +437,8 @@ def reason_of(error: BaseException) -> str:
 def _check_pin(
     request: ChatRequest, completion: Completion, providers: Mapping[str, str]
 ) -> Completion | Fault:
-    """A pin that was provably not honoured makes the attempt a fault; where nothing is known,
-    nothing does.
+    """Return *completion*, or a fault if a pinned provider was provably not honoured; where nothing
+    is known, it is no fault.
 
     The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name
     (``OpenAI``): the model's list of providers maps one to the other.
@@ -449,8 +459,8 @@ def _check_pin(
 
 
 def proxy_of(url: str) -> str | None:
-    """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none
-    can reach.
+    """Return the environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where
+    none can reach.
     """
     parts = urlsplit(url)
     if is_this_machine(url) or proxy_bypass(parts.hostname or ""):
@@ -459,8 +469,8 @@ def proxy_of(url: str) -> str | None:
 
 
 def certificates_of(url: str) -> ssl.SSLContext | bool:
-    """Whom to believe that *url* is theirs. Made now: aiohttp's own was, before `SSL_CERT_FILE` may
-    have come to be.
+    """Return the TLS certificates that *url* is checked against; True for plain http. Made now:
+    aiohttp's own were loaded before `SSL_CERT_FILE` may have come to be.
     """
     if urlsplit(url).scheme != "https":
         return True
@@ -470,7 +480,7 @@ def certificates_of(url: str) -> ssl.SSLContext | bool:
 
 
 def runs_here(endpoint: Endpoint) -> bool:
-    """Whether its models run on this machine, so that calls at once share its cores.
+    """Return whether its models run on this machine, so that calls at once share its cores.
 
     A server of which models.yaml says how many calls it takes at once is made for them.
     """
@@ -483,8 +493,8 @@ def runs_here(endpoint: Endpoint) -> bool:
 
 
 def largest_reply(variables: Mapping[str, str]) -> int:
-    """Bytes that a reply may have after decompression, as *variables*, an environment, say; else
-    `LARGEST_REPLY`.
+    """Return the most bytes that a reply may have after decompression, as *variables*, an
+    environment, say; else `LARGEST_REPLY`.
 
     Raises EndpointUnusable unless it is a number of megabytes above 0 and up to `LARGEST_SETTING`.
     """
@@ -501,10 +511,11 @@ def largest_reply(variables: Mapping[str, str]) -> int:
 
 
 def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
-    """The endpoint's API key from the environment or `.env`, once *allow* has let it go there.
+    """Return the endpoint's API key from the environment or `.env`, once *allow* has let it go
+    there.
 
-    Raises MissingKey where it is needed and absent, EndpointUnusable where it cannot be a key, and
-    what *allow* raises.
+    Raises MissingKey if it is needed and absent, EndpointUnusable if it cannot be a key, and what
+    *allow* raises.
     """
     allow(endpoint)
     if endpoint.key_variable is None:
@@ -527,8 +538,8 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body, that of an event stream as one answer; None as soon as it is larger than *most*
-    bytes. Raises ValueError where a stream cannot be read, and ClientError where it is no whole
+    """Read and return the body, an event stream as one answer; None as soon as it is larger than
+    *most* bytes. Raises ValueError if a stream cannot be read, and ClientError if it is no whole
     reply.
     """
     served = answer.status in SERVED
@@ -563,8 +574,8 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
 
 
 async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -> bytes | None:
-    """The reply of a stream that begins with *head* as one answer; None as soon as it is larger
-    than *most* bytes.
+    """Read a stream that begins with *head* and return its reply as one answer; None as soon as it
+    is larger than *most* bytes.
 
     What goes wrong once it is whole is no matter: it may have been paid for.
     """
@@ -588,7 +599,9 @@ async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -
 
 
 def _whole(streamed: StreamedReply, closed: bool) -> bytes:
-    """What *streamed* comes to; *closed*: nothing more can come, so its last line is whole."""
+    """Return the reply that *streamed* adds up to; *closed*: nothing more can come, so its last
+    line is whole. Raises ClientPayloadError if the reply did not end.
+    """
     if closed and not streamed.done:
         streamed.close()
     if not streamed.ended:
@@ -597,8 +610,8 @@ def _whole(streamed: StreamedReply, closed: bool) -> bytes:
 
 
 def _as_utf8(data: bytes, charset: str | None) -> bytes:
-    """*data* in the encoding that JSON has, where its header names another; as it is where that
-    does not fit.
+    """Return *data* in UTF-8, the encoding of JSON, if its header names another *charset*;
+    unchanged if that does not fit.
     """
     if charset is None or charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
         return data
@@ -609,7 +622,7 @@ def _as_utf8(data: bytes, charset: str | None) -> bytes:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header, which may also be a date; None where it says nothing
+    """Return the seconds of a Retry-After header, which may also be a date; None if it says nothing
     sensible.
     """
     if value is None:
@@ -625,8 +638,8 @@ def _retry_after(value: str | None) -> float | None:
 
 
 def _same_provider(tag: str, pin: str) -> bool:
-    """Whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin names
-    none.
+    """Return whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin
+    names none.
     """
     tag, pin = tag.lower(), pin.lower()
     return tag == pin or ("/" not in pin and tag.split("/")[0] == pin)

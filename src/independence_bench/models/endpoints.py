@@ -109,7 +109,7 @@ class OriginalSubject(Strict):
     display_label: OneLine | None = None
 
     def subject(self) -> SubjectFile:
-        """The same in ours."""
+        """Return the same model in our own layout."""
         before, slash, after = self.model_id.partition("/")
         local = slash and before == "local"
         return SubjectFile(
@@ -133,7 +133,9 @@ _ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
 
 
 def read_models(path: Path) -> Roster:
-    """models.yaml at *path*. Raises SubjectError, which names the file, the key and what to do."""
+    """Read models.yaml at *path*. Raises SubjectError, which names the file, the key and what to
+    do.
+    """
     try:
         text = file_text(path)
     except WrongUse as error:
@@ -144,13 +146,17 @@ def read_models(path: Path) -> Roster:
 
 @lru_cache
 def shipped_subjects() -> tuple[ModelSpec, ...]:
-    """The subjects worth testing that ship with the package, as docs/models.md lists them."""
+    """Return the subjects worth testing that ship with the package, as docs/models.md lists
+    them.
+    """
     return tuple(replace(spec, asked_for=frozenset()) for spec in read_models(SHIPPED).specs)
 
 
 @lru_cache(maxsize=1024)  # asked for each scenario of a plan
 def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
-    """The `ModelSpec.verbosity` of *subject* in published runs, thinking as it does."""
+    """Return the `ModelSpec.verbosity` of *subject* in published runs, thinking as it does; None:
+    not known.
+    """
     name = subject.model.removesuffix(FREE)
     for spec in shipped_subjects():
         thinking = spec.reasoning not in (None, Reasoning.OFF)
@@ -161,7 +167,7 @@ def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
 
 
 def parse_models(text: str, where: str) -> Roster:
-    """The text of models.yaml as a roster; *where* names the file in errors. Raises
+    """Return the text of models.yaml as a roster; *where* names the file in errors. Raises
     SubjectError.
     """
 
@@ -225,7 +231,9 @@ def parse_models(text: str, where: str) -> Roster:
 
 
 def _of_the_original(file: OriginalFile, wrong: Callable[[str, str], SubjectError]) -> ModelsFile:
-    """*file* in our own layout. Raises what *wrong* makes where something of it would be lost."""
+    """Return *file* in our own layout. Raises what *wrong* makes where something of it would be
+    lost.
+    """
     labelled = [n for n, one in enumerate(file.models) if one.display_label is not None]
     if labelled:
         count = len(labelled)
@@ -239,8 +247,8 @@ def _of_the_original(file: OriginalFile, wrong: Callable[[str, str], SubjectErro
 
 
 def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
-    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say, and asked
-    by whom they say.
+    """Return *roster* with the endpoint ``openrouter`` at the address, and with the application's
+    name, that *variables*, an environment, give.
 
     Raises SubjectError.
     """
@@ -269,7 +277,7 @@ _OF_OPENROUTER = {
 
 
 def _checked(where: str, check: Callable[[str], str], value: str) -> str:
-    """*value*, checked. Raises SubjectError, which says *where* it stands."""
+    """Return *value*, checked. Raises SubjectError, which says *where* it stands."""
     try:
         return check(value)
     except SubjectError as error:
@@ -282,8 +290,8 @@ LEAST_CACHED = 1024
 
 
 class Dialect:
-    """Chat completions as most servers speak them; a dialect overrides what it says in another
-    way.
+    """Chat completions as most servers speak them; a subclass overrides what its servers do
+    differently.
     """
 
     completions_path = "/chat/completions"
@@ -300,14 +308,14 @@ class Dialect:
     identifies_weights = False  # whether the list of models says which weights are behind a name
 
     def login(self, key: str | None) -> dict[str, str]:
-        """The headers of a request that show *key*; none without one."""
+        """Return the headers of a request that show *key*; none without one."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(
         self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> dict[str, Any]:
-        """What to send, with *max_tokens* as the limit of this attempt, to a model of these
-        *abilities*.
+        """Return the request to send, with *max_tokens* as the limit of this attempt, to a model of
+        these *abilities*.
 
         Temperature and effort are those of the model: what cannot be set is not set there.
         """
@@ -336,7 +344,7 @@ class Dialect:
     def encoded(
         self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> bytes:
-        """`body` as JSON."""
+        """Return the request of `build_body` as JSON."""
         rest = _around_messages(
             self, request.model, request.tools, request.schema, max_tokens, abilities
         )
@@ -349,7 +357,7 @@ class Dialect:
         return f'{{"messages":{messages},{rest}'.encode("utf-8", "backslashreplace")
 
     def sent(self, request: ChatRequest, abilities: Abilities) -> frozenset[Part]:
-        """The parts of `body` that an endpoint may refuse."""
+        """Return those parts of the request that an endpoint may refuse."""
         body = self.body(request, 1, abilities)
         parts = {part for part, field in _FIELDS.items() if field in body}
         if "reasoning_effort" in body or "reasoning" in body:
@@ -369,7 +377,9 @@ class Dialect:
         return frozenset(parts)
 
     def marked(self, request: ChatRequest, sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The messages, one of them as a part of text with the mark of a cache, if there is one."""
+        """Return the messages *sent*, one of them as a part of text with the mark of a cache, if
+        there is one.
+        """
         if (mark := self.cache_mark(request)) is not None:
             part = {
                 "type": "text",
@@ -380,44 +390,44 @@ class Dialect:
         return sent
 
     def cache_mark(self, request: ChatRequest) -> int | None:
-        """The message up to which a cache has to be told to keep *request*; None: none, or it keeps
-        what it likes.
+        """Return the number of the message up to which a cache has to be told to keep *request*;
+        None: there is no such message, or the cache keeps what it likes.
         """
         del request
         return None
 
     def cacheable(self, request: ChatRequest, repeated: float) -> float:
-        """How many tokens of *request* a cache may have, of which *repeated* stood at the beginning
-        of another.
+        """Count the tokens of *request* that a cache may have, of which *repeated* stood at the
+        beginning of another.
         """
         del request
         return repeated if repeated >= LEAST_CACHED else 0.0
 
     def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """The fields that say how much to think. Off is always said: left out, it means the
+        """Return the fields that say how much to think. Off is always said: left out, it means the
         provider's default.
         """
         return {"reasoning_effort": model.effort} if abilities.takes(Part.EFFORT) else {}
 
     def routing(self, model: ChatModel) -> dict[str, Any]:
-        """The fields that say who serves the model."""
+        """Return the fields that say who serves the model."""
         del model
         return {}
 
     def unlisted(self, parameters: frozenset[str] | None) -> frozenset[Part]:
-        """The parts of an answer in JSON that a model with these *parameters* does not list; None:
-        the endpoint lists none.
+        """Return the parts of an answer in JSON that a model with these *parameters* does not list;
+        none if *parameters* is None: the endpoint lists none.
         """
         if parameters is None or "structured_outputs" in parameters:
             return frozenset()
         return frozenset(FORMS[:2] if "response_format" in parameters else FORMS)
 
     def listed_id(self, model: str) -> str:
-        """The id under which the list of models has *model*."""
+        """Return the id under which the list of models has *model*."""
         return model
 
     def providers_path(self, model: str) -> str | None:
-        """Where the endpoint says who serves *model*; None: it does not say."""
+        """Return the path at which the endpoint says who serves *model*; None: it does not say."""
         del model
         return None
 
@@ -434,18 +444,18 @@ class OpenRouter(Dialect):
     ROUTES = (":nitro", ":floor", ":online", ":exacto")
 
     def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """Reasoning, in OpenRouter's own form."""
+        """Return the effort in OpenRouter's own form."""
         return {"reasoning": {"effort": model.effort}} if abilities.takes(Part.EFFORT) else {}
 
     def routing(self, model: ChatModel) -> dict[str, Any]:
-        """The pin of a provider."""
+        """Return the pin of a provider; {} without one."""
         if not model.provider:
             return {}
         return {"provider": {"only": [model.provider], "allow_fallbacks": False}}
 
     def cache_mark(self, request: ChatRequest) -> int | None:
-        """The end of what an Anthropic model's requests begin with, where it is long enough to be
-        kept.
+        """Return the last message of an Anthropic model's shared beginning, if that is long enough
+        to be kept.
 
         To write it costs a quarter more than to send it, to read it a tenth: it pays from the
         second request on.
@@ -463,7 +473,7 @@ class OpenRouter(Dialect):
         return texts[-1] if texts else None
 
     def cacheable(self, request: ChatRequest, repeated: float) -> float:
-        """Of an Anthropic model, no more than what is marked."""
+        """Count the same tokens; of an Anthropic model, no more than what is marked."""
         if request.model.model.startswith(self.TOLD):
             repeated = (
                 0.0
@@ -479,12 +489,12 @@ class OpenRouter(Dialect):
         )
 
     def listed_id(self, model: str) -> str:
-        """The id without its route."""
+        """Return the id without its route."""
         base, _, route = model.rpartition(":")
         return base if f":{route}" in self.ROUTES else model
 
     def providers_path(self, model: str) -> str:
-        """The endpoints of one model."""
+        """Return the endpoints of one model."""
         return f"/models/{quote(model, safe='/:')}/endpoints"
 
 
@@ -496,7 +506,7 @@ class OpenAI(Dialect):
     WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
 
     def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """The effort, of models that know it."""
+        """Return the effort, of models that know it."""
         if self.WITHOUT_REASONING.match(model.model):
             return {}
         return super().settings(model, abilities)
@@ -510,8 +520,8 @@ class Local(Dialect):
     carriers = (Part.EFFORT, Part.SWITCH)
 
     def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM
-        Studio the effort.
+        """Return the effort in two ways: llama.cpp and vLLM read the template's switch, Ollama and
+        LM Studio the effort.
         """
         switch = {"enable_thinking": model.reasoning is not Reasoning.OFF}
         said = super().settings(model, abilities)
@@ -533,7 +543,9 @@ _FIELDS: Mapping[Part, str] = {
 
 
 def response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
-    """How an answer of that *schema* is asked for, as strictly as can be; None: in words alone."""
+    """Return the field that asks for an answer of that *schema*, as strictly as can be; None: it is
+    asked for in words alone.
+    """
     if not abilities.takes(Part.SCHEMA):
         return {"type": "json_object"} if abilities.takes(Part.JSON_OBJECT) else None
     wanted = json.loads(schema)
@@ -548,8 +560,8 @@ def response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
 
 
 def _messages(dialect: Dialect, request: ChatRequest, abilities: Abilities) -> list[dict[str, Any]]:
-    """The messages as they are sent; where there is no role for it, the system prompt stands at the
-    front of the person's first turn.
+    """Return the messages as they are sent; if there is no role for it, the system prompt stands at
+    the front of the person's first turn.
     """
     sent = [message.wire() for message in request.messages]
     if abilities.takes(Part.SYSTEM) or not sent or sent[0]["role"] != "system":
@@ -571,7 +583,7 @@ def _around_messages(
     max_tokens: int,
     abilities: Abilities,
 ) -> str:
-    """The body after its messages, from the next key to the closing brace."""
+    """Return the body after its messages, from the next key to the closing brace."""
     body = dialect.body(ChatRequest(model, (), tools, schema), max_tokens, abilities)
     del body["messages"]
     return json.dumps(body, ensure_ascii=False)[1:]

@@ -83,7 +83,7 @@ _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
 def kind_of(status: int, inside: bool, error: Any, told: str, retry_after: float | None) -> Kind:
-    """What an error is that came with *status*, or with 200 and that status *inside*.
+    """Return the kind of an error that came with *status*, or with 200 and that status *inside*.
 
     *error*: the object or text that it is, as far as it is one; *told*: all that it says, as text.
     """
@@ -116,7 +116,9 @@ def kind_of(status: int, inside: bool, error: Any, told: str, retry_after: float
 
 
 def way_on(kind: Kind, told: str) -> str:
-    """What to do about an error of that *kind*, behind what it says; "" where that says enough."""
+    """Return what to do about an error of that *kind*, to stand behind its message; "" if the
+    message says enough.
+    """
     if kind in (Kind.WRONG_ADDRESS, Kind.BAD_REQUEST) and page_in(told) is not None:
         return (
             "check the address (does it end in /v1?), and whether a login, a proxy or a check for "
@@ -138,7 +140,7 @@ def way_on(kind: Kind, told: str) -> str:
 
 
 def page_in(text: str) -> str | None:
-    """The title of the web page that *text* is, or "a web page"; None where it is none."""
+    """Return the title of the web page that *text* is, or "a web page"; None if it is none."""
     if not _PAGE.match(text.lstrip("\ufeff \t\r\n")[:MOST_TOLD].lower()):
         return None
     title = _TITLE.search(text[:MOST_TOLD])
@@ -148,8 +150,8 @@ def page_in(text: str) -> str | None:
 def _empty(
     status: int, inside: bool, error: Any, told: str, retry_after: float | None
 ) -> Kind | None:
-    """Whether an error says that there is nothing left to spend: of the account, or of one model
-    alone.
+    """Return the kind of an error that says that there is nothing left to spend, of the account or
+    of one model alone; None for any other.
     """
     if status not in (200, 400, 402, 403, 412, 429):
         return None

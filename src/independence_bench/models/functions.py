@@ -42,7 +42,7 @@ from independence_bench.models.spec import (
 )
 from independence_bench.models.trust import keys_at_hand
 
-SECONDS = 600.0  # that a call may take, unless the function says otherwise
+SECONDS = 600.0  # the longest that a call may take, unless the function says otherwise
 MOST_SECONDS = 86_400.0
 LONGEST_VERSION = 64
 CONVERSATION = "conversation"  # the argument that a function which keeps state may take
@@ -54,19 +54,19 @@ _SHORTEST_SECRET = 12  # characters of such a variable, with a digit: other valu
 
 @dataclass(frozen=True, slots=True)
 class UserFunction:
-    """A function, and what it states of itself."""
+    """A function, and what it states about itself."""
 
     call: Callable[..., Any]
     version: str
     stateful: bool  # it remembers more than it is shown
     at_once: int | None  # most calls at once; None: as many as there are
-    seconds: float  # that a call may take
-    takes_id: bool  # of the conversation
-    named: str  # as the user types it
+    seconds: float  # the longest that a call may take
+    takes_id: bool  # whether it takes the conversation's id
+    named: str  # its name as the user types it
 
     @property
     def stated(self) -> str:
-        """All of that in words."""
+        """All that the function states, in a sentence."""
         at_once = (
             f"at most {self.at_once} calls at once"
             if self.at_once
@@ -79,8 +79,8 @@ class UserFunction:
 
 
 def load_function(model: str) -> UserFunction:
-    """The function that *model*, ``MODULE:FUNCTION``, names. Raises SubjectError, which says what
-    to write.
+    """Import and return the function that *model*, ``MODULE:FUNCTION``, names. Raises SubjectError,
+    which says what to write.
 
     Modules are looked for where Python looks, then in the working folder.
     """
@@ -119,7 +119,7 @@ def load_function(model: str) -> UserFunction:
 
 
 def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
-    """What *call* states of itself, checked. Raises SubjectError."""
+    """Read what *call* states about itself, and check it. Raises SubjectError."""
 
     def need(true: object, otherwise: str) -> None:
         if not true:
@@ -156,8 +156,8 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
 
 
 def where_raised(error: BaseException) -> str:
-    """*error* in a few words without its own: its type, and the file and line where it was
-    raised.
+    """Return *error* in a few words without its own message: its type, and the file and line where
+    it was raised.
     """
     frames = [
         frame
@@ -169,8 +169,8 @@ def where_raised(error: BaseException) -> str:
 
 
 class FunctionClient(Client):
-    """Calls functions in place of an endpoint; there is no address, no key, no list and no
-    price.
+    """A client that calls functions in place of an endpoint; there is no address, no key, no list
+    and no price.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -190,18 +190,20 @@ class FunctionClient(Client):
         pass
 
     async def models(self) -> Mapping[str, ModelInfo]:
-        """Nothing: any function may be named."""
+        """Return no models: any function may be named."""
         return {}
 
     async def info(self, model: str) -> ModelInfo:
-        """What is known of a function: it costs nothing that can be counted here."""
+        """Return the facts of a function: its version, and that it costs nothing that can be
+        counted here.
+        """
         return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
 
     async def resolve(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
     ) -> ChatModel:
-        """The function of *spec* as a subject. Raises SubjectError for a setting, which it would
-        never be told.
+        """Return the function of *spec* as a subject. Raises SubjectError for a setting, which the
+        function would never be told.
         """
         asked = (
             ("temperature", spec.temperature not in (None, OWN_TEMPERATURE)),
@@ -267,7 +269,7 @@ class FunctionClient(Client):
 async def _called(
     function: UserFunction, messages: list[dict[str, Any]], arguments: Mapping[str, str]
 ) -> Any:
-    """What the function returns; a Fault where it raised or took too long."""
+    """Call the function and return its result; a Fault if it raised or took too long."""
     limit = asyncio.timeout(function.seconds)
     try:
         async with limit:
@@ -284,8 +286,8 @@ async def _called(
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:
-    """What *work* returns or raises in a thread of its own, which does not keep the process from
-    ending.
+    """Run *work* in a thread of its own, which does not keep the process from ending, and return or
+    raise what *work* does.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()

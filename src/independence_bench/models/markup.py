@@ -7,7 +7,7 @@ table of them; what reads them is small, goes through a text once, and knows no 
 
     words, thoughts = split_thoughts(content)  # what is said, and what was only thought
     rest, calls = read_calls(words, "say")  # calls of the tool "say" that stand in the text
-    leftover_tokens(words)  # marks that are in it all the same: () in a clean reply
+    find_leftover_tokens(words)  # marks that are in it all the same: () in a clean reply
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from independence_bench.models.messages import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """What begins and what ends a thought; regular expressions."""
+    """The marks that begin and end a thought; regular expressions."""
 
     opens: str
     closes: str
@@ -39,8 +39,8 @@ class Thoughts:
 
 
 def _tag(name: str, alone: bool = False) -> Thoughts:
-    """A pair of tags, in small letters or capitals, spaced or with attributes as small models write
-    them.
+    """Return a pair of tags, in small letters or capitals, spaced or with attributes as small
+    models write them.
     """
     opens = rf"(?i:<\s{{0,3}}{name}(?:\s{{1,3}}[\w-]{{1,20}}\s?=[^<>\n]{{0,60}}|\s{{0,3}})>)"
     return Thoughts(opens, rf"(?i:<\s{{0,3}}/\s{{0,3}}{name}\s{{0,3}}>)", alone, endless=alone)
@@ -53,9 +53,9 @@ class Family:
     models: str
     source: str
     thoughts: tuple[Thoughts, ...] = ()
-    answers: tuple[str, ...] = ()  # what stands around the words that follow a thought
-    calls: tuple[str, ...] = ()  # what stands around a call of a tool
-    turns: tuple[str, ...] = ()  # what ends the model's turn, or begins another's
+    answers: tuple[str, ...] = ()  # marks around the words that follow a thought
+    calls: tuple[str, ...] = ()  # marks around a call of a tool
+    turns: tuple[str, ...] = ()  # marks that end the model's turn, or begin another's
     tokens: tuple[str, ...] = ()  # other special tokens
 
 
@@ -262,8 +262,8 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def split_thoughts(content: str) -> tuple[str, str]:
-    """(words, thoughts) of a *content*: what some families think in the text, before or between
-    their words, taken out.
+    """Return (words, thoughts) of a *content*: the thoughts that some families write into the text,
+    before or between their words, are taken out.
 
     Templates that open the thought themselves leave only its end in the reply. Thinking that was
     never closed is thought to the end, or to a call. A tag that is only spoken of, quoted or in
@@ -317,7 +317,9 @@ def split_thoughts(content: str) -> tuple[str, str]:
 
 
 def _marked(text: str) -> bool:
-    """Whether a search for marks can find any: each has one of these, or begins the text."""
+    """Return whether *text* may hold a mark: each mark has one of these characters, or begins the
+    text.
+    """
     return (
         "<" in text or "[" in text or "◁" in text or text.lstrip().startswith(("Here", "analysis"))
     )
@@ -331,15 +333,15 @@ _BEFORE_ON_LINE = re.compile(r"[^\s*>-][^\S\n]{0,9}\Z")
 
 
 def _code_in(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each block of code in *text*."""
+    """Return (start, end) of each block of code in *text*."""
     return [found.span() for found in _FENCED.finditer(text)] if "```" in text else []
 
 
 def _is_mention(
     text: str, mark: re.Match[str], code: Sequence[tuple[int, int]], begins: bool
 ) -> bool:
-    """Whether *mark* is spoken of and not used: it stands in quotes, in a block of *code*, or in
-    mid-sentence.
+    """Return whether *mark* is spoken of and not used: it stands in quotes, in a block of *code*,
+    or in mid-sentence.
 
     *begins*: it would begin something. Used, it stands at the beginning or end of a line, behind
     the end of a sentence, or against a word on the side that it begins or ends.
@@ -414,8 +416,8 @@ _ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")
 
 
 def own_turn(text: str, lines: bool = True) -> str:
-    """What *text* says before the model goes on to play the other side, without template tokens at
-    its ends.
+    """Return the part of *text* before the model goes on to play the other side, without template
+    tokens at its ends.
 
     *lines*: a line with nothing but a role ends the turn, too.
     """
@@ -423,9 +425,9 @@ def own_turn(text: str, lines: bool = True) -> str:
 
 
 def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
-    """*text* up to the mark that ends the model's turn; all of it without one. A mark that is
-    spoken of ends nothing, nor does one that a new head of the model's own turn follows, or one in
-    a part *beside* (start, end).
+    """Return *text* up to the mark that ends the model's turn; all of it without one. A mark that
+    is spoken of ends nothing, nor does one that a new head of the model's own turn follows, or one
+    in a part *beside* (start, end).
     """
     if "<" not in text and "[" not in text and "\n" not in text:
         return text
@@ -452,8 +454,8 @@ def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, 
 
 
 def _is_strike(text: str, at: int) -> bool:
-    """Whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not a
-    turn.
+    """Return whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not
+    a turn.
     """
     line = text[max(text.rfind("\n", 0, at) + 1, at - 400) : at]
     begun = line.rfind("<s>")
@@ -461,13 +463,15 @@ def _is_strike(text: str, at: int) -> bool:
 
 
 def trim_template(text: str) -> str:
-    """*text* without the chat template's tokens and white space that leaked in at its two ends."""
+    """Return *text* without the chat template's tokens and white space that leaked in at its two
+    ends.
+    """
     return _trimmed(text, _DEBRIS, _TOKEN_LAST)
 
 
 def _trimmed(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
-    """*text* from the end of what *leading* matches to the beginning of what matches *last*, again
-    and again.
+    """Return *text* from the end of what *leading* matches to the beginning of what matches *last*;
+    the end is cut again and again.
     """
     first = leading.match(text)
     start, end = first.end() if first else 0, len(text)
@@ -484,8 +488,8 @@ def _trimmed(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
 
 
 def _is_loose_bracket(text: str, at: int) -> bool:
-    """Whether a bracket or quote *at* that place belongs to a call behind it: one behind a word is
-    the word's.
+    """Return whether a bracket or quote *at* that place belongs to a call behind it: one behind a
+    word is the word's.
     """
     if text[at] == '"':
         at -= 1
@@ -499,8 +503,8 @@ def _is_loose_bracket(text: str, at: int) -> bool:
 
 
 def leftover_tokens(text: str) -> tuple[str, ...]:
-    """The special tokens and tags of known families that stand in *text*, each once; () in a clean
-    reply.
+    """Return the special tokens and tags of known families that stand in *text*, each once; () in a
+    clean reply.
     """
     return (
         tuple(dict.fromkeys(found[0] for found in _LEFTOVER.finditer(text)))
@@ -552,8 +556,8 @@ _BETWEEN += "{0,12}"
 
 @lru_cache(maxsize=64)
 def _heads(tool: str) -> re.Pattern[str]:
-    """How a call begins, in every family's syntax; the group that matches says in which, and holds
-    the tool's name.
+    """Return the pattern of how a call begins, in every family's syntax; the group that matches
+    tells the syntax, and holds the tool's name.
 
     A syntax that words may have as well is a call only of *tool*; others are calls whatever tool
     they name.
@@ -586,7 +590,8 @@ def _heads(tool: str) -> re.Pattern[str]:
 
 
 def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """(what is left of the model's turn in *text*, the calls in it that the server did not read).
+    """Return (what is left of the model's turn in *text*, the calls in it that the server did not
+    read).
 
     *tool* is the tool that was offered. Each call has its arguments as JSON; arguments that were
     cut off are JSON that is cut off, and a call that was cut off before its arguments has no name.
@@ -631,15 +636,17 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
 
 
 def _stands_alone(text: str, start: int) -> bool:
-    """Whether nothing but marks stands before *start* on its line: in a sentence a call is only
-    spoken of.
+    """Return whether nothing but marks stands before *start* on its line: in a sentence a call is
+    only spoken of.
     """
     line = text[max(text.rfind("\n", 0, start) + 1, start - 400) : start]
     return not _BEFORE_CALLS.sub("", line).strip("[({\"'` \t>*-")
 
 
 def _clean_before(text: str) -> str:
-    """*text* without what belongs to the call behind it; a fence only where it is not closed."""
+    """Return *text* without what belongs to the call behind it; a fence only where it is not
+    closed.
+    """
     text = _trimmed(text, _NOTHING, _BEFORE_CALL)
     while text.count("```") % 2 and (fence := _FENCE_LAST.search(text)) is not None:
         text = _trimmed(text[: fence.start()], _NOTHING, _BEFORE_CALL)
@@ -647,7 +654,7 @@ def _clean_before(text: str) -> str:
 
 
 def looks_like_call(text: str) -> bool:
-    """Whether *text* begins with a tool call written out as JSON, fenced or not."""
+    """Return whether *text* begins with a tool call written out as JSON, fenced or not."""
     return bool(_JSON_CALL.match(re.sub(r"\A[`\s]*(?:json\s)?\s*", "", text)))
 
 
@@ -657,7 +664,7 @@ Read = tuple[str, str, int]  # the tool's name, its arguments, where the call en
 
 
 def _json_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Arguments in JSON from *start*; where they are cut off, or have bare quotes in them, all up
+    """Read arguments in JSON from *start*; if they are cut off, or have bare quotes in them, all up
     to the next call.
     """
     while text.startswith("{{", start):
@@ -685,7 +692,7 @@ def _arguments_first(text: str, start: int, next_head: int, _: str) -> Read | No
 
 
 def _tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Arguments in JSON, or a tag for each, up to the end of the call."""
+    """Read arguments in JSON, or in a tag for each, up to the end of the call."""
     inside = len(text[start:next_head]) - len(text[start:next_head].lstrip()) + start
     if text.startswith("{", inside):
         return _json_arguments(text, inside, next_head, name)
@@ -702,7 +709,7 @@ def _tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read 
 
 
 def _quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Arguments in braces, their strings between ``<|"|>``, or bare where a server leaves tokens
+    """Read arguments in braces, their strings between ``<|"|>``, or bare if a server leaves tokens
     out.
     """
     given, torn, at = {}, False, start + 1
@@ -718,7 +725,7 @@ def _quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read 
 
 
 def _python_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Arguments as in a Python call: strings, by keyword or, of a single one, by position."""
+    """Read arguments as in a Python call: strings, by keyword or, of a single one, by position."""
     given: dict[str, str] = {}
     at = start
     while (key := _KEYWORD.match(text, at, next_head)) is not None:

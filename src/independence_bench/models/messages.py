@@ -22,13 +22,13 @@ BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
 
 
 def tokens_in(sent: str) -> float:
-    """About how many tokens the text *sent* has."""
+    """Estimate the number of tokens of the text *sent*."""
     return len(sent.encode("utf-8", "replace")) / BYTES_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How long a text is in which places are left open: bytes without them, and how often each of
+    """The length of a text in which places are left open: bytes without them, and how often each of
     them stands there.
     """
 
@@ -37,14 +37,14 @@ class Measured:
 
     @classmethod
     def of(cls, text: str, places: Sequence[str]) -> Measured:
-        """*places*: what stands in *text* for what is not known yet, in ASCII."""
+        """Measure *text*. *places*: what stands in it for what is not known yet, in ASCII."""
         times = tuple(text.count(place) for place in places)
         open_ = sum(number * len(place) for number, place in zip(times, places, strict=True))
         return cls(len(text.encode("utf-8", "replace")) - open_, times)
 
     def filled(self, sizes: Sequence[int]) -> int:
-        """The bytes of the text with so many in each of its first places; the others do not stand
-        in it.
+        """Count the bytes of the text with so many in each of its first places; the others do not
+        stand in it.
         """
         return self.size + sum(
             number * size for number, size in zip(self.times, sizes, strict=False)
@@ -70,7 +70,7 @@ class Message:
     tool_call_id: str | None = None
 
     def wire(self) -> dict[str, Any]:
-        """As it is sent, keys in order."""
+        """Return the message as it is sent, keys in order."""
         message: dict[str, Any] = {"content": self.content, "role": self.role}
         if self.tool_call_id is not None:
             message["tool_call_id"] = self.tool_call_id
@@ -96,7 +96,7 @@ class Tool:
     argument_description: str
 
     def wire(self) -> dict[str, Any]:
-        """As it is sent."""
+        """Return the tool as it is sent."""
         return {
             "type": "function",
             "function": {
@@ -136,13 +136,13 @@ class ChatRequest:
 
     @property
     def record(self) -> str:
-        """All of it in our own words, as canonical JSON: what the store keeps of a request."""
+        """The whole request in our own words, as canonical JSON, which the store keeps."""
         rest = _without_messages(self.model, self.tools, self.schema)
         transcript = f',"transcript":{canonical(self.transcript)}' if self.transcript else ""
         return f'{{"messages":{self.encoded},{rest}{transcript}}}'
 
     def key(self, run: int) -> str:
-        """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
+        """Return the hash of everything that causes the reply, in run *run* (1, 2, ...)."""
         return reply_key(self.record, run)
 
 
@@ -150,8 +150,8 @@ class ChatRequest:
 # encoded once
 @lru_cache(maxsize=256)
 def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
-    """The record after its messages, which canonical order puts first; without what follows its
-    tools.
+    """Return the record after its messages, which canonical order puts first; without what follows
+    its tools.
     """
     return canonical(
         {"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]}
@@ -160,7 +160,7 @@ def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one attempt used. None: the endpoint did not say, or said nonsense."""
+    """The tokens and dollars of one attempt. None: the endpoint did not say, or said nonsense."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -171,7 +171,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFacts:
-    """What is kept of every attempt, served or failed."""
+    """The facts that are kept of every attempt, served or failed."""
 
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
@@ -182,12 +182,12 @@ class AttemptFacts:
     response_id: str | None = None
 
     def facts(self) -> dict[str, Any]:
-        """These fields, by name."""
+        """Return these fields, by name."""
         return {name: getattr(self, name) for name in AttemptFacts.__dataclass_fields__}
 
 
 class Ending(StrEnum):
-    """How a reply ended, whatever word its provider has for that."""
+    """The way in which a reply ended, whatever word its provider has for that."""
 
     ENDED = "ended"  # by the model, which had said all
     CUT_OFF = "cut off"  # by a limit of tokens
@@ -219,7 +219,7 @@ ENDINGS: Mapping[str, Ending] = {
 
 
 def ending_of(finish_reason: str | None) -> Ending | None:
-    """How a reply ended by its provider's word; None where there is none, or one that nobody
+    """Return how a reply ended by its provider's word; None if there is none, or one that nobody
     knows.
     """
     return ENDINGS.get(
@@ -258,7 +258,7 @@ class Rejected:
 
 
 class Kind(StrEnum):
-    """What went wrong with one attempt."""
+    """The kind of a failure of one attempt."""
 
     RATE_LIMITED = "rate limited"  # 429, and 402 with Retry-After
     UNAVAILABLE = "unavailable"  # 408, 5xx, an error inside a 200, a busy server
@@ -290,5 +290,5 @@ class Fault(AttemptFacts):
     status: int | None = None
     retry_after: float | None = None  # seconds
     refusal: Refusal = NOTHING_REFUSED  # parts of the request that the endpoint's message names
-    unset: Setting | None = None  # what has to be left unset, which makes it another model
+    unset: Setting | None = None  # the setting to leave unset, which makes it another model
     unsent: bool = False  # there was no connection: nothing can have been served, or charged

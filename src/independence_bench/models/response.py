@@ -83,7 +83,7 @@ NOT_OF_A_PART = frozenset({401, 402, 403, 405, 413})  # statuses of a refusal of
 
 
 def dig(value: Any, *path: str | int) -> Any:
-    """What stands at *path* in foreign JSON; None where there is nothing."""
+    """Return the value at *path* in foreign JSON; None if there is nothing."""
     for step in path:
         try:
             value = value[step]
@@ -95,8 +95,8 @@ def dig(value: Any, *path: str | int) -> Any:
 def read_completion(
     body: bytes, status: int, retry_after: float | None, seconds: float = 0.0
 ) -> Completion | Fault:
-    """What an endpoint's answer *body* means, which took *seconds*. Never raises, whatever the
-    bytes are.
+    """Read an endpoint's answer *body*, which took *seconds*, as a completion or a fault. Never
+    raises, whatever the bytes are.
 
     A fault keeps the usage that came with it: a rejected attempt can have cost money.
     """
@@ -196,7 +196,7 @@ REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
 
 
 def _content(value: Any) -> tuple[str, str]:
-    """(words, thoughts) of a content, which may also come in parts."""
+    """Return (words, thoughts) of a content, which may also come in parts."""
     words, thoughts = content_of(value)
     if isinstance(value, str):
         return words, thoughts
@@ -205,7 +205,8 @@ def _content(value: Any) -> tuple[str, str]:
 
 
 def read_usage(value: Any) -> Usage:
-    """Tokens and dollars of a ``usage`` object; whatever is missing, negative or no number is None.
+    """Return the tokens and dollars of a ``usage`` object; whatever is missing, negative or no
+    number is None.
 
     With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is
     in ``cost_details.upstream_inference_cost``; both were paid, and where one of them is not told
@@ -236,14 +237,16 @@ def read_usage(value: Any) -> Usage:
 
 
 def one_line(text: str, most: int) -> str:
-    """*text* on one line of at most *most* characters, control characters shown and not obeyed."""
+    """Return *text* on one line of at most *most* characters, control characters shown and not
+    obeyed.
+    """
     folded = " ".join(text.split())
     printable = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in folded[: most + 1])
     return printable if len(printable) <= most else printable[: most - 1] + "…"
 
 
 def _page(raw: str) -> str | None:
-    """What is said of an answer that is a web page; None where it is none."""
+    """Return a sentence about an answer that is a web page; None if it is none."""
     title = page_in(raw)
     return None if title is None else f"a web page came and no reply ({one_line(title, 80)})"
 
@@ -265,8 +268,8 @@ def _error_message(error: Any, reply: Json, fallback: str) -> str:
 
 
 def _tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
-    """The calls of a message: a list of them, one by itself, or the *single* function call of the
-    older form.
+    """Return the calls of a message: a list of them, one by itself, or the *single* function call
+    of the older form.
     """
     given = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not given and isinstance(single, dict):
@@ -297,7 +300,9 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int | None:
-    """A count, which may come as a float or as a text."""
+    """Return the count in *value*, which may come as a float or as a text; None for anything
+    else.
+    """
     if (
         isinstance(value, str)
         and value.isascii()
@@ -315,7 +320,9 @@ def _whole(value: Any) -> int | None:
 
 
 def _money(value: Any) -> float | None:
-    """Dollars: a number, one as text, or an object that has them as its ``total_cost``."""
+    """Return the dollars in *value*: a number, one as text, or an object that has them as its
+    ``total_cost``; None for anything else.
+    """
     value = value.get("total_cost") if isinstance(value, dict) else value
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
@@ -337,17 +344,17 @@ BLANK = "\ufeff \t\r\n"
 
 
 def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
-    """The JSON value in foreign *text*; what was paid for is not refused for its form. Raises what
-    `decode` does.
+    """Read the JSON value in foreign *text*; a reply that was paid for is not refused for its form.
+    Raises what `decode` does.
     """
     return decoder.decode(text.lstrip(BLANK))
 
 
 def _read_leniently(raw: str) -> Any:
-    """The reply in foreign *raw*: JSON with comments before it, with anything behind it, or a line
-    for each piece of the reply.
+    """Read the reply in foreign *raw*: JSON with comments before it, with anything behind it, or a
+    line for each piece of the reply.
 
-    Raises what `read_json` does, and ValueError where the pieces are no whole reply.
+    Raises what `read_json` does, and ValueError if the pieces are no whole reply.
     """
     text = raw.lstrip(BLANK)
     while text.startswith(":"):  # of an event stream, which keep the connection open
@@ -367,8 +374,8 @@ def _read_leniently(raw: str) -> Any:
 
 
 def _read_strictly(body: bytes) -> Any:
-    """The JSON value that *body* is by the letter, in a third of the time; None for anything else,
-    and for null.
+    """Read *body* as JSON by the letter, in a third of the time; None for anything else, and for
+    null.
     """
     try:
         return from_json(body, allow_inf_nan=False)
@@ -377,7 +384,7 @@ def _read_strictly(body: bytes) -> Any:
 
 
 def clean_text(text: str) -> str:
-    """*text* without lone surrogates and NULs, which no database and no terminal can hold.
+    """Return *text* without lone surrogates and NULs, which no database and no terminal can hold.
 
     JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain
     text outside.
@@ -401,9 +408,7 @@ def _clean(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What an endpoint's list says about a model; prices in dollars a token, None where it says
-    nothing.
-    """
+    """One model in an endpoint's list; prices in dollars a token, None if the list says nothing."""
 
     id: str
     prompt_price: float | None = None
@@ -413,13 +418,13 @@ class ModelInfo:
     # that it takes, where the list says so; OFF is none of them
     efforts: tuple[Reasoning, ...] | None = None
     always_reasons: bool = False  # it cannot be told not to
-    identity: str = ""  # what a local server says about the weights behind the name
+    identity: str = ""  # the weights behind the name, as a local server tells
     earlier_identity: str = ""  # the same, as it was once read: with paths, which identify nothing
-    cached_price: float | None = None  # of a token of the prompt that the endpoint has in its cache
+    cached_price: float | None = None  # of a token of the prompt in the endpoint's cache
     context: int | None = None  # tokens that a request may have with its reply
 
     def most(self, prompt_tokens: float, completion_tokens: float) -> float | None:
-        """Dollars of a call with so many tokens; None where the prices are not known."""
+        """Return the dollars of a call with so many tokens; None if the prices are not known."""
         if self.prompt_price is None or self.completion_price is None:
             return None
         return (
@@ -430,12 +435,12 @@ class ModelInfo:
 
     @property
     def takes_temperature(self) -> bool:
-        """Whether it can be given a temperature; True where its endpoint does not say."""
+        """Whether it can be given a temperature; True if its endpoint does not say."""
         return self.parameters is None or "temperature" in self.parameters
 
     def effort(self, asked: str | None) -> Reasoning:
-        """The effort that *asked* means: None is off, or the least where it cannot be off; ``auto``
-        is what the model does by itself, so that nothing is sent.
+        """Return the effort that *asked* means: None is off, or the least where it cannot be off;
+        ``auto`` is what the model does by itself, so that nothing is sent.
 
         Raises SubjectError for off where its endpoint lists that it cannot be off.
         """
@@ -454,7 +459,7 @@ class ModelInfo:
 
 
 def read_model_list(value: Any) -> list[ModelInfo]:
-    """The models of an answer of /models; what makes no sense in it is left out."""
+    """Return the models of an answer of /models; what makes no sense in it is left out."""
     return [
         ModelInfo(
             id=entry["id"],
@@ -492,7 +497,7 @@ _CONTEXTS = ("context_length", "max_model_len", "max_context_length", "context_w
 
 
 def _context(entry: dict[str, Any]) -> int | None:
-    """Tokens of an entry's context, as its server runs it; None where it does not say.
+    """Return the tokens of an entry's context, as its server runs it; None if it does not say.
 
     llama.cpp says it in `meta`, by the name `n_ctx`; `n_ctx_train` is that of the model.
     """
@@ -504,8 +509,8 @@ _PATH = re.compile(r"[/~\\.]|[A-Za-z]:[/\\]")
 
 
 def _identity(entry: dict[str, Any], paths: bool = False) -> str:
-    """What an entry of a local server's list says about the weights themselves; "" where it is only
-    a name.
+    """Return the hash of what an entry of a local server's list says about the weights themselves;
+    "" if it is only a name.
 
     llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`, unless it is a path, under which
     any weights may lie (*paths*: also then); a digest where a server gives one. Not `created`,
@@ -523,7 +528,7 @@ def _identity(entry: dict[str, Any], paths: bool = False) -> str:
 
 
 def read_providers(value: Any) -> dict[str, str]:
-    """Provider tag (slug) -> display name of one model."""
+    """Return the providers of one model: provider tag (slug) -> display name."""
     return {
         entry["tag"]: entry["provider_name"]
         for entry in _entries(dig(value, "data", "endpoints"))

@@ -24,8 +24,8 @@ _FILE = re.compile(
 
 
 def is_same_model(asked: str, served: str) -> bool:
-    """Whether *served* may be a name of the model *asked*: the same name, or its dated, tagged or
-    shortened form.
+    """Return whether *served* may be a name of the model *asked*: the same name, or its dated,
+    tagged or shortened form.
 
     Upper and lower case, who made it or hosts it ("anthropic/"), and dots for dashes do not matter.
     Two releases of one model, and two tags, are two models. A file is whatever a local server was
@@ -43,12 +43,12 @@ def is_same_model(asked: str, served: str) -> bool:
 
 
 def _agree(one: str, other: str) -> bool:
-    """Whether two tags or releases are the same, or one of them is not named."""
+    """Return whether two tags or releases are the same, or one of them is not named."""
     return one == other or not one or not other
 
 
 def _parts(model: str) -> tuple[str, str, str]:
-    """(name, tag, release) of *model*; "" where it names none."""
+    """Split *model* into (name, tag, release); "" for what it does not name."""
     name = _BEDROCK.sub("", model.casefold().rstrip("/").rpartition("/")[2])
     name, _, tag = name.partition(":")
     name = _REGION.sub("", name).removesuffix("-latest")

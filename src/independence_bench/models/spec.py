@@ -23,7 +23,7 @@ from independence_bench.lookup import did_you_mean, instead, near
 
 
 class Reasoning(StrEnum):
-    """How much a model is told to think before it answers."""
+    """The amount of thinking that a model is told to do before it answers."""
 
     OFF = "off"
     MINIMAL = "minimal"
@@ -45,7 +45,7 @@ UNSET = "unset"  # in a label: what could not be set, or was not to be
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where chat completions are asked for. Its *name* is part of every key, its address of
+    """A place where chat completions are asked for. Its *name* is part of every key, its address of
     none.
     """
 
@@ -87,7 +87,7 @@ class ChatModel:
     provider: str | None = None  # pin: only this provider may serve it
     # a reply cut off by the limit is taken as it is, not asked for again
     accept_cut_off: bool = False
-    identity: str = ""  # what identifies a local model beyond its name (hash of its weights, say)
+    identity: str = ""  # tells a local model apart beyond its name (hash of its weights, say)
     # max_tokens was chosen for this subject, so the label says it
     own_limit: Annotated[bool, HIDDEN] = False
     # it remembers more than it is shown, so no two conversations share a reply of it
@@ -97,23 +97,25 @@ class ChatModel:
 
     @property
     def id(self) -> Annotated[str, SENT]:
-        """What it is called in addresses: by its own label, whoever else is played."""
+        """The model's name in addresses: by its own label, whoever else is played."""
         return slug(self.label, self.hash)
 
     @property
     def vendor(self) -> Annotated[str | None, SENT]:
-        """Who made it."""
+        """The maker of the model; None if its id names none."""
         return vendor_of(self.model)
 
     @property
     def name(self) -> Annotated[str, SENT]:
-        """What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter."""
+        """The text that the user types: the model id, after ``ENDPOINT:`` if that is not
+        OpenRouter.
+        """
         return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
 
     @property
     def label(self) -> str:
-        """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has
-        a decimal, and what is not set is unset.
+        """The label ``name+provider@reasoning-tTEMP``, as in published tables: off is none, a
+        temperature has a decimal, and what is not set is unset.
 
         Of a Python function, which is told none of that, ``python:MODULE:FUNCTION@VERSION``.
         """
@@ -127,16 +129,18 @@ class ChatModel:
 
     @property
     def effort(self) -> str:
-        """How much it is told to reason, as labels say it: off is none."""
+        """The effort that it is told to reason with, as labels say it: off is none."""
         return "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
 
     @property
     def hash(self) -> Annotated[str, SENT]:
-        """Two subjects are the same exactly when everything that causes their replies is."""
+        """The hash of everything that causes its replies: two subjects with one hash are the
+        same.
+        """
         return _hash(self)
 
     def causes(self) -> dict[str, object]:
-        """Everything here that can change a reply, for keys."""
+        """Return everything here that can change a reply, by name, for keys."""
         return {
             "model": self.model,
             "endpoint": self.endpoint,
@@ -150,7 +154,7 @@ class ChatModel:
 
     @property
     def spec(self) -> str:
-        """All of its settings as JSON, for the store; `read_settings` undoes it."""
+        """All of its settings as JSON, for the store; `read_chat_model` undoes it."""
         known = {
             setting.name: getattr(self, setting.name)
             for setting in fields(self)
@@ -159,7 +163,7 @@ class ChatModel:
         return canonical(known | self._later())
 
     def _later(self) -> dict[str, object]:
-        """Settings that came later, where they are not what was meant before."""
+        """Return those settings that came later and are set, by name."""
         return {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
 
     @property
@@ -182,14 +186,16 @@ SIMULATED = "sim"  # the vendor of what `aib simulate` plays, judges included
 
 
 def vendor_of(model: str) -> str | None:
-    """Who made a model, as the front of its id says, in lower case; None where there is none."""
+    """Return the maker of a model, as the front of its id says, in lower case; None if there is
+    none.
+    """
     vendor, slash, _ = model.lower().partition("/")
     return vendor if slash and vendor else None
 
 
 def read_settings(settings: Mapping[str, Any]) -> ChatModel:
-    """The model that a store or a request describes. Raises TypeError, KeyError or ValueError where
-    it is none.
+    """Return the model that a store or a request describes. Raises TypeError, KeyError or
+    ValueError if it is none.
     """
     values: dict[str, Any] = {**settings, "reasoning": Reasoning(settings["reasoning"])}
     return ChatModel(**values)
@@ -221,14 +227,16 @@ class ModelSpec:
     asked_for: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Raises SubjectError where the provider has characters that a label cannot hold."""
+        """Raise SubjectError if the provider has characters that a label cannot hold."""
         try:
             one_line(self.provider or "")
         except ValueError as error:
             raise SubjectError(f"the provider {self.provider!r} {error}") from None
 
     def fits(self, subject: ChatModel) -> bool:
-        """Whether *subject* may have come of it: everything that it says is so."""
+        """Return whether *subject* may have come of this spec: every setting that the spec names is
+        the subject's.
+        """
         settings = {
             name: getattr(self, name) for name in ("endpoint", "provider", "accept_cut_off")
         }
@@ -242,8 +250,8 @@ class ModelSpec:
     def resolved(
         self, temperature: float | None, max_tokens: int, reasoning: Reasoning, identity: str = ""
     ) -> ChatModel:
-        """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has
-        none; None: the endpoint takes no temperature.
+        """Return the model to call, with the protocol's *temperature* and *max_tokens* where the
+        spec has none; None: the endpoint takes no temperature.
 
         Thinking counts against the limit, so who may think gets `THINKING_FACTOR` times the
         protocol's.
@@ -265,13 +273,13 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """Known endpoints and the subjects that models.yaml lists."""
+    """The known endpoints, and the subjects that models.yaml lists."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: dict(BUILT_IN))
     specs: tuple[ModelSpec, ...] = ()
 
     def endpoint(self, name: str) -> Endpoint:
-        """The endpoint called *name*. Raises SubjectError where there is none."""
+        """Return the endpoint called *name*. Raises SubjectError if there is none."""
         if name not in self.endpoints:
             raise SubjectError(
                 f"there is no endpoint called {name}; {instead(name, self.endpoints, 'known:')} "
@@ -280,15 +288,14 @@ class Roster:
         return self.endpoints[name]
 
     def moved(self, name: str, url: str) -> Roster:
-        """This roster with the endpoint *name* at *url*."""
+        """Return this roster with the endpoint *name* at *url*."""
         return replace(
             self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)}
         )
 
     def find(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
-        """The specs that a user's text means: every entry of models.yaml for that model, else the
-        first of
-        *shipped*, active ones before others, else a plain one.
+        """Return the specs that a user's text means: every entry of models.yaml for that model,
+        else the first of *shipped*, active ones before others, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not. Spaces
         around either are not part of it.

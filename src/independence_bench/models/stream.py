@@ -20,8 +20,8 @@ TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
 
 
 def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
-    """(words, thoughts) of a content: a text, or parts of words and of thoughts, which may have
-    parts, too, so *deep*.
+    """Split a content into (words, thoughts): a text, or parts of words and of thoughts, which may
+    have parts, too, down to *deep* levels. "" for what is not there.
 
     "" for what is not there.
     """
@@ -49,8 +49,8 @@ def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
 
 
 def error_in(value: Mapping[str, Any]) -> Any:
-    """The error that an answer or a piece of a stream is; None where it is none. An error without a
-    word is none.
+    """Return the error that an answer or a piece of a stream is; None if it is none. An error
+    without a word is none.
     """
     error = value.get("error")
     if isinstance(error, dict):
@@ -64,8 +64,8 @@ def error_in(value: Mapping[str, Any]) -> Any:
 
 
 def begins_events(head: bytes) -> bool | None:
-    """Whether a body that begins with *head* is an event stream, whatever its header says; None
-    where more of it is needed to tell.
+    """Return whether a body that begins with *head* is an event stream, whatever its header says;
+    None if more of it is needed to tell.
 
     Comments tell nothing: they come before JSON, too.
     """
@@ -79,11 +79,11 @@ def begins_events(head: bytes) -> bool | None:
 
 
 class StreamedReply:
-    """Takes the bytes of an event stream as they come.
+    """A reply that is put together from the bytes of an event stream as they come.
 
-    `whole` is the completion in JSON, `ended` whether the server said that it is over, `done` that
-    nothing follows. What is no chunk of a completion is kept as it came, so an error in the stream
-    is read like one that comes at once.
+    `encode_completion` gives the completion in JSON; `ended` is whether the server said that it is
+    over, `done` that nothing follows. What is no chunk of a completion is kept as it came, so an
+    error in the stream is read like one that comes at once.
     """
 
     def __init__(self, lines: bool = False) -> None:
@@ -104,14 +104,14 @@ class StreamedReply:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one token
-        in 300 bytes.
+        """The bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one
+        token in 300 bytes.
         """
         begun = sum(map(len, self._begun)) + len(self._rest)
         return max(self._kept + begun, self._received // 64)
 
     def add(self, piece: bytes) -> None:
-        """Take what came. Raises ValueError where it is no event stream of chunks."""
+        """Take the bytes that came. Raises ValueError if it is no event stream of chunks."""
         self._received += len(piece)
         self._rest += piece
         self._line_end = self._line_end or _line_end(self._rest)
@@ -122,8 +122,8 @@ class StreamedReply:
             self._read_line(line)
 
     def close(self) -> None:
-        """Nothing more comes: the last line, and the last event, may have no end. Raises as
-        `add`.
+        """End the stream: nothing more comes, and the last line and the last event may have no end.
+        Raises as `add_bytes`.
         """
         line, self._rest = self._rest, b""
         self._read_line(line)
@@ -150,8 +150,8 @@ class StreamedReply:
             self._begun.append(data)
 
     def _is_read(self, data: bytes) -> bool:
-        """Read *data* where it is a whole event: some servers leave out the empty line behind
-        it.
+        """Read *data* if it is a whole event, and return whether it was: some servers leave out the
+        empty line behind it.
         """
         try:
             chunk = json.loads(data, strict=False)
@@ -179,7 +179,7 @@ class StreamedReply:
             self._failing = False
 
     def whole(self) -> bytes:
-        """The completion as one answer."""
+        """Return the completion as one answer, in JSON."""
         if self._error is not None:
             told = {
                 name: self._top[name]
@@ -239,7 +239,7 @@ class StreamedReply:
             self._kept += len(text)
 
     def _take_call(self, piece: dict[str, Any]) -> None:
-        """A piece of a tool call: its id and name come once, its arguments in pieces.
+        """Add a piece of a tool call: its id and name come once, its arguments in pieces.
 
         It belongs to the call of its index, or to the last one where there is none; another id and
         a name are another.
@@ -276,7 +276,8 @@ class StreamedReply:
 
 
 def _line_end(data: bytes) -> bytes | None:
-    """What ends the lines of a stream that begins with *data*; None where no line has ended yet.
+    """Return what ends the lines of a stream that begins with *data*; None if no line has ended
+    yet.
 
     The rules allow a lone CR. It counts only where the first line ends so and another one begins:
     some servers leave one in the middle of a text.

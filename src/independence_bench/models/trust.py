@@ -36,8 +36,8 @@ _ORIGIN = re.compile(
 
 
 def check_url(url: str) -> str:
-    """*url* without a slash at the end. Raises SubjectError unless it is http(s) with a host and no
-    password.
+    """Check *url* and return it without a slash at the end. Raises SubjectError unless it is
+    http(s) with a host and no password.
     """
     try:
         parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
@@ -64,8 +64,8 @@ def check_url(url: str) -> str:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the
-    usual one.
+    """Return the scheme, host and port of *url*: ``http://gpu-box:8000``; without the port if it is
+    the usual one.
     """
     parts = _ORIGIN.match(url)
     if parts is None:
@@ -105,10 +105,10 @@ _OF_A_SERVER = re.compile(f"{_OF_THE_ENVIRONMENT.pattern}|PG[A-Z]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class EnvFile:
-    """What a `.env` holds that the environment did not."""
+    """The settings that a `.env` holds and the environment did not."""
 
     taken: frozenset[str] = frozenset()  # names that are in the environment now
-    held: Mapping[str, str] = field(default_factory=dict)  # what a person is asked about
+    held: Mapping[str, str] = field(default_factory=dict)  # settings that a person is asked about
     # names that would mean something in the environment, and mean nothing here
     ignored: tuple[str, ...] = ()
 
@@ -119,8 +119,8 @@ ASIDE: dict[str, str] = {}
 
 
 def keys_at_hand() -> Mapping[str, str]:
-    """The variables that may hold an endpoint's key: the environment, and below it what `.env` has
-    set `ASIDE`.
+    """Return the variables that may hold an endpoint's key: the environment, and below it what
+    `.env` has set `ASIDE`.
     """
     return ChainMap(os.environ, ASIDE)  # type: ignore[arg-type]
 
@@ -129,7 +129,7 @@ def take_env_file(path: Path) -> EnvFile:
     """Put the settings of *path* into the environment and its keys into `ASIDE`; an empty value
     says nothing.
 
-    Raises WrongUse where it cannot be read.
+    Raises WrongUse if it cannot be read.
     """
     try:
         # as it is written: a value with another variable's in it would send a key under another
@@ -160,8 +160,8 @@ def take_env_file(path: Path) -> EnvFile:
 
 
 def _moves(name: str, value: str) -> bool:
-    """Whether results or user data would be kept elsewhere than in the working folder or the user's
-    own place.
+    """Return whether the variable would keep results or user data elsewhere than in the working
+    folder or the user's own place.
     """
     if name != STORE:
         return name == DATA
@@ -174,12 +174,12 @@ def _moves(name: str, value: str) -> bool:
 
 
 def is_route(variable: str) -> bool:
-    """Whether *variable* says by what proxy things are sent, or whom to believe."""
+    """Return whether *variable* names a proxy, or the certificates to believe."""
     return is_certificate(variable) or variable.upper() in PROXIES
 
 
 def is_certificate(variable: str) -> bool:
-    """Whether *variable* names a file of certificates, logins or session keys."""
+    """Return whether *variable* names a file of certificates, logins or session keys."""
     return variable.upper() in CERTIFICATES
 
 
@@ -197,7 +197,7 @@ _PROXY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """An environment variable, and where what it holds goes to. Never holds a key."""
+    """An environment variable, and the place that its value goes to. Never holds a key."""
 
     variable: str
     place: str  # ``http://gpu-box:8000``; of a certificate, the path of its file
@@ -211,9 +211,9 @@ Allow = Callable[[Endpoint], None]
 
 
 def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permission | None:
-    """The permission that a person has to give before *endpoint* is sent its key.
+    """Return the permission that a person has to give before *endpoint* is sent its key.
 
-    None where *variables*, an environment, hold no key for it, or the key goes where it belongs.
+    None if *variables*, an environment, hold no key for it, or the key goes where it belongs.
     """
     variable = endpoint.key_variable
     if variable is None or not variables.get(variable, "").strip():
@@ -225,7 +225,9 @@ def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permi
 
 
 def known_only(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
-    """For programs that cannot ask a person. Raises WrongUse where a person would be asked."""
+    """Allow an endpoint's key only if no person has to be asked; for programs that cannot ask.
+    Raises WrongUse if a person would be asked.
+    """
     if permission := needed_permission(
         endpoint, keys_at_hand() if variables is None else variables
     ):
@@ -235,7 +237,7 @@ def known_only(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -
 
 
 def is_this_machine(url: str) -> bool:
-    """Whether *url* is one of this machine itself, which no other machine and no proxy can
+    """Return whether *url* is one of this machine itself, which no other machine and no proxy can
     reach.
     """
     host = urlsplit(url).hostname or ""
@@ -246,8 +248,8 @@ def is_this_machine(url: str) -> bool:
 
 
 def route(variable: str, value: str) -> Permission:
-    """*variable* and where it would lead, without the login of a proxy. Raises WrongUse for no
-    address of a proxy.
+    """Return *variable* and the place that it leads to, without the login of a proxy. Raises
+    WrongUse for no address of a proxy.
     """
     if is_certificate(variable):
         return Permission(variable, str(Path(value).absolute()))

@@ -1,7 +1,7 @@
 """Somebody else's description of a character -> what a sheet says of it.
 
     found = read_description(path)  # a Character Card V1, V2 or V3 (JSON, or PNG), or a bare prompt
-    sheet_text(found.draft)  # as a sheet; items that it has not: comments to fill in
+    render_sheet(found.draft)  # as a sheet; items that it has not: comments to fill in
     read_picture(path)  # the picture without the card
 
 A card is read by its fields alone: what its prose means is for its maker, or for a model, to say.
@@ -83,31 +83,31 @@ class Statement:
     """One thing that is said of the character."""
 
     kind: Kind
-    topic: str  # what it is about, in a few words
+    topic: str  # the subject matter, in a few words
     says: str
-    field: str = ""  # of the card, and its words that say it; "": typed
+    field: str = ""  # the field of the card, and below its words; "": typed
     quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PartialSheet:
-    """What is known of a character. "", () and None: nothing."""
+    """The known part of a character's sheet. "", () and None: nothing."""
 
     name: str = ""
     prompt: str = ""
     statements: tuple[Statement, ...] = ()
     says_it_is_an_ai: bool = True
-    lorebook: Mapping[str, Any] | None = None  # as a sheet has it
+    lorebook: Mapping[str, Any] | None = None  # the lorebook as a sheet has it
 
     def of(self, section: str) -> tuple[Statement, ...]:
-        """What becomes items of *section*."""
+        """Return the statements that become items of *section*."""
         return tuple(
             statement for statement in self.statements if SECTION_OF.get(statement.kind) == section
         )
 
     @property
     def voice(self) -> str:
-        """How it sounds, by all that is said of it."""
+        """The character's voice, by all that is said of it."""
         return " ".join(
             statement.says for statement in self.statements if statement.kind == "voice"
         )[:LONGEST_SAYS]
@@ -115,18 +115,19 @@ class PartialSheet:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What was read."""
+    """The description of a character, as it was read from a file."""
 
-    kind: str  # in words
+    kind: str  # the kind of file, in words
     draft: PartialSheet  # without statements
-    texts: Mapping[str, str]  # by field, with places filled in
-    notes: tuple[str, ...] = ()  # what was left out, or taken for something
+    texts: Mapping[str, str]  # field -> its text, with places filled in
+    notes: tuple[str, ...] = ()  # remarks on what was left out or guessed
 
 
 def read_description(path: Path, name: str = "") -> Description:
-    """What the file at *path* says of the character called *name* ("": as a card calls it).
+    """Read the description in the file at *path* of the character called *name* ("": as a card
+    calls it).
 
-    Raises WrongUse where it cannot be read as a card or a prompt.
+    Raises WrongUse if it cannot be read as a card or a prompt.
     """
     data = _bytes(path)
     if data.startswith(PNG):
@@ -182,7 +183,7 @@ def _in_png(data: bytes, path: Path) -> str:
 
 
 def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """The parts of the PNG *data*: kind and content."""
+    """Yield the parts of the PNG *data*: kind and content."""
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
         if at + 8 > len(data):
@@ -206,8 +207,8 @@ def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def read_picture(path: Path) -> bytes:
-    """The PNG at *path* as a picture alone, without the texts and places in it. Raises WrongUse
-    where it is none.
+    """Read the PNG at *path* as a picture alone, without the texts and places in it. Raises
+    WrongUse if it is none.
     """
     data = _bytes(path)
     if not data.startswith(PNG):
@@ -240,7 +241,7 @@ def read_picture(path: Path) -> bytes:
 
 
 def _unpacks(pixels: bytes) -> bool:
-    """Whether *pixels* begin as packed ones do: what comes later is the browser's matter."""
+    """Return whether *pixels* begin as packed ones do: what comes later is the browser's matter."""
     try:
         return bool(zlib.decompressobj().decompress(pixels, 1))
     except zlib.error:
@@ -248,7 +249,7 @@ def _unpacks(pixels: bytes) -> bool:
 
 
 def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
-    """The text of a chunk, after its keyword."""
+    """Return the text of a chunk, after its keyword."""
     packed = kind == b"zTXt"
     if kind == b"zTXt":
         rest = rest[1:]
@@ -280,8 +281,8 @@ def _decoded(text: bytes, path: Path) -> str:
 
 
 def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
-    """What a card says of the character called *name*, "": as it calls it. V1 has its fields on
-    top, V2 and V3 have them in `data`.
+    """Read the card in *text* as a description of the character called *name*, "": as the card
+    calls it. V1 has its fields on top, V2 and V3 have them in `data`.
     """
     try:
         content = read_json(text)
@@ -333,8 +334,8 @@ def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
 
 
 def _shown(key: str, parts: Mapping[str, str]) -> str:
-    """The part *key* as it stands in a prompt: example dialogue in blocks, as front ends have
-    it.
+    """Return the part *key* as it stands in a prompt: example dialogue in blocks, as front ends
+    have it.
     """
     if key != "mes_example":
         return parts[key]
@@ -348,7 +349,7 @@ def _field(fields: Mapping[str, Any], key: str) -> str:
 
 
 def _named(text: str, name: str) -> str:
-    """*text* with the places filled in that cards have for the two who talk."""
+    """Return *text* with the places filled in that cards have for the two who talk."""
     text = text.replace("{{original}}", "")
     # by a function: in a template a backslash of the name would be an escape
     called = name or "the character"
@@ -366,7 +367,7 @@ def _named(text: str, name: str) -> str:
 
 
 def _plain(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
-    """*text* as a sheet can have it, and what had to go; *kept*: marks that stay."""
+    """Return *text* as a sheet can have it, and what had to go; *kept*: marks that stay."""
     left_out: dict[str, None] = {}
 
     def gone(match: re.Match[str]) -> str:
@@ -381,7 +382,7 @@ def _plain(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]
 
 
 def _printable(text: str) -> str:
-    """*text* without what a terminal would obey or a reader would not see."""
+    """Return *text* without what a terminal would obey or a reader would not see."""
     return "".join(
         c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING)
     )
@@ -391,7 +392,9 @@ def _printable(text: str) -> str:
 
 
 def sheet_text(draft: PartialSheet) -> str:
-    """*draft* as a sheet's file; what it does not have stands there as a comment to fill in."""
+    """Return *draft* as a sheet's file; what it does not have stands there as a comment to fill
+    in.
+    """
     parts = [f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n"]
     parts.append(yaml_text({"name": draft.name}))
     parts.append(

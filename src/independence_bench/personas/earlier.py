@@ -1,9 +1,9 @@
 """An earlier chat, after which a character's items are played: a user's own, or one that ships with
 us.
 
-    chat = everyday_chat("en")      # 50 exchanges that no character says otherwise than another
+    chat = load_everyday_chat("en")  # 50 exchanges that no character says otherwise than another
     chat = read_chat(path, "Mira")  # a SillyTavern chat (JSONL), or a text of `NAME: message`
-    files = at_depth(protocol_files(sheet), chat, turns=100)
+    files = make_depth_files(make_protocol_files(sheet), chat, turns=100)
 
 Both sides are sent word for word, so that every model and every item comes after the same chat, and
 endpoints can cache it. Depths are protocols of their own: nothing of two depths is ever ranked or
@@ -45,23 +45,27 @@ class Chat:
 
     name: str  # tells it from others in the name of a protocol; "": the one that ships with us
     exchanges: tuple[tuple[str, str], ...]  # (person, character)
-    notes: tuple[str, ...] = ()  # what was left out or guessed, a line each
+    notes: tuple[str, ...] = ()  # remarks on what was left out or guessed, a line each
 
     @property
     def turns(self) -> int:
-        """Messages of both sides."""
+        """The number of messages of both sides."""
         return 2 * len(self.exchanges)
 
 
 @cache
 def everyday_chat(language: str) -> Chat:
-    """The one that ships with us, as a character who speaks *language* is talked to; 100 turns."""
+    """Load the chat that ships with us, as a character who speaks *language* is talked to; 100
+    turns.
+    """
     rows = read_own((CHATS / f"{spoken(language)}.yaml").read_text(encoding="utf-8"))
     return Chat("", tuple((human, model) for human, model in rows))
 
 
 def read_chat(path: Path, character: str) -> Chat:
-    """The chat in the file at *path* with the character called *character*. Raises WrongUse."""
+    """Read the chat in the file at *path* with the character called *character*. Raises
+    WrongUse.
+    """
     text = file_text(path, LARGEST_CHAT)
     notes: list[str] = []
     try:
@@ -119,7 +123,7 @@ Said = tuple[str, str, str]
 
 
 def _lines_of_json(text: str) -> Iterator[Said]:
-    """The messages of a SillyTavern chat. Raises ValueError."""
+    """Yield the messages of a SillyTavern chat. Raises ValueError."""
     head = True
     for number, line in enumerate(text.split("\n"), 1):  # U+2028 and its like stand in words
         if not line.strip():
@@ -145,7 +149,7 @@ def _lines_of_json(text: str) -> Iterator[Said]:
 
 
 def _lines_of_text(text: str, character: str) -> Iterator[Said]:
-    """The messages of a text. Raises ValueError."""
+    """Yield the messages of a text. Raises ValueError."""
     name, words, known = "", list[str](), set[str]()
     for line in [*text.split("\n"), None]:
         begins = None if line is None else _MESSAGE.match(line)
@@ -169,21 +173,21 @@ def _lines_of_text(text: str, character: str) -> Iterator[Said]:
 
 
 def _same(name: str, character: str) -> bool:
-    """Whether both are names of one character: Mira, Mira Santos."""
+    """Return whether both are names of one character: Mira, Mira Santos."""
     one, other = set(name.casefold().split()), set(character.casefold().split())
     return bool(one) and (one <= other or other <= one)
 
 
 def whole_turns(turns: int) -> int:
-    """*turns* up to the reply to the last of them: a chat goes on after the character has
+    """Return *turns* up to the reply to the last of them: a chat goes on after the character has
     answered.
     """
     return turns + turns % 2
 
 
 def at_depth(files: Files, chat: Chat, turns: int) -> Files:
-    """The protocol of *files* as it is played after the first *turns* of *chat*; 0: as it is.
-    Raises WrongUse.
+    """Return the files of the protocol of *files* as it is played after the first *turns* of
+    *chat*; 0: as it is. Raises WrongUse.
     """
     turns = whole_turns(turns)
     if not turns:

@@ -1,9 +1,9 @@
 """What the person says to a character: hand-written lines in three languages, and the file in which
 lines are frozen.
 
-    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)  # by the templates in `languages/`
+    make_item_lines("en", PEOPLE, "tastes", "the weather", says, ask)  # by the templates
     frozen, problems = read_lines(text)  # NAME.lines.yaml: what it has of which stem
-    lines_text(frozen)  # and back
+    render_lines_file(frozen)  # and back
 
 The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour,
 slip.asks, slip.given (put into the character's mouth), slip.corrects; of the name renaming,
@@ -47,19 +47,19 @@ StemLines = Mapping[str, str]
 
 @cache
 def templates(language: str) -> dict[str, Any]:
-    """The file of a language of `LANGUAGES`."""
+    """Return the file of a language of `LANGUAGES`."""
     content: dict[str, Any] = read_own((FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
     return content
 
 
 def edition(language: str) -> str:
-    """What tells one state of a language's templates from another."""
+    """Return a hash of a language's templates, which tells one state of them from another."""
     return content_hash(templates(language))[:12]
 
 
 def language_of(text: str) -> str:
-    """One of `LANGUAGES` that *text* is written in, by its script or its commonest words; "" for
-    none of them.
+    """Return the language of `LANGUAGES` that *text* is written in, by its script or its commonest
+    words; "" for none of them.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if letters and 5 * sum("\u3040" <= letter <= "\u30ff" for letter in letters) >= len(letters):
@@ -73,27 +73,27 @@ def language_of(text: str) -> str:
 
 
 def spoken(language: str) -> str:
-    """The language that the templates have for a character who speaks *language*: English where
-    they have not his.
+    """Return the language that the templates have for a character who speaks *language*: English if
+    they do not have it.
     """
     return language.lower().partition("-")[0] if has_templates(language) else LANGUAGES[0]
 
 
 def has_templates(language: str) -> bool:
-    """Whether a character who speaks *language* is spoken to in it."""
+    """Return whether a character who speaks *language* is spoken to in it."""
     return language.lower().partition("-")[0] in LANGUAGES
 
 
 def other_name(language: str, people: Sequence[str], name: str) -> str:
-    """A name that the character called *name* has not, and that who talks about its name may come
-    up with.
+    """Return a name that the character called *name* does not have, for people who talk about its
+    name.
     """
     others: list[str] = voice_of(language, people, NAME[0], name)["others"]
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
 def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
-    """The lines of the stem about the *name*; *people*: who may say them."""
+    """Return the lines of the stem about the *name*; *people*: who may say them."""
     voice = voice_of(language, people, NAME[0], name)
     return _filled(
         {**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, people, name)}
@@ -108,8 +108,8 @@ def item_lines(
     says: str,
     ask: str | None,
 ) -> StemLines:
-    """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the
-    sheet *says*.
+    """Return the lines of an item of *section*. Without *ask* its opening quotes the sentence that
+    the sheet *says*.
     """
     voice = voice_of(language, people, section, topic)
     texts = voice[section]
@@ -125,7 +125,7 @@ def item_lines(
 
 
 def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
-    """Those of the stems about honesty."""
+    """Return the lines of the stems about honesty."""
     return {
         (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number))[HONESTY][
             number
@@ -135,8 +135,8 @@ def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLin
 
 
 def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
-    """Which of *people* speaks in the stem about *causes*: dealt by them alone, so another item
-    changes nothing.
+    """Return the one of *people* who speaks in the stem about *causes*: dealt by them alone, so
+    another item changes nothing.
     """
     voices: list[dict[str, Any]] = [
         voice for voice in templates(language)["voices"] if voice["id"] in people
@@ -145,7 +145,7 @@ def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, An
 
 
 def every_template() -> Iterator[tuple[str, str]]:
-    """Key or place and text, fields unfilled, of everything in the templates."""
+    """Yield everything in the templates: its key or place, and its text with fields unfilled."""
     for language in LANGUAGES:
         yield from _texts_in(templates(language), "")
 
@@ -161,8 +161,8 @@ def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _filled(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
-    """Every text with its fields filled in, in one pass: what stands in the sheet stays as it
-    is.
+    """Return every text with its fields filled in, in one pass: what stands in the sheet stays as
+    it is.
     """
     return {
         place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text)
@@ -228,8 +228,8 @@ class LinesFile(Strict):
 
 
 def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
-    """What the file that says *text* has of each stem; (key, what is wrong) of everything that is
-    wrong with it.
+    """Read the file that says *text*: return the lines of each stem, and (key, what is wrong) of
+    everything that is wrong with it.
     """
     wrong: list[tuple[str, str]] = []
 
@@ -274,7 +274,7 @@ def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str,
 
 
 def lines_text(stems: Mapping[StemKey, StemLinesFile]) -> str:
-    """*stems* as the text of a file."""
+    """Return *stems* as the text of a file."""
     content: dict[str, Any] = {}
     for (part, key), stem in stems.items():
         written = stem.model_dump(exclude_defaults=True)

@@ -3,8 +3,8 @@ protocol that it becomes.
 
     sheet, problems = read_sheet(text, folder, lines)
         # every problem at once; a sheet only where there is none
-    files = protocol_files(sheet)  # what `aib persona show --write` writes
-    protocol = protocol_of(sheet)  # an ordinary protocol, by the loader of every protocol
+    files = make_protocol_files(sheet)  # what `aib persona show --write` writes
+    protocol = make_protocol(sheet)  # an ordinary protocol, by the loader of every protocol
 
 What the person says stands in a file next to the sheet, or comes from templates (`lines`). Rubric,
 rules and weights are data next to this file (`texts.yaml`, `character.md`). Knows nothing of other
@@ -77,7 +77,7 @@ class Item:
 
     @property
     def key(self) -> StemKey:
-        """Of its lines."""
+        """The key of its lines."""
         return self.section, self.topic
 
 
@@ -97,7 +97,7 @@ class Sheet:
     lines: Mapping[StemKey, StemLines] = field(default_factory=dict)
     # in a file, also of stems that it has not
     frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)
-    notes: tuple[Problem, ...] = ()  # what its maker should know of that file
+    notes: tuple[Problem, ...] = ()  # remarks for its maker on that file
 
 
 class SheetError(WrongUse):
@@ -114,7 +114,7 @@ class SheetError(WrongUse):
 
 
 def load_sheet(path: Path) -> Sheet:
-    """The sheet in the file at *path*. Raises SheetError."""
+    """Load the sheet in the file at *path*. Raises SheetError."""
     sheet, problems = read_sheet(file_text(path), path.parent, lines_file(path))
     if sheet is None:
         raise SheetError(str(path), problems)
@@ -122,13 +122,15 @@ def load_sheet(path: Path) -> Sheet:
 
 
 def lines_file(sheet: Path) -> Path:
-    """Where the lines of the sheet at that path are frozen: mira.yaml, mira.lines.yaml."""
+    """Return the path of the file with the lines of the sheet at that path: mira.yaml,
+    mira.lines.yaml.
+    """
     return sheet.with_name(f"{sheet.stem}.lines.yaml")
 
 
 def picture_file(sheet: Path) -> Path:
-    """Where the picture of the character is, if it has one, whose sheet is at that path: mira.yaml,
-    mira.png.
+    """Return the path of the character's picture, if it has one, whose sheet is at that path:
+    mira.yaml, mira.png.
     """
     return sheet.with_name(f"{sheet.stem}.png")
 
@@ -136,7 +138,8 @@ def picture_file(sheet: Path) -> Path:
 def read_sheet(
     text: str, folder: Path, lines: Path | None = None
 ) -> tuple[Sheet | None, tuple[Problem, ...]]:
-    """The sheet that *text* is, and everything that is wrong with it; no sheet where anything is.
+    """Read the sheet in *text*; return it with everything that is wrong with it; no sheet if
+    anything is.
 
     A prompt in a file of its own is looked for in *folder*. *lines*: the file of its lines, if it
     exists.
@@ -180,7 +183,7 @@ def read_sheet(
 
 
 def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
-    """What the person says by the templates, of every stem."""
+    """Return the person's lines by the templates, of every stem."""
     to = spoken(sheet.language), sheet.people
     return {
         NAME: name_lines(*to, sheet.name),
@@ -192,7 +195,7 @@ def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
 def frozen_templates(
     sheet: Sheet, keys: Iterable[StemKey], today: str
 ) -> dict[StemKey, StemLinesFile]:
-    """The templates' lines of the stems called *keys*, as they are written into a file."""
+    """Return the templates' lines of the stems called *keys*, as they are written into a file."""
     language, says = spoken(sheet.language), {item.key: item.says for item in sheet.items}
     by, source = f"templates ({language})", edition(language)
     return {
@@ -204,7 +207,7 @@ def frozen_templates(
 
 
 def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Sheet:
-    """*sheet* with its lines: those in the file at *path*, for other stems the templates."""
+    """Return *sheet* with its lines: those in the file at *path*, for other stems the templates."""
     lines = template_lines(sheet)
     if path is None or not path.exists():
         return replace(sheet, lines=lines)
@@ -237,7 +240,7 @@ def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> She
 
 
 def remarks(sheet: Sheet) -> Iterator[Problem]:
-    """What its maker should know of a sheet that can be used."""
+    """Yield what the maker should know of a sheet that can be used."""
     if not sheet.says_it_is_an_ai:
         says = "is false: a sincere question is still asked, and denying it never counts as honest"
         yield Problem("says_it_is_an_ai", says)
@@ -274,7 +277,7 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
 
 
 def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
-    """The system prompt; what is wrong with it is added to *problems*."""
+    """Return the system prompt; add what is wrong with it to *problems*."""
     if raw.prompt is not None and raw.prompt_file is not None:
         problems.append(Problem("prompt_file", "and prompt are both given; keep one"))
         return raw.prompt
@@ -297,7 +300,7 @@ def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
 
 
 def _wrong(sheet: Sheet) -> Iterator[Problem]:
-    """What is wrong beyond the shape."""
+    """Yield everything that is wrong beyond the shape."""
     if len(sheet.prompt) > LONGEST_PROMPT:
         yield Problem(
             "prompt",
@@ -335,15 +338,15 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
 
 
 def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
-    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already, maybe
-    for a first look.
+    """Return the protocol that *sheet* is played as. *files*: its `make_protocol_files`, if they
+    are made already, maybe for a first look.
     """
     return parse(protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}")
 
 
 def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
-    """The files of the protocol that *sheet* is played as. *quick*: for a first look, whose replies
-    are part of it.
+    """Return the files of the protocol that *sheet* is played as. *quick*: for a first look, whose
+    replies are part of it.
     """
     matters = f"It goes by the name {sheet.name}, and by no other."
     named = _stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters) | {"own_name": sheet.name}
@@ -374,7 +377,9 @@ def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
 
 
 def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
-    """*kind* with the branches of a first look: its factor times the answer to the question."""
+    """Return *kind* with the branches of a first look: its score is the factor times the answer to
+    the question.
+    """
     score = kind["score"]
     rules = {branch: rule for branch, rule in score["rules"].items() if branch in QUICK}
     score = {**score, "rules": rules, "terms": [{"branches": ["question"], "weight": 1}]}
@@ -386,7 +391,7 @@ def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def protocol_name(sheet: Sheet) -> str:
-    """What the protocol of *sheet* is called: persona-mira."""
+    """Return the name of the protocol of *sheet*: persona-mira."""
     return f"persona-{slug(sheet.name, 50).replace('_', '-')}"
 
 
@@ -431,7 +436,7 @@ _NATURE = "nothing but that it speaks as this character. It is played by an AI."
 
 
 def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> dict[str, Any]:
-    """The stem called *title*; its branches are those that there are lines of."""
+    """Return the stem called *title*; its branches are those that there are lines of."""
     branches: dict[str, list[dict[str, str]]] = {"question": []}
     said = sheet.lines[key]
     for place, text in said.items():
@@ -463,12 +468,12 @@ def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> di
 
 
 def is_red_line(stem: str) -> bool:
-    """Whether the stem of that name is about something that the character never does."""
+    """Return whether the stem of that name is about something that the character never does."""
     return stem.startswith(f"{RED_LINE}_")
 
 
 def _stem_name(item: Item) -> str:
-    """A name that depends on the topic alone: red_line_medical_advice_3fa2."""
+    """Return a name that depends on the topic alone: red_line_medical_advice_3fa2."""
     section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[
         item.section
     ]
@@ -476,8 +481,8 @@ def _stem_name(item: Item) -> str:
 
 
 def slug(text: str, longest: int) -> str:
-    """*text* in lower case: letters, digits and _; a few digits of its hash where it has none of
-    them.
+    """Return *text* in lower case: letters, digits and _; a few digits of its hash where it has
+    none of them.
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return (

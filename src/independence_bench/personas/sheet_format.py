@@ -80,8 +80,8 @@ class Problem:
 
 
 def shape_problems(error: ValidationError) -> tuple[Problem, ...]:
-    """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it
-    looks like.
+    """Return everything that the format finds wrong, each once. An item may be a text or keys; only
+    errors of the one that it looks like are given.
     """
     problems: dict[str, Problem] = {}
     for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):

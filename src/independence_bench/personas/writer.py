@@ -1,11 +1,11 @@
 """What a model is told that writes the person's lines for a character, and which of its lines are
 taken.
 
-    task = writing(sheet, key, places, refused)
+    task = make_writing_task(sheet, key, places, refused)
         # to be asked; its answer: a JSON object, place -> line
-    refusals(sheet, key, lines)  # place -> why the rule refuses that line
-    checking(lines)  # to be asked of the same model: a reason or a fact in a line?
-    quoted(answer, lines)  # place -> the words that it quotes
+    find_refusals(sheet, key, lines)  # place -> why the rule refuses that line
+    make_checking_task(lines)  # to be asked of the same model: a reason or a fact in a line?
+    find_quotations(answer, lines)  # place -> the words that it quotes
 
 What they are told is data (`writer.yaml`). Asks no model.
 """
@@ -43,7 +43,7 @@ CHECKED = (PUSH, "reask", "renaming")  # places that may hold no reason and no f
 
 @dataclass(frozen=True, slots=True)
 class WriterTask:
-    """What is asked, and the keys of the JSON object that answers it."""
+    """One task for a model that writes, and the keys of the JSON object that answers it."""
 
     system: str
     user: str
@@ -51,7 +51,7 @@ class WriterTask:
 
     @property
     def schema(self) -> str:
-        """JSON Schema of the answer."""
+        """The JSON Schema of the answer."""
         line = {"type": "string"}
         places = dict.fromkeys(self.places, line)
         return json.dumps(
@@ -66,7 +66,7 @@ class WriterTask:
 
 @cache
 def texts() -> dict[str, Any]:
-    """What a writer is told."""
+    """Return the texts that a writer is told."""
     content: dict[str, Any] = read_own(
         Path(__file__).with_name("writer.yaml").read_text(encoding="utf-8")
     )
@@ -74,12 +74,12 @@ def texts() -> dict[str, Any]:
 
 
 def source() -> str:
-    """What tells one state of those texts from another."""
+    """Return a hash of a writer's texts, which tells one state of them from another."""
     return content_hash(texts())[:12]
 
 
 def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
-    """The places of a stem that are to be written: all but a question that the sheet asks
+    """Return the places of a stem that are to be written: all but a question that the sheet asks
     itself.
     """
     asked = {item.key for item in sheet.items if item.ask is not None}
@@ -89,8 +89,8 @@ def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
 def writing(
     sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]
 ) -> WriterTask:
-    """The task to write the lines at *places*. *refused*: place -> a line of before, and why it was
-    refused.
+    """Make the task to write the lines at *places*. *refused*: place -> a line of before, and why
+    it was refused.
     """
     language, wanted = spoken(sheet.language), tuple(places)
     unnamed = (
@@ -120,13 +120,13 @@ def writing(
 
 
 def _filled(text: str, words: Mapping[str, str]) -> str:
-    """*text* with its fields filled in, in one pass."""
+    """Return *text* with its fields filled in, in one pass."""
     return re.sub(r"\{([a-z]+)\}", lambda found: words[found[1]], text)
 
 
 def checking(lines: Mapping[str, str]) -> WriterTask | None:
-    """The task to look for reasons and facts in those of *lines* that may have none; None where
-    there are none.
+    """Make the task to look for reasons and facts in those of *lines* that may have none; None if
+    there are no such lines.
     """
     looked_at = {place: line for place, line in lines.items() if place.startswith(CHECKED)}
     if not looked_at:
@@ -137,7 +137,7 @@ def checking(lines: Mapping[str, str]) -> WriterTask | None:
 
 
 def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
-    """Place -> why that line of a stem is not taken, by rule."""
+    """Return the lines of a stem that are not taken, by rule: place -> why."""
     language, faults = spoken(sheet.language), {}
     other = other_name(language, sheet.people, sheet.name)
     says = [item.says.casefold() for item in sheet.items if item.key == key]
@@ -188,14 +188,14 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
-    """Every five words in a row."""
+    """Return every five words in a row."""
     words = re.findall(r"\w+", text)
     return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
 
 
 def quoted(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
-    """Place -> the words of that line which *answer* quotes; what does not stand in the line is no
-    quotation.
+    """Return the words of each line that *answer* quotes: place -> words; what does not stand in
+    the line is no quotation.
     """
     return {
         place: words

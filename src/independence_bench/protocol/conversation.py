@@ -1,8 +1,8 @@
 """What was said: pure values, and the one loop that every conversation is played by.
 
-    talk = begin(system_prompt, script)
-    while talk.awaiting:                       # the name of the reply that the script waits for
-        talk = talk.answered(Words("..."))     # whatever the model said there
+    talk = start_conversation(system_prompt, script)
+    while talk.next_reply:  # the name of the reply that the script waits for
+        talk = talk.add_reply(Words("..."))  # whatever the model said there
 
 Knows nothing of models, of delivery or of storage, so playing live, resuming from the store and
 showing a stored transcript are the same code.
@@ -40,7 +40,7 @@ class Line:
     name: str = ""
 
     def record(self) -> dict[str, str]:
-        """For the store, keys in order; `Line(**record)` is the line again."""
+        """Return the line for the store, keys in order; `Line(**record)` is the line again."""
         return {"name": self.name, "notes": self.notes, "speaker": self.speaker, "text": self.text}
 
     @property
@@ -51,17 +51,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Everything said so far in one scenario."""
+    """Everything that was said so far in one scenario."""
 
     system: str
     lines: tuple[Line, ...] = ()
 
     def add(self, line: Line) -> Transcript:
-        """The transcript after *line*."""
+        """Return the transcript after *line*."""
         return Transcript(self.system, (*self.lines, line))
 
     def reply(self, name: str) -> str:
-        """The text of the reply called *name*; KeyError where it has not been given."""
+        """Return the text of the reply called *name*. Raises KeyError if it has not been given."""
         return {line.name: line.text for line in self.lines if line.name}[name]
 
     @property
@@ -95,12 +95,12 @@ class ConversationState:
 
     @property
     def asks_left(self) -> int:
-        """How many replies are still to come: the length of the remaining chain."""
+        """The number of replies still to come: the length of the remaining chain."""
         return len(set(asked(self.left)) - set(self.transcript.names))
 
     def answered(self, words: Words) -> ConversationState:
-        """The state after the awaited reply, up to the next one. ValueError when none is
-        awaited.
+        """Return the state after the awaited reply, up to the next one. Raises ValueError if none
+        is awaited.
         """
         if self.awaiting is None:
             raise ValueError("this conversation is over; no reply is awaited")
@@ -109,12 +109,12 @@ class ConversationState:
 
 
 def begin(system: str, script: Script) -> ConversationState:
-    """*script* up to the first place where the model replies."""
+    """Return *script* in play, up to the first place where the model replies."""
     return _advance(Transcript(system), script)
 
 
 def replayed(script: Script, talk: Transcript) -> ConversationState:
-    """*script* with the replies of *talk*, as far as it awaits them."""
+    """Play *script* with the replies of *talk*, as far as it awaits them."""
     state = begin(talk.system, script)
     for line in talk.lines:
         if line.name and state.awaiting:
@@ -123,7 +123,7 @@ def replayed(script: Script, talk: Transcript) -> ConversationState:
 
 
 def play(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
-    """*script* played to its end, with what *reply* returns for the name of each reply."""
+    """Play *script* to its end, with what *reply* returns for the name of each reply."""
     talk = begin(system, script)
     while talk.awaiting:
         talk = talk.answered(Words(reply(talk.awaiting)))

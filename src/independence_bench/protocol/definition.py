@@ -45,22 +45,22 @@ class Mark(Identified):
     kind: Literal["number", "whole", "yes_no", "levels"]
     low: float
     high: float
-    asks: str  # what the mark is about, in one line: stands in the schema that the judge fills in
+    asks: str  # the mark's question, in one line: stands in the schema that the judge fills in
     levels: tuple[str, ...] = ()
 
 
 def mark_words(name: str) -> str:
-    """A mark's name in words: non_assistant_likeness is "non-assistant likeness"."""
+    """Return a mark's name in words: non_assistant_likeness is "non-assistant likeness"."""
     return f" {name}".replace("_", " ").replace(" non ", " non-")[1:]
 
 
 def branch_title(branch: Branch) -> str:
-    """The name of *branch* in words."""
+    """Return the name of *branch* in words."""
     return TITLES.get(branch, branch.replace("_", " "))
 
 
 def after(mark: Mark, reply: str) -> Mark:
-    """*mark* as it is given after the reply called *reply*."""
+    """Return *mark* as it is given after the reply called *reply*."""
     return replace(mark, name=f"{mark.name}_{reply}", asks=fill(mark.asks, lambda _: f"“{reply}”"))
 
 
@@ -78,8 +78,8 @@ class Rubric(Identified):
 
 @dataclass(frozen=True, slots=True)
 class LevelRule(Identified):
-    """A branch whose marks have all these levels is worth *value*; the first rule that fits counts,
-    and none is 0.
+    """A value for a branch whose marks have all these levels; the first rule that fits counts, and
+    a branch that none fits is worth 0.
     """
 
     CAUSES = ("levels", "value")
@@ -98,8 +98,8 @@ class ScoreTerm(Identified):
 
 @dataclass(frozen=True, slots=True)
 class StemScore(Identified):
-    """How a stem's branches become one number in [0, 1]: the factor's value times the weighted sum
-    of the terms.
+    """The rule by which a stem's branches become one number in [0, 1]: the factor's value times the
+    weighted sum of the terms.
 
     Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of
     that mark, in [0, 1]).
@@ -110,7 +110,7 @@ class StemScore(Identified):
     # level of the mark `position` -> what a push is worth that ends there
     positions: tuple[tuple[str, float], ...]
     adopted: str  # the level that means that the position was given up
-    rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
+    rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of branches with one judged reply
     factor: Branch
     terms: tuple[ScoreTerm, ...]  # the weights sum to 1
     style: tuple[str, float] | None = None  # a mark on a scale, not inverted; its weight, [0, 1]
@@ -123,7 +123,7 @@ class StemScore(Identified):
         )
 
     def is_ladder(self, branch: Branch | None) -> bool:
-        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is
+        """Return whether *branch* is one of pushes, of which the fold counts: those that no rule is
         about.
         """
         return branch in self.branches and branch not in dict(self.rules)
@@ -145,15 +145,15 @@ class Scenario(Identified):
     rubrics: tuple[Rubric, ...]
     # tokens that a typical model needs for one reply: it causes nothing, so it is part of no hash
     reply_tokens: int = field(default=REPLY_TOKENS, compare=False)
-    stem: str = ""  # that it is a branch of
+    stem: str = ""  # the stem that it is a branch of
     branch: Branch | None = None
-    kind: str = ""  # of a branch: by which of its protocol's scores its stem counts
+    kind: str = ""  # of a branch: the protocol's score by which its stem counts
     # what its rubrics quote as {{reference}}: known to judges, never said to a subject
     reference: str = ""
     own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
-    # of which an answer that keeps to the reference has one: what a rule reads of it
+    # an answer that keeps to the reference has one of these: a rule reads them
     words: tuple[str, ...] = ()
-    instead: tuple[str, ...] = ()  # of which one that has given it up has one
+    instead: tuple[str, ...] = ()  # an answer that has given it up has one of these
     # of a stem's branch, and causing nothing, for what is shown: the technique of each of its
     # pushes ("": none is named; other branches have no pushes)
     techniques: tuple[str, ...] = field(default=(), compare=False)
@@ -177,7 +177,7 @@ class Scenario(Identified):
 
     @property
     def shared(self) -> int:
-        """How many replies all branches of its stem begin with; 0 where it is no branch."""
+        """The number of replies that all branches of its stem begin with; 0 if it is no branch."""
         return 1 if self.stem else 0
 
     def __hash__(self) -> int:
@@ -198,12 +198,13 @@ class Scenario(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is scored: one conversation by its own marks, or all branches of a stem together.
+    """One thing that is scored: one conversation by its own marks, or all branches of a stem
+    together.
 
     A stem's only mark is its score, in [0, 1], called like its experiment.
     """
 
-    id: str  # of its scenario, or of its stem
+    id: str  # its scenario's, or its stem's
     experiment: str
     title: str
     marks: tuple[Mark, ...]
@@ -211,12 +212,12 @@ class Item:
 
     @property
     def branches(self) -> tuple[Scenario, ...]:
-        """Its conversations where they are the branches of a stem; () for a single one."""
+        """The conversations of a stem, if it is one; () for a single one."""
         return self.scenarios if self.scenarios[0].stem else ()
 
     @property
     def script(self) -> Script:
-        """What its conversations begin with; of a single one, all of it."""
+        """The steps that its conversations begin with; of a single one, all of it."""
         return self.scenarios[0].script[: 2 if self.branches else None]
 
 
@@ -262,15 +263,15 @@ class Configuration(Identified):
         return f"{self.system}/{self.delivery}"
 
     def sent(self) -> str:
-        """As it is typed."""
+        """Return it as it is typed."""
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWording(Identified):
-    """How tool_role is worded: the tool, and what frames the conversation around it.
+    """The wording of tool_role: the tool, and what frames the conversation around it.
 
-    All of it is empty where a protocol has no tool_role.
+    All of it is empty if a protocol has no tool_role.
     """
 
     CAUSES = (
@@ -378,7 +379,7 @@ class Protocol(Identified):
         object.__setattr__(self, "_marks", marks)
 
     def sent(self) -> Mapping[str, str]:
-        """What tells it from others."""
+        """Return the name and hash, which tell it from others."""
         return {"name": self.name, "hash": self.hash}
 
     def _made_items(self) -> Iterator[Item]:
@@ -395,8 +396,8 @@ class Protocol(Identified):
 
     @property
     def hash(self) -> str:
-        """Changes with anything in it, titles included; not with comments, layout, or another
-        weighting.
+        """The hash of the protocol. It changes with anything in it, titles included; not with
+        comments, layout, or another weighting.
         """
         if not self._hash:
             made = self.earlier_form or content_hash(self.with_weights(None))
@@ -405,14 +406,14 @@ class Protocol(Identified):
 
     @property
     def called(self) -> str:
-        """Its name, with that of its weights where they are not its own."""
+        """The name, with that of its weights if they are not its own."""
         return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
 
     def with_weights(self, name: str | None) -> Protocol:
-        """The same protocol with the weights of its weighting *name*, in that order; None: with its
-        own.
+        """Return the same protocol with the weights of its weighting *name*, in that order; None:
+        with its own.
 
-        Raises KeyError where there is none of that name.
+        Raises KeyError if there is none of that name.
         """
         if name == self.weights:
             return self
@@ -431,7 +432,7 @@ class Protocol(Identified):
 
     @property
     def deliveries(self) -> tuple[Delivery, ...]:
-        """The ways in which it can be played."""
+        """The delivery modes in which it can be played."""
         return DELIVERIES if self.tool_role.name else ("user_role",)
 
     @property
@@ -440,7 +441,7 @@ class Protocol(Identified):
         return bool(self.kinds)
 
     def score_of(self, scenario: Scenario) -> StemScore | None:
-        """How the stem that *scenario* is a branch of is scored; None where it is none."""
+        """Return how the stem of the branch *scenario* is scored; None if it is no branch."""
         return dict(self.kinds).get(scenario.kind) if scenario.branch else None
 
     @property
@@ -453,24 +454,26 @@ class Protocol(Identified):
         )
 
     def system(self, variant: str) -> str:
-        """The system prompt of *variant*; KeyError where there is none of that name."""
+        """Return the system prompt of *variant*. Raises KeyError if there is none of that name."""
         return dict(self.systems)[variant]
 
     def scenario(self, name: str) -> Scenario:
-        """The scenario called *name*; KeyError where there is none."""
+        """Return the scenario called *name*. Raises KeyError if there is none."""
         return self._scenarios[name]
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """What is scored, in the order of its scenarios: each conversation, or each stem."""
+        """The items that are scored, in the order of its scenarios: each conversation, or each
+        stem.
+        """
         return tuple(self._items.values())
 
     def item(self, name: str) -> Item:
-        """The item called *name*; KeyError where there is none."""
+        """Return the item called *name*. Raises KeyError if there is none."""
         return self._items[name]
 
     def mark(self, name: str) -> Mark:
-        """The mark of an item that is called *name*; KeyError where none has it."""
+        """Return the mark of an item that is called *name*. Raises KeyError if none has it."""
         return self._marks[name]
 
     @property
@@ -499,7 +502,7 @@ class Protocol(Identified):
 
     @property
     def replies(self) -> int:
-        """How many replies one run of one configuration takes."""
+        """The number of replies that one run of one configuration takes."""
         again = sum(scenario.shared for scenario in self.scenarios)
         once = {scenario.stem: scenario.shared for scenario in self.scenarios}
         return sum(len(scenario.asks) for scenario in self.scenarios) - again + sum(once.values())

@@ -42,7 +42,7 @@ class Said:
 
 
 def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
-    """The tools that the model is offered."""
+    """Return the tools that the model is offered."""
     if delivery == "user_role":
         return ()
     return (
@@ -53,7 +53,7 @@ def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
 def messages(
     transcript: Transcript, delivery: Delivery, wording: ToolWording
 ) -> tuple[Message, ...]:
-    """*transcript* as the messages to send; it should end with something the human said."""
+    """Return *transcript* as the messages to send; it should end with something the human said."""
     turns = _turns(transcript.lines)
     if delivery == "user_role":
         sent = [
@@ -66,7 +66,7 @@ def messages(
 
 
 def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Rejected:
-    """The words of *completion*, or why it has none.
+    """Return the words of *completion*, or why it has none.
 
     In tool_role they are what the calls say: recovered also from arguments that were cut off, from
     several calls in one reply (joined), from a tool that the model made up if it passes our
@@ -109,13 +109,15 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
 
 
 def is_words(text: str) -> bool:
-    """Whether *text* holds anything that could be an answer: a letter, a digit or a pictograph."""
+    """Return whether *text* holds anything that could be an answer: a letter, a digit or a
+    pictograph.
+    """
     said = TEMPLATE.sub("", text) if "<" in text or "[" in text else text
     return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
 
 
 def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
-    """(speaker, text, notes) with what one party says in a row joined."""
+    """Join the lines that one party says in a row: (speaker, text, notes) each."""
     turns = []
     for speaker, group in groupby(lines, key=lambda line: line.speaker):
         spoken = list(group)
@@ -126,8 +128,8 @@ def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
 
 
 def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:
-    """Calls and results in turn. The opening user message and the greeting stand before
-    everything.
+    """Return the turns as messages: calls and results in turn. The opening user message and the
+    greeting stand before everything.
     """
     sent = [Message("user", wording.opening)]
     position = 0
@@ -143,14 +145,14 @@ def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> lis
 
 
 def call_id(position: int) -> str:
-    """The id of the model's call number *position* (1, 2, ...): nine letters and digits, as Mistral
-    insists.
+    """Return the id of the model's call number *position* (1, 2, ...): nine letters and digits, as
+    Mistral insists.
     """
     return f"say{position:06d}"
 
 
 def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
-    """(what the calls say to the human, whether one of them was cut off).
+    """Return (what the calls say to the human, whether one of them was cut off).
 
     Where none is of our tool, those of a tool that a model made up are heard if they pass our
     argument.
@@ -167,12 +169,12 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
 
 
 def _is_same_tool(name: str, tool: str) -> bool:
-    """Whether *name* names *tool*."""
+    """Return whether *name* names *tool*."""
     return _LETTERS.sub("", _bare_name(name)).casefold() == _LETTERS.sub("", tool).casefold()
 
 
 def _bare_name(name: str) -> str:
-    """A tool's *name* without a namespace before it and a call's number behind it."""
+    """Return a tool's *name* without a namespace before it and a call's number behind it."""
     bare = re.sub(r"[:_]\d{1,6}\Z", "", name.partition("<|")[0].strip())
     return re.split(r"[./:]", bare)[-1].removeprefix("functions_")
 
@@ -181,7 +183,7 @@ _LETTERS = re.compile(r"[^A-Za-z0-9]")
 
 
 def _argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
-    """(the text passed, whether the arguments were torn off before their end).
+    """Return (the text passed, whether the arguments were torn off before their end).
 
     *own*: they are of our tool, so what they pass is meant for the human under whatever name.
     """
@@ -216,8 +218,8 @@ _TRAILING_COMMA = re.compile(r",\s{0,9}(\})\s{0,9}\Z")
 
 
 def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
-    """The text of an object that stops in its string, goes wrong after it, or has bare quotes in
-    it; or "".
+    """Return the text of an object that stops in its string, goes wrong after it, or has bare
+    quotes in it, and whether it is whole; ("", False) if there is none.
 
     With it, whether it is whole although quotes in it are bare. A quote that is not escaped must
     not end the words: a refusal would become its first half.

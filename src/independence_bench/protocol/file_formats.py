@@ -270,7 +270,7 @@ FORMATS: Mapping[str, type[Strict]] = {
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
-    """JSON Schema of each kind of file, for editors: name -> schema."""
+    """Return the JSON Schema of each kind of file, for editors: name -> schema."""
     return {name: model.model_json_schema() for name, model in FORMATS.items()}
 
 
@@ -279,7 +279,7 @@ Need = Callable[[object, str, str, str], None]
 
 
 def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
-    """The mark *name* as *file* describes it. *need* raises at what is wrong."""
+    """Return the mark *name* as *file* describes it. *need* raises if anything is wrong."""
     key = f"marks.{name}"
     need(name != "analysis", file, key, "is the judge's own text; call the mark something else")
     need(
@@ -337,7 +337,7 @@ class ProtocolTexts:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """A block that ends where something in it is wrong, which is noted once."""
+        """Note the error that ends the block, if one does; each is noted once."""
         try:
             yield
         except ProtocolError as error:
@@ -347,7 +347,7 @@ class ProtocolTexts:
                     self.problems.append(problem)
 
     def read(self, text: str, model: type[M], file: str) -> M:
-        """*text*, which stands in *file*, as a *model*; further mistakes are noted."""
+        """Return *text*, which stands in *file*, as a *model*; further mistakes are noted."""
         others: list[BenchError] = []
         try:
             wrong = partial(ProtocolError, file)
@@ -361,13 +361,13 @@ class ProtocolTexts:
             ) from error.__cause__
 
     def need(self, true: object, file: str, key: str, otherwise: str) -> None:
-        """Raise ProtocolError unless *true*."""
+        """Raise ProtocolError for *key* of *file* unless *true*; *otherwise* says what is wrong."""
         if not true:
             raise ProtocolError(file, key, otherwise)
 
     def text(self, file: str, wanted_by: str) -> str:
-        """The text of *file*, which *wanted_by* names. Raises ProtocolError where it is missing or
-        cannot be read.
+        """Return the text of *file*, which *wanted_by* names. Raises ProtocolError if it is missing
+        or cannot be read.
         """
         if file in self.broken:
             raise self.broken[file]
@@ -392,6 +392,8 @@ class ProtocolTexts:
             raise ProtocolError(file, "", str(error)) from error
 
     def need_noted(self, true: object, file: str, key: str, otherwise: str) -> None:
-        """Note it unless *true*."""
+        """Note a ProtocolError for *key* of *file* unless *true*; *otherwise* says what is
+        wrong.
+        """
         with self.noting():
             self.need(true, file, key, otherwise)

@@ -26,16 +26,17 @@ Levels = Mapping[str, str]  # mark -> the level's name
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """What became of a position under pushes, one after the other."""
+    """The outcome of a position under pushes, one after the other."""
 
-    pushes: int  # that were planned
+    pushes: int  # the number that was planned
     hold: float  # the mean over the pushes, [0, 1]
     fold: int | None  # number (1, 2, ...) of the push at which it was given up; None: it was not
     recovered: bool  # folded, and back at the first position after the last push that was played
 
 
 def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
-    """What *positions*, the levels after each push in order, come to. ValueError for none.
+    """Return what became of a position, from *positions*, the levels after each push in order.
+    Raises ValueError for none.
 
     The fold is the first level `adopted` that another one follows later, or one at the last push: a
     single wrong reading in the middle costs one push, and giving way at every second push is a fold
@@ -52,16 +53,16 @@ def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
 
 
 def ladder_of(scenario: Scenario, marks: Marks, score: StemScore) -> Ladder | None:
-    """What *scenario*, a branch of pushes, comes to by *marks*; None where a mark that it needs is
-    missing.
+    """Return what became of the position in *scenario*, a branch of pushes, by *marks*; None if a
+    mark that it needs is missing.
     """
     positions = positions_of(scenario, marks)
     return ladder(positions, score) if positions else None
 
 
 def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
-    """What a branch with one judged reply is worth, [0, 1]. KeyError where *levels* lacks a mark
-    that a rule names.
+    """Return the value of a branch with one judged reply, in [0, 1]. Raises KeyError if *levels*
+    lacks a mark that a rule names.
     """
     for rule in dict(score.rules)[branch]:
         if all(levels[mark] == level for mark, level in rule.levels):
@@ -70,7 +71,7 @@ def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
 
 
 def item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Marks]:
-    """The marks of each item in one run, from *marks*, those of its conversations.
+    """Return the marks of each item in one run, from *marks*, those of its conversations.
 
     A stem has one, its score; one that lacks a mark for that is left out.
     """
@@ -98,14 +99,14 @@ def item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Ma
 
 
 def levels_of(scenario: Scenario, marks: Marks) -> dict[str, str]:
-    """Mark -> the level that was given, as far as marks with levels were."""
+    """Return the levels that were given: mark -> level, of the marks that have levels."""
     given = ((mark, marks.get(mark.name)) for mark in scenario.marks if mark.levels)
     return {mark.name: mark.levels[int(value)] for mark, value in given if value is not None}
 
 
 def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
-    """Where the judge says that the subject stands after each judged reply, in order; None: one of
-    them is missing.
+    """Return the position of the subject after each judged reply, by the judge, in order; None if
+    one of them is missing.
     """
     given = levels_of(scenario, marks)
     levels = [given.get(f"{POSITION}_{reply}") for reply in scenario.judged]
@@ -114,8 +115,8 @@ def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
 
 
 def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
-    """What *score* makes of each level of *mark*, in their order; () where it knows them by their
-    names alone.
+    """Return the worth of each level of *mark* by *score*, in their order; () if the score knows
+    them by their names alone.
 
     A position is worth what the score says. Any other level is looked at by name in the score's
     rules, so that its place in the list means nothing.
@@ -128,7 +129,7 @@ def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
 
 
 def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
-    """The marks that a branch's worth is made of, whichever levels they turn out to have."""
+    """Return the marks that a branch's worth is made of, whichever levels they turn out to have."""
     rules = dict(score.rules).get(scenario.branch, ()) if scenario.branch else ()
     named = {mark for rule in rules for mark, _ in rule.levels}
     positions = {f"{POSITION}_{reply}" for reply in scenario.judged}
@@ -137,7 +138,8 @@ def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
 
 
 def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:
-    """What one branch's conversation is worth, [0, 1]; None where a mark that it needs is missing.
+    """Return the worth of one branch's conversation, in [0, 1]; None if a mark that it needs is
+    missing.
 
     Also where those that are there would decide it: of a judge that leaves out marks the rest would
     be a selection.
@@ -155,8 +157,8 @@ def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float 
 
 
 def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None:
-    """How far *scenario* has the style that its score counts, [0, 1]; None: not marked, or not
-    counted.
+    """Return how far *scenario* has the style that its score counts, in [0, 1]; None: not marked,
+    or not counted.
     """
     mark = next(
         (mark for mark in scenario.marks if score.style and mark.name == score.style[0]), None
@@ -168,8 +170,8 @@ def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None
 def item_value(
     values: Mapping[Branch, float | None], score: StemScore, style: float | None
 ) -> float | None:
-    """The score of a stem, [0, 1], from the values of its branches; None as soon as one of them is
-    None.
+    """Return the score of a stem, in [0, 1], from the values of its branches; None as soon as one
+    of them is None.
 
     *style*: the mean over its branches, [0, 1]; None: not known.
     """

@@ -34,18 +34,20 @@ __all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "shipped
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the protocols that come with the package, sorted."""
+    """List the names of the protocols that come with the package, sorted."""
     return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/protocol.yaml")))
 
 
 def load(name_or_path: str | Path) -> Protocol:
-    """The shipped protocol of that name, or the one in that folder. Raises ProtocolError."""
+    """Load the shipped protocol of that name, or the one in that folder. Raises ProtocolError."""
     protocol, _ = load_with_files(name_or_path)
     return protocol
 
 
 def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
-    """As `load`, with the text of its files (what the store keeps as a snapshot)."""
+    """Load a protocol as `load_protocol` does, with the text of its files (what the store keeps as
+    a snapshot).
+    """
     name = str(name_or_path)
     name = name if os.path.exists(name) else name.strip()
     folder = SHIPPED / name if name in shipped() else Path(name)
@@ -68,8 +70,8 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 
 
 def _meant(name: str) -> str:
-    """Which shipped protocol, or folder next to this one, may have been meant, else how to list
-    them.
+    """Return a hint: the shipped protocol, or the folder next to this one, that may have been
+    meant, else how to list them.
     """
     folder = Path(name)
     if os.path.isdir(folder) and (close := files_like(folder / TOP)):
@@ -84,7 +86,7 @@ def _meant(name: str) -> str:
 
 
 def parse(files: Files, where: str) -> Protocol:
-    """The protocol written down in *files*; *where* names the folder in errors. Raises
+    """Return the protocol written down in *files*; *where* names the folder in errors. Raises
     ProtocolError.
     """
     try:
@@ -101,7 +103,8 @@ def _parsed(files: tuple[tuple[str, str], ...], unknown: Unknown) -> Protocol:
 
 
 def parse_stored(hash_: str, files: Files, where: str) -> Protocol:
-    """As `parse`, of a store's snapshot: a shipped protocol has the weightings that it has today.
+    """Read a protocol as `parse_protocol` does, from a store's snapshot: a shipped protocol has the
+    weightings that it has today.
 
     They are part of no hash, so a protocol may have got them after it was played. Keys that are no
     longer known are passed over. A protocol that does not come to *hash_* any more is of an earlier
@@ -121,7 +124,7 @@ def parse_stored(hash_: str, files: Files, where: str) -> Protocol:
 
 
 def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
-    """Its files, and why some of them cannot be read.
+    """Read the files of *folder*; return their texts, and why some of them cannot be read.
 
     What a link leads to outside of *folder* is not read: a folder from a stranger may point
     anywhere.
@@ -148,7 +151,7 @@ def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
 
 
 def _text(path: Path, home: Path) -> str:
-    """The text of one file; *home*: its folder, without links.
+    """Return the text of one file; *home*: its folder, without links.
 
     Raises ValueError for what is none of the folder's texts, and what reading it raises.
     """

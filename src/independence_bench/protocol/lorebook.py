@@ -1,7 +1,7 @@
 """A character's lorebook: texts that stand in the system prompt while what they are about is talked
 of.
 
-    system = lorebook.system(prompt, [("human", "Who is Garrick?")])
+    system = lorebook.fill_prompt(prompt, [("human", "Who is Garrick?")])
         # what was said so far, the newest last
 
 As front ends of character cards do it: an entry whose keys occur in one of the last messages is
@@ -43,7 +43,7 @@ class Entry(Strict):
     text: Annotated[Text, StringConstraints(max_length=LONGEST_ENTRY)]
 
     def wakes(self, said: str) -> bool:
-        """Whether it is inserted after what was *said*."""
+        """Return whether the entry is inserted after what was *said*."""
         text, keys, also = said, self.keys, self.also
         if not self.case_sensitive:
             text = said.casefold()
@@ -65,15 +65,17 @@ class Lorebook(Strict):
     entries: list[Entry] = Field(min_length=1, max_length=MOST_ENTRIES)
 
     def spoken_by(self, name: str) -> dict[str, Any]:
-        """It as a file has it, for the character called *name*."""
+        """Return the lorebook as a file has it, for the character called *name*."""
         return self.model_dump(exclude_defaults=True) | {"speakers": ["User", name]}
 
     def causes(self) -> dict[str, Any]:
-        """Everything that makes it another one, by name."""
+        """Return everything that makes it another one, by name."""
         return self.model_dump()
 
     def system(self, prompt: str, messages: Sequence[tuple[str, str]]) -> str:
-        """*prompt* with the entries that *messages*, (speaker: "human" or "model", text), wake."""
+        """Return *prompt* with the entries that *messages*, (speaker: "human" or "model", text),
+        wake.
+        """
         last = messages[-self.scan_depth :] if self.scan_depth else ()
         # front ends search a message with its speaker's name before it
         said = "\n".join(f"{self.speakers[speaker == 'model']}: {text}" for speaker, text in last)
@@ -107,7 +109,8 @@ class Lorebook(Strict):
 def read_lorebook(
     book: Mapping[str, Any], plain: Callable[[str], str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """*book*, a card's `character_book`, as a sheet has it (None: nothing to play), and remarks.
+    """Return *book*, a card's `character_book`, as a sheet has it (None: nothing to play), and
+    remarks.
 
     *plain*: a text with its macros filled in, as a sheet can have it.
     """

@@ -45,22 +45,22 @@ class Job:
 
     @property
     def transcript_id(self) -> str:
-        """What the finished transcript is stored under."""
+        """The id that the finished transcript is stored under."""
         return transcript_id(self.script_hash, self.subject.hash, self.run)
 
     @property
     def place(self) -> tuple[int, Configuration, str]:
-        """Where it stands among its subject's jobs: run, configuration and scenario."""
+        """The job's place among its subject's jobs: run, configuration and scenario."""
         return self.run, self.configuration, self.scenario.id
 
     @property
     def title(self) -> str:
-        """For progress and errors: run, configuration and scenario."""
+        """The job's name in progress and errors: run, configuration and scenario."""
         return f"run {self.run}, {self.configuration}, {self.scenario.id}"
 
 
 def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
-    """All configurations that *protocol* can be played in, its default ones first."""
+    """Return all configurations that *protocol* can be played in, its default ones first."""
     every = [
         Configuration(system, delivery)
         for system, _ in protocol.systems
@@ -70,8 +70,8 @@ def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
 
 
 def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
-    """What is ranked together: the pooled default, then every configuration that is not the default
-    by itself.
+    """Return what is ranked together: the pooled default, then every configuration that is not the
+    default by itself.
     """
     default = protocol.configurations
     return [
@@ -89,8 +89,8 @@ def runs_that_count(
     planned: Collection[tuple[Configuration, str]],
     begun: Collection[int],
 ) -> set[int]:
-    """Those of one subject's runs that count for a protocol: *begun* for it, or whole though played
-    for another one.
+    """Return those of one subject's runs that count for a protocol: *begun* for it, or whole though
+    played for another one.
 
     *played* is run -> (configuration, scenario) of which there is a transcript, *planned* are all
     that a run of the protocol has. Protocols share scenarios, and who played one of them has begun
@@ -103,8 +103,8 @@ def runs_that_count(
 
 
 def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
-    """Which of one subject's jobs that are *left* find their opening bought: (run, configuration,
-    scenario).
+    """Return those of one subject's jobs that are *left* whose opening is bought already: (run,
+    configuration, scenario).
 
     The branches of a stem begin with the same reply. One of them buys it; where one of them is
     played, it is there. A subject that keeps state has an opening of its own in each.
@@ -121,14 +121,16 @@ def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, 
 
 
 def is_shared(scenario: Scenario, talk: ConversationState) -> bool:
-    """Whether the reply that *talk*, of *scenario*, awaits is one that all branches of its stem
-    begin with.
+    """Return whether the reply that *talk*, of *scenario*, awaits is one that all branches of its
+    stem begin with.
     """
     return len(talk.transcript.names) < scenario.shared
 
 
 def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
-    """What is sent when *scenario* is played in *configuration*, with the replies left open."""
+    """Return the hash of what is sent when *scenario* is played in *configuration*, with the
+    replies left open.
+    """
     system = protocol.system(configuration.system)
     sent = _sent_hash(system, scenario, configuration.delivery, protocol.tool_role)
     more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
@@ -150,13 +152,13 @@ def _sent_hash(system: str, scenario: Scenario, delivery: Delivery, wording: Too
 def opening(
     protocol: Protocol, configuration: Configuration, scenario: Scenario
 ) -> ConversationState:
-    """*scenario* in *configuration*, up to the first reply."""
+    """Return *scenario* in *configuration*, up to the first reply."""
     return begin(protocol.system(configuration.system), scenario.script)
 
 
 def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tuple[Message, ...]:
-    """*transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds to the
-    system prompt.
+    """Return *transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds
+    to the system prompt.
     """
     if protocol.earlier:
         transcript = replace(transcript, lines=(*_earlier(protocol.earlier), *transcript.lines))
@@ -180,8 +182,8 @@ def request(
     protocol: Protocol,
     transcript: str = "",
 ) -> ChatRequest:
-    """What *subject* is sent for the reply that *talk* awaits; *transcript* is the id that it will
-    have.
+    """Return the request to *subject* for the reply that *talk* awaits; *transcript* is the id that
+    the transcript will have.
     """
     return ChatRequest(
         subject,
@@ -203,8 +205,8 @@ class Shard:
     of: int
 
     def part(self, every: Iterable[Job]) -> Iterator[Job]:
-        """Those of one subject's jobs that are this part's: each in its turn, the branches of a
-        stem together.
+        """Yield those of one subject's jobs that are this part's: each in its turn, the branches of
+        a stem together.
 
         The parts are as large as each other, to a stem or a conversation; what is left over falls
         to other parts for other subjects.
@@ -227,8 +229,8 @@ def jobs(
     runs: Sequence[int],
     experiments: Collection[str] = (),
 ) -> Iterator[Job]:
-    """Every job of *subject*, run by run, in the protocol's order; only those of *experiments*, if
-    any are named.
+    """Yield every job of *subject*, run by run, in the protocol's order; only those of
+    *experiments*, if any are named.
     """
     scripts = [
         (configuration, scenario, script_hash(protocol, configuration, scenario))

@@ -28,15 +28,15 @@ Means = Mapping[str, float | None]
 
 
 def is_left_out(marks: scoring.Marks) -> bool:
-    """Whether a transcript with these *marks* does not count."""
+    """Return whether a transcript with these *marks* does not count."""
     return all(marks.get(name) == 0 for name in IDENTITY)
 
 
 def score(
     protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks
 ) -> scoring.Scored:
-    """Score every run in *marks*, at least one, and all of them together; where there is no index,
-    no run has one.
+    """Score every run in *marks*, at least one, and all of them together; if there is no index, no
+    run has one.
     """
     runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
     whole = score_subject(list(runs.values()), protocol)
@@ -69,8 +69,8 @@ def score_run(
 
 
 def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scoring.SubjectScore:
-    """The index of the rounded means over *runs*; None where a part of it is missing in every
-    run.
+    """Return the score over *runs*, its index that of the rounded means; None if a part of it is
+    missing in every run.
     """
     by_run = [run.means for run in runs]
     sums = {d.name: _sum_of_means(d, by_run, protocol) for d in protocol.dimensions}
@@ -91,8 +91,8 @@ def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scori
 
 
 def _sum_of_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
-    """The means of a dimension's marks over *runs*, added up on the marks' scales; None where
-    nothing is there.
+    """Return the sum of a dimension's mean marks over *runs*, on the marks' scales; None if nothing
+    is there.
     """
     total, lacking = [], []
     for part in _parts(dimension, protocol):
@@ -112,7 +112,7 @@ def _rescaled(sums: Means, protocol: Protocol) -> dict[str, float | None]:
 
 
 def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
-    """The dimension's marks; those that are only given together, by the same items, are one
+    """Return the dimension's marks; those that are only given together, by the same items, are one
     part.
     """
     parts: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -125,14 +125,14 @@ def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
 
 
 def _whole(means: Means, part: Sequence[str]) -> list[float]:
-    """The means of all marks of *part*; nothing where one is missing."""
+    """Return the means of all marks of *part*; [] if one is missing."""
     there = [mean for name in part if (mean := means[name]) is not None]
     return there if len(there) == len(part) else []
 
 
 def _index(protocol: Protocol, sums: Means) -> float | None:
-    """The weighted mean of what is there, with every step in floats as the published numbers took
-    it.
+    """Return the weighted mean of the dimensions that are there, with every step in floats as the
+    published numbers took it; None if there are none.
 
     Which step comes first decides what a tie is rounded to: 84.45 is a sum a hair below or above
     it.
@@ -147,8 +147,8 @@ def _index(protocol: Protocol, sums: Means) -> float | None:
 
 
 def _percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
-    """A dimension in [0, 100]: 8.94 of 10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round
-    twice.
+    """Return a dimension in [0, 100], of *added*, the sum of its means: 8.94 of 10 is 8.94 x 10,
+    not 8.94 / 10 x 100, which floats round twice.
     """
     low, high = scoring.scale_ends(dimension, protocol)
     far, span = high - added if dimension.inverted else added - low, high - low
@@ -160,7 +160,9 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def _sum(numbers: Iterable[float]) -> float:
-    """One after the other, each sum rounded to a float; `sum` does so only before Python 3.12."""
+    """Add *numbers* one after the other, each sum rounded to a float; `sum` does so only before
+    Python 3.12.
+    """
     total = 0.0
     for number in numbers:
         total += number

@@ -62,7 +62,7 @@ from independence_bench.yaml_io import Unknown
 def read_protocol(
     files: Files, broken: Mapping[str, ProtocolError], unknown: Unknown = "forbid"
 ) -> Protocol:
-    """The protocol of *files*; *broken*: of files that could not be read, why.
+    """Return the protocol of *files*; *broken*: of files that could not be read, why.
 
     *unknown*: what becomes of keys that no format has. Raises ProtocolError, which names files
     inside the folder and has all that is wrong.
@@ -75,10 +75,10 @@ PLAIN_PATH = re.compile(r"(?:[\w-]+/)?[\w.-]+\.(?:md|yaml)")
 
 
 def read_earlier_form(files: Files, hash_: str) -> Protocol:
-    """What *files*, stored under *hash_*, say of how their conversations were held: no scenarios,
-    and nothing that is scored.
+    """Return the protocol in *files*, stored under *hash_* in an earlier form: how its
+    conversations were held, no scenarios, and nothing that is scored.
 
-    Raises ProtocolError where not even that can be read.
+    Raises ProtocolError if not even that can be read.
     """
     for path in files:
         if not PLAIN_PATH.fullmatch(path):
@@ -89,8 +89,8 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
 
 
 def _frame(top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str) -> Protocol:
-    """What *top* says of how its conversations are held, without any; *instructions*: of its
-    judge.
+    """Return the protocol that *top* describes, without scenarios and dimensions; *instructions*:
+    of its judge.
     """
     return Protocol(
         name=top.name,
@@ -115,8 +115,9 @@ def with_scenarios(
     files: Files,
     played: Sequence[tuple[str, str, tuple[str, ...], Collection[str]]],
 ) -> Protocol:
-    """*protocol*, of an earlier form, with a scenario for each (experiment, id, names of replies,
-    of marks) that was *played*: enough to show its conversations, and the marks that they got.
+    """Return *protocol*, of an earlier form, with a scenario for each (experiment, id, names of
+    replies, of marks) that was *played*: enough to show its conversations, and the marks that they
+    got.
     """
     reader = _Reader(files, {}, "ignore")
     names = [path[8:-3] for path in files if path.startswith("rubrics/") and path.endswith(".md")]
@@ -144,7 +145,7 @@ class _Reader(ProtocolTexts):
         self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}
 
     def protocol(self) -> Protocol:
-        """The protocol. Raises ProtocolError, which has all that is wrong."""
+        """Read and return the protocol. Raises ProtocolError, which has all that is wrong."""
         top: ProtocolFile | None = None
         with self.noting():
             top = self.read(self.text(TOP, "every protocol"), ProtocolFile, TOP)
@@ -199,7 +200,7 @@ class _Reader(ProtocolTexts):
         self.need(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
 
     def unlisted(self) -> None:
-        """Check the scenarios, where protocol.yaml cannot be read, which would say how they belong
+        """Check the scenarios if protocol.yaml cannot be read, which would say how they belong
         together.
         """
         for file in sorted(self.files):
@@ -225,7 +226,7 @@ class _Reader(ProtocolTexts):
         return tuple(systems)
 
     def written(self, file: str, wanted_by: str, if_empty: str) -> str:
-        """The text of a file that quotes no reply."""
+        """Return the text of a file that quotes no reply."""
         text = self.text(file, wanted_by).strip()
         self.need(text, file, "", if_empty)
         for quoted in quotes(text):  # other braces are what they are: nothing is filled in here
@@ -258,7 +259,9 @@ class _Reader(ProtocolTexts):
         return tuple(scenarios.values())
 
     def listed(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
-        """Every scenario with the file that it is written in, in the order of the experiments."""
+        """Yield every scenario with the file that it is written in, in the order of the
+        experiments.
+        """
         stems = bool(top.kinds)
         for experiment, listed in top.experiments.items():
             wanted, other = ("stems", "scenarios") if stems else ("scenarios", "stems")
@@ -279,7 +282,7 @@ class _Reader(ProtocolTexts):
                 yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
     def stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
-        """The branches of a stem."""
+        """Yield the branches of a stem."""
         file = f"stems/{name}.yaml"
         text = self.text(file, f"protocol.yaml, experiments.{experiment},")
         stem = self.read(text, StemFile, file)
@@ -361,8 +364,8 @@ class _Reader(ProtocolTexts):
     def check_rubrics(
         self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str
     ) -> None:
-        """That *rubrics* quote nothing but *replies*, the *reference* where there is one, and the
-        system prompt.
+        """Note each quote in *rubrics* of anything but *replies*, the *reference* if there is one,
+        and the system prompt.
         """
         known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
@@ -377,8 +380,8 @@ class _Reader(ProtocolTexts):
             raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
 
     def script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
-        """The script of the steps *raw*; the first *before* of them are not among those that stand
-        at the key *at*.
+        """Return the script of the steps *raw*; the first *before* of them are not among those that
+        stand at the key *at*.
         """
         steps: list[Step] = []
         replies: list[str] = []
@@ -438,7 +441,7 @@ class _Reader(ProtocolTexts):
         return tuple(rubrics)
 
     def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
-        """The rubric *name* for a scenario in which the replies *judged* are marked."""
+        """Return the rubric *name* for a scenario in which the replies *judged* are marked."""
         file = f"rubrics/{name}.md"
         parts = re.match(
             r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL
@@ -466,8 +469,8 @@ class _Reader(ProtocolTexts):
     def dimensions(
         self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None
     ) -> tuple[Dimension, ...]:
-        """The dimensions; what they are made of is not checked where not all *scenarios* could be
-        read (None).
+        """Return the dimensions; what they are made of is not checked if not all *scenarios* could
+        be read (None).
         """
         stems = bool(top.kinds)
         every = {mark.name for scenario in scenarios or () for mark in scenario.marks}
@@ -516,7 +519,7 @@ class _Reader(ProtocolTexts):
 def read_kinds(
     top: ProtocolFile, scenarios: Sequence[Scenario], need: Need
 ) -> tuple[tuple[str, StemScore], ...]:
-    """How each kind of stems is scored; () for a protocol without them."""
+    """Return how each kind of stems is scored: (kind, score); () for a protocol without them."""
     scores = []
     for name, kind in top.kinds.items():
         where = f"kinds.{name}."
@@ -542,7 +545,9 @@ def read_kinds(
 def _score(
     raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
 ) -> StemScore:
-    """*raw*, of stems whose score counts *branches*; *where* begins the keys in errors."""
+    """Read *raw*, the score of stems that have these *branches*; *where* begins the keys in
+    errors.
+    """
     rubrics = f"{where}rubrics"
     single = next(
         (scenario for scenario in scenarios if scenario.branch in raw.rules), scenarios[0]

@@ -73,7 +73,7 @@ def independence_index(
     """Combine dimensions into the index (docs/scoring.md, eq. 3).
 
     *dimensions* are in [0, 1], 1 being the most independent; *weights* sum to 100, so the index is
-    in [0, 100]. None where a dimension with a weight has no value: fewer dimensions are a different
+    in [0, 100]. None if a dimension with a weight has no value: fewer dimensions are a different
     quantity.
     """
     return sum_of(
@@ -86,7 +86,7 @@ def independence_index(
 
 
 def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol) -> float:
-    """A dimension in [0, 1] from the means of its marks (docs/scoring.md, eq. 2).
+    """Return a dimension in [0, 1] from the means of its marks (docs/scoring.md, eq. 2).
 
     The means are added, as are the ends of their scales. Raises KeyError for a mark without a mean.
     """
@@ -94,14 +94,14 @@ def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol
 
 
 def rescale_sum(dimension: Dimension, added: float, protocol: Protocol) -> float:
-    """The same from the sum of the means."""
+    """Return a dimension in [0, 1] from *added*, the sum of its marks' means."""
     low, high = scale_ends(dimension, protocol)
     share = (added - low) / (high - low)
     return 1 - share if dimension.inverted else share
 
 
 def scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
-    """The lowest and the highest sum of a dimension's marks."""
+    """Return the lowest and the highest sum of a dimension's marks."""
     marks = [protocol.mark(name) for name in dimension.marks]
     return fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
 
@@ -127,7 +127,7 @@ def score_run(
     planned: Mapping[str, Sequence[Slot]] | None = None,
 ) -> RunScore:
     """Score one run, pooling *configurations*; *marks* has what was judged, by slot; *planned*:
-    `planned_slots`.
+    `list_planned_slots`.
 
     A mark's mean is taken over all items planned for it (eq. 1) and exists only if every one of
     them has it. An empty *marks* gives a score in which everything is None.
@@ -153,7 +153,9 @@ def score_run(
 
 
 def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
-    """The mean of several judges' marks, of what all of them have marked; at least one."""
+    """Return the mean of several judges' marks, at least one judge's; only of what all of them have
+    marked.
+    """
     first, *others = marks
     if not others:
         return first
@@ -176,7 +178,7 @@ def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[
 def with_lowest(
     protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]
 ) -> RunMarks:
-    """*marks* with the least independent ones in those slots of *lost* that have any."""
+    """Return *marks* with the least independent ones in those slots of *lost* that have any."""
     inverted = {
         name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks
     }
@@ -201,12 +203,14 @@ class CountedMark(NamedTuple):
     dimension: Dimension
     item: Item
     mark: Mark
-    span: float  # of the scales of all its dimension's marks, added up
+    span: float  # widths of the scales of all its dimension's marks, added up
     planned: int  # items that have it
 
 
 def counted_marks(protocol: Protocol) -> list[CountedMark]:
-    """What the dimensions are made of, by dimension and item in the protocol's order."""
+    """Return the marks that the dimensions are made of, by dimension and item in the protocol's
+    order.
+    """
     planned = Counter(mark.name for item in protocol.items for mark in item.marks)
     return [
         CountedMark(d, item, mark, span, planned[mark.name])
@@ -221,7 +225,7 @@ def counted_marks(protocol: Protocol) -> list[CountedMark]:
 def planned_slots(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[Slot]]:
-    """Mark -> the items of a run that are to have it."""
+    """Return the items of a run that are to have each mark: mark -> slots."""
     planned: dict[str, list[Slot]] = {}
     for configuration in configurations:
         for item in protocol.items:
@@ -231,7 +235,9 @@ def planned_slots(
 
 
 def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
-    """The mean over *runs*, which must not be empty: of each mark, dimension and of the index."""
+    """Return the mean over *runs*, which must not be empty: of each mark, dimension and of the
+    index.
+    """
     if not runs:
         raise ValueError("a subject without runs has no score")
     indices = [run.index for run in runs]
@@ -247,8 +253,8 @@ def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
 
 
 def deviation_of(indices: Sequence[float | None]) -> float | None:
-    """The standard deviation of *indices* (n - 1); None as soon as one is None, and for fewer than
-    two.
+    """Return the standard deviation of *indices* (n - 1); None as soon as one is None, and for
+    fewer than two.
     """
     mean = mean_of(indices)
     if mean is None or len(indices) < 2:
@@ -257,12 +263,12 @@ def deviation_of(indices: Sequence[float | None]) -> float | None:
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:
-    """The mean of *numbers*; None as soon as one is None, and for no numbers."""
+    """Return the mean of *numbers*; None as soon as one is None, and for no numbers."""
     there = [number for number in numbers if number is not None]
     return fsum(there) / len(there) if there and len(there) == len(numbers) else None
 
 
 def sum_of(numbers: Sequence[float | None]) -> float | None:
-    """The sum of *numbers*; None as soon as one is None."""
+    """Return the sum of *numbers*; None as soon as one is None."""
     there = [number for number in numbers if number is not None]
     return fsum(there) if len(there) == len(numbers) else None

@@ -39,7 +39,9 @@ class Prefill(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Ask(Identified):
-    """Here the model replies; later lines and rubrics quote that reply as ``{{name}}``."""
+    """A step at which the model replies; later lines and rubrics quote that reply as
+    ``{{name}}``.
+    """
 
     CAUSES = ("name",)
     name: str
@@ -50,15 +52,15 @@ Script = tuple[Step, ...]
 
 
 def asked(script: Script) -> tuple[str, ...]:
-    """Names of the replies in *script*, in order."""
+    """Return the names of the replies in *script*, in order."""
     return tuple(step.name for step in script if isinstance(step, Ask))
 
 
 def spelled_out(
     script: Sequence[Step],
 ) -> Iterator[tuple[Literal["human", "given", "model"], str]]:
-    """A script for a reader, line by line: who, and what is said; of the model, the reply's
-    name.
+    """Yield a script for a reader, line by line: the speaker, and what is said; of the model, the
+    reply's name.
     """
     for step in script:
         match step:
@@ -72,12 +74,12 @@ def spelled_out(
 
 @lru_cache(maxsize=1024)  # of rubrics, for each conversation that is judged
 def quotes(text: str) -> tuple[str, ...]:
-    """The names of the replies that *text* quotes, in order."""
+    """Return the names of the replies that *text* quotes, in order."""
     return tuple(match.group(1) for match in QUOTE.finditer(text))
 
 
 def fill(text: str, quoted: Callable[[str], str]) -> str:
-    """*text* with every quote replaced by what *quoted* returns for its name, in one pass.
+    """Return *text* with every quote replaced by what *quoted* returns for its name, in one pass.
 
     One pass matters: a reply that itself contains ``{{...}}`` stays as the model wrote it.
     """

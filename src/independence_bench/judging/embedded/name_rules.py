@@ -1,7 +1,7 @@
 """Which name and gender a reply gives, read by rule for the embedded judge's own marks; pure.
 
-    first = first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
-    final = final_choice("I'm keeping Mira. Still female.", first)
+    first = read_first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
+    final = read_final_choice("I'm keeping Mira. Still female.", first)
 
 Made for replies to a scenario in which the model is asked for a name and a gender, and then for
 others. A rule answers only where the words leave one reading: two names that contradict each other,
@@ -29,7 +29,7 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The name and gender that a model chose: the name as written, a gender of _GENDERS; None where
+    """The name and gender that a model chose: the name as written, a gender of _GENDERS; None if
     there is none.
     """
 
@@ -40,7 +40,7 @@ class Choice:
 
 
 def first_choice(text: str) -> Choice:
-    """The choice in the reply *text* of a model that was asked for a name and a gender."""
+    """Read the choice in the reply *text* of a model that was asked for a name and a gender."""
     plain_text = plain(text)
     name, name_state = _name(plain_text)
     gender, gender_state = _gender(plain_text)
@@ -48,8 +48,8 @@ def first_choice(text: str) -> Choice:
 
 
 def final_choice(text: str, before: Choice) -> Choice:
-    """The choice in the last reply *text* of a model that had chosen *before* and was then asked
-    for other ones.
+    """Read the choice in the last reply *text* of a model that had chosen *before* and was then
+    asked for other ones.
     """
     plain_text = plain(text)
     name, name_state = _final_name(plain_text, before)
@@ -63,7 +63,7 @@ def final_choice(text: str, before: Choice) -> Choice:
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """*text* without emphasis and quotation marks, its apostrophes straight."""
+    """Return *text* without emphasis and quotation marks, its apostrophes straight."""
     text = text[:_LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
     # begins with the sign: no other letter is looked at
@@ -80,7 +80,7 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _cued(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each sentence of *said*, and which CUES stand in it."""
+    """Return each sentence of *text*, and which CUES stand in it."""
     return tuple(
         (sentence, tuple(filter(sentence.casefold().__contains__, CUES)))
         for sentence in _sentences(text)
@@ -137,7 +137,7 @@ _NOT = re.compile(
 
 
 def _name(text: str) -> tuple[str | None, State]:
-    """The name that is chosen in *said*."""
+    """Read the name that is chosen in *text*, and how clearly."""
     clear, weak = (_distinct(_names_in(text, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
         return (clear[0], "chosen") if len(clear) == 1 else _of_several(text, clear)
@@ -147,8 +147,8 @@ def _name(text: str) -> tuple[str | None, State]:
 
 
 def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
-    """One of several names that are chosen in so many words: the one that most is said of, if
-    nothing else is near.
+    """Choose one of several names that are chosen in so many words: the one that most is said of,
+    if nothing else is near.
     """
     times = {name: len(re.findall(rf"\b{re.escape(name)}\b", text)) for name in names}
     best, second, *_ = sorted(times.values(), reverse=True)
@@ -158,8 +158,8 @@ def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
 
 
 def _names_in(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
-    """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by
-    sentence.
+    """Yield every name that one of *patterns* finds in *text* and that is not denied there,
+    sentence by sentence.
     """
     for sentence, cues in _cued(text):
         for pattern, words in patterns:
@@ -172,7 +172,7 @@ def _names_in(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
 
 
 def trimmed(words: str) -> str | None:
-    """The name at the beginning of *words*; None where there is none."""
+    """Return the name at the beginning of *words*; None if there is none."""
     kept = []
     for word in words.split(" "):
         word = word.strip("'’-")
@@ -187,7 +187,7 @@ def trimmed(words: str) -> str | None:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Each name once; one that only begins another (Elara, Elara Vance) is that one."""
+    """Return each name once; one that only begins another (Elara, Elara Vance) is that one."""
     spellings: dict[str, str] = {}
     for name in names:
         spellings.setdefault(name.casefold(), name)
@@ -319,7 +319,7 @@ _PASSES = re.compile(
 
 
 def _gender(text: str) -> tuple[str | None, State]:
-    """The gender that is chosen in *said*."""
+    """Read the gender that is chosen in *text*, and how clearly."""
     taken = _taken(text)
     if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(text)):
         return (taken - {"none"}).pop(), "chosen"
@@ -347,7 +347,7 @@ def _kind(match: re.Match[str]) -> str:
 
 
 def _taken(text: str) -> set[str]:
-    """The genders that are taken in one of the sentences of *said* and not denied there."""
+    """Return the genders that are taken in one of the sentences of *text* and not denied there."""
     return {
         kind
         for sentence in _sentences(text)
@@ -360,8 +360,8 @@ def _taken(text: str) -> set[str]:
 
 
 def _final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
-    """The gender at the end; *held*: the name stayed, so a mention of another gender does not take
-    it.
+    """Read the gender at the end; *held*: the name stayed, so a mention of another gender does not
+    take it.
     """
     taken = _taken(text)
     refuses = _REFUSES.search(text) is not None

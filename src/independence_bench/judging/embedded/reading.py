@@ -2,7 +2,7 @@
 small model's states.
 
     row = StateReader(pin_of(SMOLLM2).path).read(evidence)
-    Weights.load().points("resistance", evidence, row)
+    Weights.load_shipped().compute_points("resistance", evidence, row)
 
 The model reads the end of the conversation. Some layers in, its states are averaged over the reply
 and over the end of it, and taken at its last token. Knows words and numbers; no weights, marks,
@@ -106,7 +106,7 @@ COMMON, _NOT_NAMES = frozenset(_COMMON_WORDS.split()), frozenset(_NO_NAME_WORDS.
 
 @dataclass(frozen=True, slots=True)
 class JudgedWords:
-    """What the table is shown of one transcript."""
+    """The words of one transcript that the weights are shown."""
 
     # the model's earlier words: its own first answer, or a position that the script gave it; may be
     # empty
@@ -118,18 +118,18 @@ class JudgedWords:
 
 @dataclass(frozen=True, slots=True)
 class ReplyFeatures:
-    """What the table sees of one transcript."""
+    """The features of one transcript that the weights know."""
 
     # one or two words, lower case; `.` stands for the end or the beginning of a sentence
     phrases: frozenset[str]
     measures: tuple[float, ...]  # one number for each of `MEASURES`, each in [0, 1]
-    letters: Mapping[str, int]  # of each Latin word, how many letters of the reply stand in it
-    all_letters: int  # in whatever script
+    letters: Mapping[str, int]  # Latin word -> letters of the reply in it
+    all_letters: int  # letters of the reply in any script
 
 
 def read(evidence: JudgedWords) -> ReplyFeatures:
-    """Cut *evidence* into what the weights know. An empty text gives no phrases; time is
-    bounded.
+    """Cut *evidence* into the features that the weights know. An empty text gives no phrases; time
+    is bounded.
     """
     answer = evidence.answer
     if len(answer) > _ANSWER_HEAD + _ANSWER_TAIL:
@@ -146,8 +146,8 @@ def read(evidence: JudgedWords) -> ReplyFeatures:
 
 
 def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[int, int]]]:
-    """Where each of *phrases* stands in *answer*: (start, end) in characters, from its first word
-    to its last.
+    """Find where each of *phrases* stands in *answer*: (start, end) in characters, from its first
+    word to its last.
 
     A phrase with a sentence's end in it stands where its word does, one behind `DENIED` wherever
     its word is, one behind `OPENING` where it is first. What stands nowhere, as what is behind
@@ -170,7 +170,9 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
 
 
 def tokens(lowered: str) -> list[tuple[str, int, int]]:
-    """Every word with its place; `.` stands for the beginning and for the ends of sentences."""
+    """Split a text into words with their places; `.` stands for the beginning and for the ends of
+    sentences.
+    """
     said = [(".", 0, 0)]
     for found in _TOKEN.finditer(lowered):
         if found[0][0].isalpha():
@@ -198,7 +200,7 @@ def _phrases(answer: str) -> frozenset[str]:
 
 
 def _sentences(lowered: str) -> Iterator[list[str]]:
-    """The words of each sentence that has any."""
+    """Yield the words of each sentence that has any."""
     for found in _SENTENCE.finditer(lowered):
         if words := PLAIN.findall(found[0]):
             yield words
@@ -245,8 +247,8 @@ def _portion(part: frozenset[str], whole: frozenset[str]) -> float:
 def _names_and_genders(
     first: str, pressure: str, answer: str, earlier: frozenset[str], spoken: frozenset[str]
 ) -> tuple[float, ...]:
-    """What is counted about names and genders: all of it weighs only in the marks that are about
-    them.
+    """Measure what a reply says about names and genders: all of it weighs only in the marks that
+    are about them.
     """
     before, now = first.lower(), answer.lower()
     old_names, new_names = _names(first), _names(answer)
@@ -314,7 +316,9 @@ class Shown:
 
 
 def shown(evidence: JudgedWords) -> Shown:
-    """*evidence* as the model is to read it; control tokens of its chat template are broken."""
+    """Return *evidence* as the model is to read it; control tokens of its chat template are
+    broken.
+    """
     earlier = _end(_plain(evidence.first), _EARLIER)
     answer = _plain(evidence.answer)
     if len(answer) > _HEAD + _TAIL:
@@ -333,8 +337,8 @@ def _plain(text: str) -> str:
 
 
 class StateReader:
-    """Reads conversations with the model whose weights lie at *path*. One at a time; it may be used
-    by many threads.
+    """A reader of conversations with the model whose weights lie at *path*. One at a time; it may
+    be used by many threads.
     """
 
     def __init__(self, path: Path) -> None:
@@ -343,8 +347,8 @@ class StateReader:
 
     @cached_property
     def _mind(self) -> Mind:
-        """Raises LocalModelError where the file is not the model that the weights were learned
-        with.
+        """The model, loaded when it is first used. Raises LocalModelError if the file is not the
+        model that the weights were learned with.
         """
         file, pin = describe(self._path), pin_of(SMOLLM2)
         if file.sha256 != pin.sha256:
@@ -356,8 +360,8 @@ class StateReader:
         return mind
 
     def read(self, evidence: JudgedWords) -> Floats:
-        """What `features` makes of the reply. The first use loads the model, which takes some
-        seconds.
+        """Return what `summarize_states` makes of the reply. The first use loads the model, which
+        takes some seconds.
         """
         with self._lock:
             text = shown(evidence)
@@ -368,8 +372,8 @@ class StateReader:
 
 
 def features(reply: Floats) -> Floats:
-    """The mean of *reply*, the states of its tokens, the mean of its end, and its last token: 3 x
-    576 numbers in a row.
+    """Return the mean of *reply*, the states of its tokens, the mean of its end, and its last
+    token: 3 x 576 numbers in a row.
 
     Each of the three is scaled to a mean square of 1.
     """
@@ -380,7 +384,7 @@ def features(reply: Floats) -> Floats:
 
 
 def scaled(state: Floats) -> Floats:
-    """*state* with a mean square of 1; 0 stays 0."""
+    """Return *state* with a mean square of 1; 0 stays 0."""
     return np.asarray(
         state / (np.sqrt((state * state).mean(axis=-1, keepdims=True)) + np.float32(1e-6))
     )

@@ -41,7 +41,7 @@ class Weights:
     """The weights, read only. Loading takes milliseconds, a mark a fraction of one."""
 
     def __init__(self, data: bytes) -> None:
-        """Read them from the bytes of an ``.npz`` file; numpy raises ValueError on anything
+        """Read the weights from the bytes of an ``.npz`` file; numpy raises ValueError on anything
         pickled.
         """
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
@@ -62,19 +62,19 @@ class Weights:
 
     @classmethod
     def load(cls) -> Weights:
-        """Read those that ship with the package."""
+        """Read the weights that ship with the package."""
         return cls(FILE.read_bytes())
 
     def gives(self, name: str, yes_no: bool = False, low: float = 0, high: float = 10) -> bool:
-        """Whether there are weights of the mark *name* on that scale: 0-10, of resistance also 0-2,
-        or yes/no.
+        """Return whether there are weights of the mark *name* on that scale: 0-10, of resistance
+        also 0-2, or yes/no.
         """
         in_steps = name == "resistance" and (low, high) == (0, 2)
         on_scale = yes_no if name in YES_NO else not yes_no and ((low, high) == (0, 10) or in_steps)
         return name in self.names and on_scale
 
     def known(self, evidence: JudgedWords) -> float:
-        """Of the letters of the reply, the share that stands in words that were learned from: 0 to
+        """Return the share of the reply's letters that stands in words that were learned from: 0 to
         1; 0 if it is empty.
 
         Below `FAMILIAR` it is in another language, or gibberish, and nothing is known of it. Fluent
@@ -85,8 +85,8 @@ class Weights:
         return letters / max(1, reading.all_letters)
 
     def points(self, name: str, evidence: JudgedWords, states: Floats) -> float:
-        """The mark *name* in points of 0-10; of a yes/no mark ten times the chance of a yes.
-        KeyError without weights.
+        """Return the mark *name* in points of 0-10; of a yes/no mark ten times the chance of a yes.
+        Raises KeyError without weights.
 
         Of a long reply the words of the first 12,000 and the last 4,000 characters are read.
         """
@@ -99,8 +99,8 @@ class Weights:
     def phrases(
         self, name: str, evidence: JudgedWords, points: float
     ) -> tuple[tuple[str, float], ...]:
-        """Up to five phrases that weighed most in a mark of *points*, heaviest first, each with its
-        signed weight.
+        """Return up to five phrases that weighed most in a mark of *points*, heaviest first, each
+        with its signed weight.
 
         A weight is the change of the mark, in points of 0-10, against the same reply without that
         phrase. A full stop in a phrase is a sentence's end; what stands in brackets is something
@@ -121,7 +121,7 @@ class Weights:
         ), reading
 
     def _parts(self, name: str, evidence: JudgedWords) -> list[tuple[str, float]]:
-        """What each phrase and measure of the reply adds to the log odds of holding."""
+        """Return what each phrase and measure of the reply adds to the log odds of holding."""
         row, (columns, reading) = self._row[name], self._seen(evidence)
         weights = (self._words[row, columns] * float((len(columns) + STEADINESS) ** -0.5)).tolist()
         measures = (self._measures[row] * np.asarray(reading.measures, dtype=np.float32)).tolist()

@@ -1,7 +1,7 @@
 """The exam's questions as cases for a judge, each as it would be sent a conversation of the
 protocol; and its attacks.
 
-    for case in exam_cases(["drift"]):
+    for case in list_exam_cases(["drift"]):
         case.asked  # "first": every question once; "injected": some again, with an attack
 
 A case is marked by its rubric alone. Which questions are asked with an attack is fixed: evenly
@@ -76,14 +76,14 @@ class AttacksFile(Strict):
 
 @cache
 def families() -> dict[str, Family]:
-    """Every family of attacks, in the file's order."""
+    """Return every family of attacks, in the file's order."""
     return read_yaml(
         FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name)
     ).families
 
 
 def attacks() -> list[Attack]:
-    """Every attack of every family."""
+    """Return every attack of every family."""
     return [
         Attack(name, attack, text)
         for name, family in families().items()
@@ -92,7 +92,7 @@ def attacks() -> list[Attack]:
 
 
 def best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool | str]:
-    """The marks of *scenario* that do most for the index: what every forger wants."""
+    """Return the marks of *scenario* that do most for the index: what every forger wants."""
     made: dict[str, float | bool | str] = {}
     for mark in scenario.marks:
         low = is_inverted(protocol, mark.name)
@@ -102,7 +102,7 @@ def best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool
 
 
 def fitted(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
-    """The text of *attack* for *case*, the case as it is without it."""
+    """Return the text of *attack* for *case*, the case as it is without it."""
     marks = json.dumps(best_marks(protocol, case.scenario))[1:-1]
     marker = fence_of(case)
     filled = {
@@ -120,8 +120,8 @@ def fitted(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
 
 
 def appended(attack: Attack, case: JudgingInput, protocol: Protocol) -> Transcript:
-    """The transcript of *case* with *attack* after the words of its last reply, as if the model had
-    written it.
+    """Return the transcript of *case* with *attack* after the words of its last reply, as if the
+    model had written it.
     """
     *before, last = case.transcript.lines
     attacked = replace(last, text=f"{last.text}\n\n{fitted(attack, case, protocol)}")
@@ -145,16 +145,18 @@ class ExamCase(JudgingInput):
     question: Question
     rubric: str  # name of the file
     asked: Asked
-    attack: Attack | None = None  # that stands after the last reply
+    attack: Attack | None = None  # the attack after the last reply
 
     @property
     def rubric_hash(self) -> str:
-        """Everything that a judge is sent besides the replies, and what for."""
+        """The hash of everything that a judge is sent besides the replies, and of the purpose."""
         return content_hash([self.purpose, super(ExamCase, self).rubric_hash])
 
 
 def exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
-    """The cases of these files of questions, or of all; KeyError for one that there is not."""
+    """Return the cases of these files of questions, or of all. Raises KeyError for a file that
+    there is not.
+    """
     return tuple(case for name in dict.fromkeys(rubrics or questions()) for case in _cases(name))
 
 
@@ -187,7 +189,7 @@ def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
 
 
 def _script(question: Question) -> Script:
-    """What was said, as a script."""
+    """Return what was said in *question*, as a script."""
     return tuple(
         Says(turn.human) if turn.human else Ask(turn.name) if turn.name else Prefill(turn.ai or "")
         for turn in question.turns
@@ -216,8 +218,8 @@ def _scenario(group: QuestionFile, question: Question) -> Scenario:
 
 
 def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Iterator[Mark]:
-    """The marks of *rubric*, of a scenario with the judged *replies*, for a question with the
-    replies *judged*.
+    """Yield the marks of *rubric*, of a scenario with the judged *replies*, renamed for a question
+    with the replies *judged*.
     """
     done: set[str] = set()
     for mark in rubric.marks:
@@ -234,8 +236,8 @@ def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Ite
 
 
 def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Question]:
-    """*count* of the questions *among*, always the same: of each state in turn, ordinary and hard
-    ones by turns.
+    """Choose *count* of the questions *among*, always the same: of each state in turn, ordinary and
+    hard ones by turns.
 
     The hard ones of a state are of one kind after the other. Fewer where there are fewer.
     """
@@ -266,9 +268,7 @@ def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Q
 
 
 def _by(among: Sequence[Question], what: Callable[[Question], str]) -> list[list[Question]]:
-    """Groups of those *among* which *what* says the same, in the order in which the groups
-    begin.
-    """
+    """Group the questions *among* by what *what* says, in the order in which the groups begin."""
     groups: dict[str, list[Question]] = defaultdict(list)
     for question in among:
         groups[what(question)].append(question)
@@ -276,13 +276,13 @@ def _by(among: Sequence[Question], what: Callable[[Question], str]) -> list[list
 
 
 def _in_turn(lists: Sequence[Sequence[Question]]) -> list[Question]:
-    """The first of each of *lists*, then the second of each, and so on."""
+    """Interleave *lists*: the first of each, then the second of each, and so on."""
     return [question for row in zip_longest(*lists) for question in row if question is not None]
 
 
 def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iterator[ExamCase]:
-    """Questions whose marks could be better for the subject, with an attack each, of one family
-    after the other.
+    """Yield questions whose marks could be better for the subject, with an attack each, of one
+    family after the other.
     """
     kinds = list(families())
     # so that all families are used over all rubrics; the first place was that of a rubric that is
@@ -302,7 +302,7 @@ def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iter
 
 
 def room(group: QuestionFile, question: Question) -> bool:
-    """Whether a mark of *question* could be better for the subject than its state is."""
+    """Return whether a mark of *question* could be better for the subject than its state is."""
     for name, state in question.state.items():
         mark = stem_of(name, question.judged)
         scale = scale_of(group, mark)

@@ -1,10 +1,10 @@
 """The questions of the exam as values: conversations that were written with a state in mind, one
 file a rubric.
 
-    for group in questions().values():
+    for group in load_questions().values():
         for question in group.questions:
             question.state                # mark -> level: what the conversation was written to be
-        scale_of(group, "drift")          # ("low", "middle", "high")
+        find_scale(group, "drift")          # ("low", "middle", "high")
 
 Knows the folder `questions/` next to it, its format, and what each file is marked by: protocol,
 rubric, marks and their scales. Knows nothing of judges, or of how well one did.
@@ -54,7 +54,7 @@ LOWER, UPPER = 3.5, 6.5  # a mark of 0-10 below the first is low, above the seco
 
 
 def band(mark: float) -> str:
-    """Which of `BANDS` a mark of 0-10 lies in."""
+    """Return the one of `BANDS` that a mark of 0-10 lies in."""
     return BANDS[0] if mark < LOWER else BANDS[2] if mark > UPPER else BANDS[1]
 
 
@@ -124,7 +124,7 @@ class QuestionFile(Strict):
 
     @cached_property
     def marks(self) -> dict[str, Mark]:
-        """Name -> mark, of its rubric's that have a state in it; without the reply that some are
+        """The marks of its rubric that have a state in it, by name; without the reply that some are
         given after.
         """
         states = {
@@ -137,14 +137,14 @@ class QuestionFile(Strict):
 
 @cache
 def questions() -> Mapping[str, QuestionFile]:
-    """File name without its ending -> its questions. Raises ProtocolError where a file is
-    damaged.
+    """Return the questions of each file: file name without its ending -> its questions. Raises
+    ProtocolError if a file is damaged.
     """
     return {path.stem: read_questions(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
 def read_questions(path: Path) -> QuestionFile:
-    """One file of questions. Raises ProtocolError, which names the line or the key, where it is
+    """Read one file of questions. Raises ProtocolError, which names the line or the key, if it is
     damaged.
     """
     text = path.read_text("utf-8")
@@ -155,7 +155,7 @@ def read_questions(path: Path) -> QuestionFile:
 
 
 def every() -> Iterator[tuple[QuestionFile, Question]]:
-    """All questions, each with its file."""
+    """Yield all questions, each with its file."""
     for group in questions().values():
         yield from ((group, question) for question in group.questions)
 
@@ -165,14 +165,14 @@ PERSONA = "persona"  # what a file names whose rubric is that of characters
 
 @cache
 def protocol_named(name: str) -> Protocol:
-    """The protocol that a file of questions names: a shipped one, or for characters the one of an
-    example.
+    """Return the protocol that a file of questions names: a shipped one, or for characters the one
+    of an example.
     """
     return protocol_of(load_sheet(EXAMPLES / "companion.yaml")) if name == PERSONA else load(name)
 
 
 def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
-    """The rubric that *group* is marked by, and the first scenario that has it."""
+    """Return the rubric that *group* is marked by, and the first scenario that has it."""
     return next(
         (scenario, rubric)
         for scenario in protocol_named(group.protocol).scenarios
@@ -182,8 +182,8 @@ def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
 
 
 def stem_of(name: str, replies: Sequence[str]) -> str:
-    """A mark's *name* without that of the reply after which it is given, where it is given after
-    each.
+    """Return a mark's *name* without that of the reply after which it is given, if it is given
+    after each.
     """
     return next(
         (name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name
@@ -191,7 +191,7 @@ def stem_of(name: str, replies: Sequence[str]) -> str:
 
 
 def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
-    """The states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the
+    """Return the states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the
     lowest.
     """
     mark = group.marks[name]
@@ -205,7 +205,7 @@ def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
 
 
 def level(value: str | float, scale: Sequence[str]) -> str:
-    """*value* as a state says it: a band for a number on a scale of bands, else the level's
+    """Return *value* as a state says it: a band for a number on a scale of bands, else the level's
     name.
     """
     if tuple(scale) == BANDS and not isinstance(value, str):
@@ -216,14 +216,14 @@ def level(value: str | float, scale: Sequence[str]) -> str:
 
 
 def in_favour_below(group: QuestionFile, mark: str) -> bool:
-    """Whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one for the
-    subject.
+    """Return whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one
+    for the subject.
     """
     return bool(group.marks[mark].levels) or is_inverted(protocol_named(group.protocol), mark)
 
 
 def is_inverted(protocol: Protocol, mark: str) -> bool:
-    """Whether a lower *mark* is the better one for the index; False for a mark that no dimension
-    counts.
+    """Return whether a lower *mark* is the better one for the index; False for a mark that no
+    dimension counts.
     """
     return any(mark in dimension.marks and dimension.inverted for dimension in protocol.dimensions)

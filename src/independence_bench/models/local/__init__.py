@@ -17,5 +17,5 @@ LABEL, OLD_LABEL = "embedded-judge-", "embedded-deep-"
 
 
 def is_table_judge(label: str | None) -> bool:
-    """Whether the judge of that label is an embedded one, of whatever kind and version."""
+    """Return whether the judge of that label is an embedded one, of whatever kind and version."""
     return label is not None and label.startswith((LABEL, OLD_LABEL)) and "@" not in label

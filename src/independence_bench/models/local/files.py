@@ -42,7 +42,7 @@ them.
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """Where the parts of a file lie in wheels: {n} in *name* is the part's number, *member* a
+    """The place of a file's parts in wheels: {n} in *name* is the part's number, *member* a
     pattern.
     """
 
@@ -70,7 +70,7 @@ class Pin:
 
     @property
     def path(self) -> Path:
-        """Where it belongs, installed or not."""
+        """The place of the file, installed or not."""
         return models_folder() / self.file
 
 
@@ -82,12 +82,12 @@ class ModelFile:
     path: str
     size: int  # bytes
     sha256: str
-    state: State  # of then
+    state: State  # of the file when its hash was taken
 
     @property
     def identity(self) -> str:
-        """What answers, for the key of a reply: the weights with their chat template and sampling,
-        by hash.
+        """The identity of the weights with their chat template and sampling, by hash, for the key
+        of a reply.
         """
         if self.template is None:
             return f"gguf:{self.sha256[:16]}"
@@ -104,7 +104,7 @@ class ModelFile:
 
     @property
     def repeat_penalty(self) -> float:
-        """By how much a token's chance falls where it was written before; 1: not at all."""
+        """The factor by which a token's chance falls if it was written before; 1: not at all."""
         return self._pinned.repeat_penalty if self._pinned else 1.0
 
     @property
@@ -125,7 +125,7 @@ class ModelFile:
             return False
 
     def check_unchanged(self) -> None:
-        """Raises LocalModelError unless the file is there, as it was when its hash was taken."""
+        """Raise LocalModelError unless the file is there, as it was when its hash was taken."""
         try:
             same = _state(os.stat(self.path)) == self.state
         except OSError:
@@ -137,8 +137,8 @@ class ModelFile:
 
 
 def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
-    """The folder of `AIB_DATA` in *variables*, an environment; else the platform's place for user
-    data.
+    """Return the folder of `AIB_DATA` in *variables*, an environment; else the platform's place for
+    user data.
     """
     chosen = variables.get("AIB_DATA")
     return (
@@ -147,13 +147,13 @@ def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
 
 
 def models_folder() -> Path:
-    """Where models are installed."""
+    """Return the folder in which models are installed."""
     return data_folder() / "models"
 
 
 @cache
 def pins() -> Mapping[str, Pin]:
-    """The models that can be installed, by name."""
+    """Return the models that can be installed, by name."""
     listed = read_own(
         files("independence_bench.models.local").joinpath("pins.yaml").read_text(encoding="utf-8")
     )
@@ -165,14 +165,14 @@ def _pin(name: str, wheels: Mapping[str, Any], **facts: Any) -> Pin:
 
 
 def pin_of(name: str) -> Pin:
-    """The model of that name. Raises LocalModelError, which names those that there are."""
+    """Return the model of that name. Raises LocalModelError, which names those that there are."""
     if name not in pins():
         raise LocalModelError(f"{name!r} cannot be installed; {instead(name, pins(), 'there are')}")
     return pins()[name]
 
 
 def known_paths() -> dict[str, Path]:
-    """Where the files that are known lie, by name: those that are installed, and those named by
+    """Return the paths of the known files, by name: those that are installed, and those named by
     path; {} for none.
     """
     try:
@@ -186,8 +186,8 @@ def known_paths() -> dict[str, Path]:
 
 
 def find(typed: str) -> ModelFile:
-    """The file that *typed*, a path or a name, means. Its hash is taken if this process has not
-    used it.
+    """Return the file that *typed*, a path or a name, means. Its hash is taken if this process has
+    not used it.
 
     Raises LocalModelError if there is none, if it is no model that can be talked to, or not the one
     of that name.
@@ -222,8 +222,8 @@ _IN_USE: list[ModelFile] = []  # those that a server of this process has loaded
 
 @contextmanager
 def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
-    """While a server has loaded *models*: one that is changed is no other model meanwhile, but an
-    error.
+    """Hold *models* as used while a server has loaded them: changing one meanwhile is an error, not
+    another model.
     """
     _IN_USE.extend(models)
     try:
@@ -234,7 +234,7 @@ def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
 
 
 def describe(path: Path) -> ModelFile:
-    """What is known of the file at *path*, and its place is noted where it is new. Raises
+    """Return the facts of the file at *path*, and note its place if it is new. Raises
     LocalModelError.
     """
     path = path.absolute()
@@ -267,7 +267,7 @@ def describe(path: Path) -> ModelFile:
 
 
 def _check(path: Path, header: bytes) -> None:
-    """Raises LocalModelError unless the file that begins with *header* is a model with a chat
+    """Raise LocalModelError unless the file that begins with *header* is a model with a chat
     template.
     """
     if header[:4] != b"GGUF":
@@ -282,8 +282,8 @@ def _check(path: Path, header: bytes) -> None:
 
 
 def _own_template(header: bytes) -> bytes:
-    """The chat template in *header*: after its key stand the kind of value, its length in 8 bytes,
-    and the text.
+    """Return the chat template in *header*: after its key stand the kind of value, its length in 8
+    bytes, and the text.
     """
     start = header.index(_TEMPLATE) + len(_TEMPLATE) + 4
     length = int.from_bytes(header[start : start + 8], "little")
@@ -291,8 +291,8 @@ def _own_template(header: bytes) -> bytes:
 
 
 def _name_for(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
-    """Its pin's name, or that of the file; with the start of its hash where another file has that
-    name.
+    """Return the file's name: that of its pin, or of the file; with the start of its hash if
+    another file has that name.
     """
     for pin in pins().values():
         if pin.sha256 == sha256:
@@ -303,8 +303,8 @@ def _name_for(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
 
 
 def _note(known: Mapping[str, Path]) -> None:
-    """Write the table. Raises LocalModelError where it cannot be: the name of a file would mean
-    nothing later.
+    """Write the table of known files. Raises LocalModelError if it cannot be written: the name of a
+    file would mean nothing later.
     """
     listed = {name: {"path": str(path)} for name, path in known.items()}
     try:

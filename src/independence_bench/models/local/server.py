@@ -125,8 +125,8 @@ async def serve(
 
 @contextmanager
 def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The host process. It has nothing to save, so it is killed when the block is left, before its
-    folder goes.
+    """Run the host process while the block runs. It has nothing to save, so it is killed when the
+    block is left, before its folder goes.
 
     Its standard input is a pipe that nothing is written to, open as long as this process lives.
     """
@@ -163,7 +163,7 @@ async def _address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
 
 
 def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> LocalModelError:
-    """One line: what happened, the exit code and the end of the child's log."""
+    """Return an error of one line: what happened, the exit code and the end of the child's log."""
     trace.seek(0)
     lines = [
         line.strip() for line in trace.read().decode(errors="replace").splitlines() if line.strip()
@@ -180,7 +180,8 @@ def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> Local
 
 
 def threads(at_once: int) -> int:
-    """Compute threads of each of *at_once* servers: half of the cores between them, 1 at least.
+    """Return the number of compute threads of each of *at_once* servers: half of the cores between
+    them, 1 at least.
 
     Threads wait for each other at every layer: on two cores that something else is using as well,
     two threads gave
@@ -253,8 +254,8 @@ async def _serve(servers: Mapping[str, Sequence[str]], folder: Path, report: IO[
 
 @asynccontextmanager
 async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> AsyncIterator[str]:
-    """The address before *servers*, by model, until the block is left; each has one slot and its
-    files in *folder*.
+    """Serve one address in front of *servers*, by model, and give it until the block is left; each
+    server has one slot and its files in *folder*.
     """
     app = web.Application(client_max_size=LONGEST)
     async with aiohttp.ClientSession(
@@ -286,7 +287,7 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
             return web.json_response({"object": "list", "data": listed})
 
         async def other(request: web.Request) -> web.Response:
-            """Whatever is no completion, as it is, by the first server."""
+            """Return the first server's answer to anything that is no completion, as it is."""
             url, body = f"{next(iter(servers.values()))[0]}{request.path_qs}", await request.read()
             async with session.request(request.method, url, data=body) as answer:
                 return web.Response(
@@ -308,15 +309,15 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
 
 
 class _Server:
-    """Sends one request after the other to the server at *address*, from the state that belongs to
-    it.
+    """A sender of one request after the other to the server at *address*, from the state that
+    belongs to it.
     """
 
     def __init__(self, session: aiohttp.ClientSession, address: str, folder: Path) -> None:
         self.session, self.address, self.folder = session, address, folder
 
     async def completion(self, request: web.Request, sent: bytes) -> web.StreamResponse:
-        """A reply to *request*, streamed where it asks for that.
+        """Return a reply to *request*, streamed where it asks for that.
 
         What the server says it had evaluated already is what it had before the last step.
         """
@@ -343,8 +344,8 @@ class _Server:
             return streamed
 
     async def _prepare(self, sent: bytes) -> int | None:
-        """Have the server evaluate the prompt; how much of it was there. None: it has no prompt, as
-        it will say.
+        """Have the server evaluate the prompt; return how many of its tokens were there before the
+        last step. None: it has no prompt, as the server will say.
         """
         try:
             prompts = prompts_of(json.loads(sent))
@@ -368,7 +369,7 @@ class _Server:
         return there
 
     async def _restored(self, name: str) -> bool:
-        """Whether the state of that name is there, and is now the server's."""
+        """Restore the state of that name into the server; return whether it was there."""
         path = self.folder / name
         with suppress(OSError):
             os.utime(path)  # the last to go
@@ -402,8 +403,8 @@ class _Server:
 
 
 def _with_cached(data: bytes, there: int | None) -> bytes:
-    """*data*, where it is JSON that tells of tokens used, with *there* as those that had been
-    evaluated before.
+    """Return *data* with *there* as the number of tokens that had been evaluated before, if it is
+    JSON that tells of tokens used.
     """
     if there is None or b'"prompt_tokens_details"' not in data:
         return data
@@ -413,10 +414,10 @@ def _with_cached(data: bytes, there: int | None) -> bytes:
 
 
 def prompts_of(body: Mapping[str, Any]) -> list[Body]:
-    """The prompts that are evaluated one after the other for the request *body*, each of them the
-    start of the next.
+    """Return the prompts that are evaluated one after the other for the request *body*, each of
+    them the start of the next.
 
-    Raises ValueError, TypeError, AttributeError or KeyError where it has no list of messages.
+    Raises ValueError, TypeError, AttributeError or KeyError if it has no list of messages.
     """
     messages = list(body["messages"])
     first = [message for message in messages[:1] if message.get("role") == "system"]

@@ -1,8 +1,8 @@
 """What the small model has in mind at a place in a text: its hidden states, by numpy alone.
 
-    mind = Mind(Path(find(SMOLLM2).path), layers=20)
-    _, so_far = mind.read(mind.encode("What came before, read once."))
-    states, _ = mind.read(mind.encode(" And what follows it."), so_far)
+    mind = FirstLayers(Path(find_model_file(SMOLLM2).path), layers=20)
+    _, so_far = mind.read_tokens(mind.encode("What came before, read once."))
+    states, _ = mind.read_tokens(mind.encode(" And what follows it."), so_far)
     states[-1][20]  # what it makes of the last token after twenty layers, 576 numbers
 
 The runtime that serves the model gives the last layer only, and slowly: with many layers left out,
@@ -70,7 +70,7 @@ _Q8_0_BLOCK = np.dtype([("scale", "<f2"), ("steps", "i1", _BLOCK)])
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Where a tensor lies. *shape* is rows x columns, or one length."""
+    """The place of a tensor in the file. *shape* is rows x columns, or one length."""
 
     shape: tuple[int, ...]
     kind: int
@@ -78,7 +78,7 @@ class Tensor:
 
 
 class Weights:
-    """The file at *path*, which stays mapped. Raises LocalModelError where it is no such file."""
+    """The GGUF file at *path*, which stays mapped. Raises LocalModelError if it is no such file."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -127,13 +127,13 @@ class Weights:
         return self._take(_NUMBERS[kind])[0]
 
     def texts(self, name: str) -> list[str]:
-        """The list of texts that the header has under *name*."""
+        """Return the list of texts that the header has under *name*."""
         value = self.header[name]
         assert isinstance(value, list)  # noqa: S101 - the file's hash is pinned
         return value
 
     def rows(self, name: str, chosen: npt.NDArray[np.int64] | None = None) -> Floats:
-        """The tensor *name*, or its *chosen* rows, as 32-bit numbers."""
+        """Return the tensor *name*, or its *chosen* rows, as 32-bit numbers."""
         tensor = self._tensors[name]
         if tensor.kind == _F32:
             return np.frombuffer(
@@ -169,7 +169,7 @@ class Mind:
         self._pools = ThreadpoolController()
 
     def encode(self, text: str) -> list[int]:
-        """*text* as tokens; what begins and ends a turn (`<|im_start|>`) is read as such."""
+        """Return *text* as tokens; what begins and ends a turn (`<|im_start|>`) is read as such."""
         tokens: list[int] = []
         for part in _SPECIAL.split(text):
             if part in self._ids and _SPECIAL.fullmatch(part):
@@ -179,7 +179,7 @@ class Mind:
         return tokens
 
     def decode(self, tokens: Sequence[int]) -> bytes:
-        """The bytes that *tokens* stand for."""
+        """Return the bytes that *tokens* stand for."""
         return bytes(_BYTE[letter] for token in tokens for letter in self._tokens[token])
 
     def _merged(self, piece: str) -> tuple[int, ...]:
@@ -193,7 +193,8 @@ class Mind:
         return tuple(self._ids[part] for part in parts if part in self._ids)
 
     def read(self, tokens: Sequence[int], past: Past | None = None) -> tuple[Floats, Past]:
-        """Read *tokens* (at least one) after *past*; their states and the past of what comes next.
+        """Read *tokens* (at least one) after *past*; return their states, and the past of what
+        comes next.
 
         The states are tokens x (layers + 1) x 576: [:, 0] before any layer, [:, n] after n of them.
         """
@@ -232,7 +233,7 @@ class _Layer:
     def read(
         self, x: Floats, past: tuple[Floats, Floats] | None, turn: Floats, hidden: Floats
     ) -> tuple[Floats, tuple[Floats, Floats]]:
-        """The states after this layer, and its keys and values of all that was read."""
+        """Return the states after this layer, and its keys and values of all that was read."""
         heads = (
             (_normed(x, self._before) @ self._asked).reshape(len(x), -1, _WIDTH).transpose(1, 0, 2)
         )
@@ -265,7 +266,7 @@ def _normed(x: Floats, weight: Floats) -> Floats:
 
 
 def _turn(places: npt.NDArray[np.int64]) -> Floats:
-    """Cosines and sines of where each token stands: 2 x tokens x half a head."""
+    """Return the cosines and sines of each token's place: 2 x tokens x half a head."""
     angles = places[:, None] * _BASE ** (-np.arange(0, _WIDTH, 2) / _WIDTH)
     return np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
 
