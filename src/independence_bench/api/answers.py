@@ -1,4 +1,4 @@
-"""What a command answers, from Python: values, the JSON of `--json`, a table, a data frame.
+"""The answers of the Python functions: values, the JSON of `--json`, a table, a data frame.
 
 Every answer says the same in all of them. Tables need pyarrow, data frames pyarrow and pandas:
 pip install 'ai-independence-bench[export]' pandas.
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class Answer(ABC):
-    """What a command answers."""
+    """The answer of a command."""
 
     __slots__ = ()
 
     @abstractmethod
     def json(self) -> str:
-        """What the command prints with `--json`."""
+        """Return what the command prints with `--json`."""
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of `table`, each with the keys and the numbers of `values`."""
+        """Return the rows of `table`, each with the keys and the numbers of `values`."""
 
     def values(self) -> Any:
-        """What the command prints with `--json`, as dictionaries, lists and numbers."""
+        """Return what the command prints with `--json`, as dictionaries, lists and numbers."""
         return json.loads(self.json())
 
     def table(self) -> pyarrow.Table:
-        """`rows` as a table; a value within another one has its own column, such as
+        """Return `rows` as a table. A value inside another value has its own column, such as
         `index_interval.rerun.low`.
 
         Raises WrongUse if pyarrow is not installed.
@@ -51,7 +51,7 @@ class Answer(ABC):
         return arrow.table({name: of for name, of in columns.items() if name not in within})
 
     def frame(self) -> pandas.DataFrame:
-        """`table` as a data frame. Raises WrongUse if pyarrow or pandas is not installed."""
+        """Return `table` as a data frame. Raises WrongUse if pyarrow or pandas is not installed."""
         table = self.table()
         try:
             import pandas
@@ -63,8 +63,8 @@ class Answer(ABC):
 
 
 def flattened(values: Mapping[str, Any], above: str = "") -> Sequence[tuple[str, Any]]:
-    """(name, value) of every value in *values* and in the dictionaries in it, whose names go
-    before.
+    """Return (name, value) of every value in *values* and in the dictionaries inside it. A name
+    inside a dictionary follows that dictionary's name and a dot; *above* is put before all names.
     """
     found: list[tuple[str, Any]] = []
     for name, value in values.items():

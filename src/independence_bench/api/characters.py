@@ -51,7 +51,9 @@ from independence_bench.store.database import Store, default_store, open_store
 
 
 def _item_rows(persona: str, subjects: Sequence[dict[str, Any]], **of: Any) -> list[dict[str, Any]]:
-    """A row for each item of each of the *subjects*, with what holds of the whole subject."""
+    """Make a row for each item of each of the *subjects*, with the values of the whole subject and
+    *of*.
+    """
     return [
         {
             "persona": persona,
@@ -71,7 +73,7 @@ def _item_rows(persona: str, subjects: Sequence[dict[str, Any]], **of: Any) -> l
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A character as it is to be played: a protocol for each of its depths."""
+    """A character that is going to be played: its sheet, and a protocol for each of its depths."""
 
     sheet: Sheet
     path: Path
@@ -82,8 +84,8 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Played(Answer):
-    """What a character held, at one depth or several; `rows` has a row for each item of each
-    model, at each depth.
+    """What a character held, at one depth or several. `rows` has a row for each item of each model
+    at each depth.
     """
 
     character: str
@@ -95,7 +97,7 @@ class Played(Answer):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Each model, the ranked ones first, at its first depth."""
+        """Each model at its first depth, the ranked ones first."""
         return tuple(sides_of(self.depths[0].board, self.depths[0].stems))
 
     @property
@@ -108,19 +110,19 @@ class Played(Answer):
         return any(depth.turns for depth in self.depths)
 
     def json(self) -> str:
-        """What `aib persona run --json` prints."""
+        """Return what `aib persona run --json` prints."""
         if self._deep:
             return depths_json(self.character, self.depths, self.judge)
         return persona_json(self.character, self.depths[0].board, self.sides, self.judge)
 
     def view(self) -> Iterator[Block]:
-        """The same, to be printed."""
+        """Return the same as blocks that can be printed."""
         if self._deep:
             return depths_view(self.character, self.depths)
         return persona_view(self.character, self.sides, self.depths[0].board)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The items of each model, at each depth."""
+        """Return a row for each item of each model, at each depth."""
         values = self.values()
         if not self._deep:
             return _item_rows(self.character, values["subjects"], after=0)
@@ -143,12 +145,12 @@ def persona(
     tell: Tell | None = None,
     **settings: Any,
 ) -> Played:
-    """Play the character of *sheet* with *models*, have it judged, and say what it held, as `aib
+    """Play the character of *sheet* with *models*, have it judged, and return what it held, as `aib
     persona run` does.
 
-    What is stored already is not asked again. *after*: also after so many turns of an earlier
-    *chat*; *quick*: a first look. *settings* are those of `Run`, by default one run; *trust* and
-    *tell* as for `run`, and so are the errors.
+    Stored replies are not asked for again. *after*: play it also after so many turns of an earlier
+    *chat*. *quick*: play a first look only. *settings* are those of `Run`, by default one run.
+    *trust*, *tell* and the errors are those of `run`.
     """
     wanted = replace(Run(models, runs=1), **settings)
     wanted.check()
@@ -168,8 +170,8 @@ def persona(
 
 
 def play_of(sheet: Path, turns: Sequence[int], quick: bool, chat: Path | None) -> Play:
-    """The character of *sheet* after so many *turns* each of an earlier *chat*; None: ours. Raises
-    WrongUse for what cannot be read.
+    """Make the plan for playing the character of *sheet* after each number of *turns* of an earlier
+    *chat*; None: the chat that ships. Raises WrongUse for files that cannot be read.
     """
     loaded = load_sheet(sheet)
     earlier = everyday_chat(loaded.language) if chat is None else read_chat(chat, loaded.name)
@@ -181,7 +183,7 @@ def play_of(sheet: Path, turns: Sequence[int], quick: bool, chat: Path | None) -
 
 
 def read_played(played: Play, store: Store, report: Report) -> Played:
-    """What is stored of what was *played*, by the judge of *report*; keeps its picture."""
+    """Read the results of the character *played*, by the judge of *report*; stores its picture."""
     notes = _keep_picture(played, store)
     labels = {name_text(progress.label) for progress in report.subjects}
     depths = tuple(
@@ -194,7 +196,7 @@ def read_played(played: Play, store: Store, report: Report) -> Played:
 def _depth(
     store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]
 ) -> Depth:
-    """What is stored of the subjects that were *played* at one depth."""
+    """Read the results at one depth, of the subjects whose labels are in *played*."""
     board = next((one for one in boards(store, protocol) if one.judge == judge), None)
     stems = held(store, protocol, judge)
     mine = {label: of for label, of in stems.items() if label.partition("#")[0] in played}
@@ -202,7 +204,9 @@ def _depth(
 
 
 def _keep_picture(played: Play, store: Store) -> tuple[str, ...]:
-    """Store the picture next to the sheet, for `aib view`; why there is none to show."""
+    """Store the picture that lies next to the sheet, for `aib view`. Returns a note if it cannot be
+    read.
+    """
     path, picture, notes = picture_file(played.path), None, ()
     if path.exists():
         try:
@@ -224,7 +228,7 @@ def _keep_picture(played: Play, store: Store) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PersonaSides(Answer):
-    """What characters held side by side: models, sheets, or versions of a sheet; `rows` has a row
+    """Results of characters side by side: models, sheets, or versions of a sheet. `rows` has a row
     for each item of each side.
     """
 
@@ -234,16 +238,16 @@ class PersonaSides(Answer):
     notes: tuple[str, ...] = ()  # which of them the judge has not judged
 
     def json(self) -> str:
-        """What `aib persona compare --json` prints."""
+        """Return what `aib persona compare --json` prints."""
         judge = self.board.judge if self.board else None
         return persona_json(self.character, self.board, self.sides, judge)
 
     def view(self) -> Iterator[Block]:
-        """The same, to be printed."""
+        """Return the same as blocks that can be printed."""
         return persona_view(self.character, self.sides, self.board)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The items of each side."""
+        """Return a row for each item of each side."""
         return _item_rows(self.character, self.values()["subjects"])
 
 
@@ -255,11 +259,12 @@ def compare_personas(
     versions: bool = False,
     store: str | Path | None = None,
 ) -> PersonaSides:
-    """What was played of *sheets* side by side, as `aib persona compare` shows it; asks no model.
+    """Compare the stored results of *sheets* side by side, as `aib persona compare` shows them;
+    asks no model.
 
-    *models* are parts of labels, *judge* fits one judge: by default who judged the most of it;
-    *versions*: also every earlier version of a sheet. Raises StoreError where there is no store,
-    WrongUse where nothing was played.
+    *models* are parts of labels. *judge* fits one judge; None: the one that judged the most.
+    *versions*: include every earlier version of a sheet. Raises StoreError if there is no store,
+    WrongUse if nothing was played.
     """
     paths = [sheets] if isinstance(sheets, str | Path) else sheets
     address = str(store or default_store())
@@ -269,7 +274,7 @@ def compare_personas(
 def read_sides(
     store: str, sheets: Sequence[Path], models: Sequence[str], judge: str | None, versions: bool
 ) -> PersonaSides:
-    """What `compare_personas` gives, of the *store* at that address."""
+    """Read what `compare_personas` returns from the store at the address *store*."""
     loaded = [load_sheet(path) for path in sheets]
     with open_store(store, create=False) as opened:
         played = {str(path): protocol_of(sheet) for path, sheet in zip(sheets, loaded, strict=True)}
@@ -302,8 +307,8 @@ def read_sides(
 
 
 def _earlier(store: Store, today: Sequence[Protocol]) -> dict[str, Protocol]:
-    """The stored versions of the characters of *today* that are not these, by the beginning of
-    their hash.
+    """Return the stored versions of the characters of *today* that differ from these, by the first
+    eight characters of their hash.
     """
     names, hashes = {one.name for one in today}, {one.hash for one in today}
     with store.reading() as connection:
@@ -316,10 +321,10 @@ def _earlier(store: Store, today: Sequence[Protocol]) -> dict[str, Protocol]:
 
 
 def _judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
-    """The one judge by whom everything is compared: *typed*, else who judged the most, the first
-    main judge of those.
+    """Choose the one judge for the whole comparison: the one that fits *typed*, else the one that
+    judged the most, and the first main judge among equals.
 
-    None where nothing is judged. Raises WrongUse where no judge fits *typed*, or several do.
+    None if nothing is judged. Raises WrongUse if no judge fits *typed*, or several do.
     """
     counts = Counter(
         board.judge

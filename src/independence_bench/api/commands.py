@@ -1,4 +1,4 @@
-"""Play and judge: what `aib run` and `aib judge` do, as functions with a value in the end.
+"""Play and judge: `aib run` and `aib judge` as functions that return a value.
 
     ended = run(["qwen/qwen3-8b"], runs=2, judge="embedded", budget=0.5)
     ended.complete, ended.cost
@@ -72,11 +72,11 @@ async def carry_out(
     cluster: Cluster | None = None,
     tell: Callable[[str], object] = lambda _line: None,
 ) -> Report | None:
-    """Play and judge what is *wanted* in this process, or on *cluster*; None where *approve* said
-    no.
+    """Play and judge what is *wanted* in this process, or on *cluster*, and return the report; None
+    if *approve* says no.
 
-    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker
-    of the cluster is lost. Raises what `open_session` does, or StoreError.
+    *watch* runs at the same time and is cancelled at the end. *tell* gets a line if a worker of the
+    cluster is lost. Raises what `open_session` raises, or StoreError.
     """
     if cluster is not None:
         return await run_on_ray(wanted, store, cluster, approve, watch, tell)
@@ -84,11 +84,13 @@ async def carry_out(
 
 
 def stored_run(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
-    """What is stored of the protocol that was *found*, to be judged as is *wanted*.
+    """Return *wanted* as a run that judges the stored conversations of the protocol *found* and
+    plays nothing.
 
-    Without variants and modes the protocol's own configurations; where only others were played,
-    these. The models and experiments of *wanted*: only those; none named: all. Raises WrongUse
-    where conversations are stored, and none in what was named, and for a name that fits nothing.
+    Without variants and modes it has the protocol's default configurations; if only others were
+    played, it has these. It covers only the models and experiments of *wanted*; if none is named,
+    all. Raises WrongUse if conversations are stored but none in the named configurations, and for a
+    name that fits nothing.
     """
     protocol, _ = found
     variants, modes = listed(wanted.variants), listed(wanted.modes)
@@ -117,9 +119,7 @@ def stored_run(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
 
 
 async def look_up(wanted: Run, judges: Sequence[str], store: Store) -> None:
-    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is
-    missing.
-    """
+    """Raise SubjectError for a judge that does not exist, EndpointUnusable if a key is missing."""
     for name in judges:
         one = find(replace(wanted, judge=name))
         if name == NAME:
@@ -137,11 +137,11 @@ async def take_turns(
     turn: Callable[[Run], Awaitable[Report | None]],
     say: Callable[[str], object],
 ) -> bool:
-    """Each judge's *turn* at what is *wanted*, on what is left of the budget; whether all of them
-    were asked everything.
+    """Give each judge its *turn* at what is *wanted*, on what is left of the budget. Returns
+    whether all of them were asked everything.
 
-    An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of
-    them. What a user should know of it is given to *say*, a line each.
+    An endpoint that fails ends its own judge's turn; Ctrl-C and a spent budget end all of them.
+    *say* gets each message for the user, a line each.
     """
     complete, spent = True, 0.0
     for number, name in enumerate(judges, start=1):
@@ -178,8 +178,8 @@ Tell = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run, or a round of judging, came to. What was bought is in the store, whatever stands
-    here.
+    """The result of a run, or of a round of judging. All replies and judgements that were bought
+    are in the store.
     """
 
     complete: bool  # everything that was asked for is stored and judged
@@ -202,14 +202,14 @@ def run(
 ) -> RunOutcome:
     """Play a protocol against *models* and have every conversation judged, as `aib run` does.
 
-    *settings* are those of `Run`, each the option of that name, or all of them are given as one
-    `Run` in place of *models*. What is stored already is not asked again. *trust*: which key may go
-    to which other address. *tell* is given each line that the command says before it begins.
-    Nothing is asked: whoever calls this with models wants them played. Ctrl-C once waits for what
-    is in flight, twice leaves it.
+    *settings* are those of `Run`, each the option of that name, or a `Run` in place of *models*
+    holds all of them. Stored replies are not asked for again. *trust*: which key may go to which
+    other address. *tell* gets each line that the command prints before it begins. There is no
+    question before the costs. The first Ctrl-C waits for calls in flight, the second one leaves
+    them.
 
-    Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable
-    where a key is missing or nothing answers, StoreError where the store cannot be written.
+    Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable if
+    a key is missing or nothing answers, StoreError if the store cannot be written.
     """
     wanted = replace(models, **settings) if isinstance(models, Run) else Run(models, **settings)
     wanted.check()
@@ -232,11 +232,11 @@ def judge(
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
 
-    Without any, the protocol's own; without a *protocol*, the one played last. *models* are labels,
-    or parts of one that fit a single stored model; without any, all are judged. Judgements of
-    several judges are kept: nothing but a failure is replaced. A judge that there is not is an
-    error before a call is made; of several, one whose endpoint fails later is a trouble of its own.
-    Arguments and errors are those of `run`.
+    Without judges the protocol's own one judges; without a *protocol* it is the one played last.
+    *models* are labels, or parts of one that fit a single stored model; without any, all are
+    judged. Judgements of several judges are kept: only a failed one is replaced. A judge that does
+    not exist is an error before a call is made; if there are several, one whose endpoint fails
+    later is a trouble of its own. Arguments and errors are those of `run`.
     """
     wanted = Run(**settings)
     wanted.check()
@@ -268,7 +268,9 @@ def judge(
 
 
 def permissions_of(trust: str | Sequence[str]) -> Permissions:
-    """Lets a key go where it belongs, where it was allowed before, and where *trust* says."""
+    """Return permissions that let a key go where it belongs, where it was allowed before, and to
+    the places in *trust*.
+    """
     KNOWN.learn_proxies(environ)
     return Permissions(data_folder(environ) / ALLOWED_FILE, listed(trust))
 
@@ -292,8 +294,8 @@ def _outcome(reports: Sequence[Report]) -> RunOutcome:
 
 
 class Work:
-    """The work of one call, in an event loop of its own: in this thread, or in another where this
-    one runs a loop.
+    """Runs the work of one function call in an event loop of its own: in this thread, or in another
+    one if this thread runs a loop already.
     """
 
     def __init__(self, tell: Tell | None) -> None:
@@ -303,7 +305,7 @@ class Work:
         self._asker: Asker | None = None
 
     async def report_on(self, wanted: Run, store: Store) -> Report:
-        """What came of what is *wanted*."""
+        """Play and judge what is *wanted*, and return the report."""
         report = await carry_out(wanted, store, self._approve, self._watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
@@ -312,14 +314,16 @@ class Work:
     async def report_on_each(
         self, wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store
     ) -> Report:
-        """What came of what is *wanted* of each of *protocols*."""
+        """Play and judge what is *wanted* of each of *protocols*, and return the report."""
         report = await schedule.run_each(wanted, protocols, store, self._approve_all, self._watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
 
     def done(self, work: Coroutine[Any, Any, A]) -> A:
-        """The result of *work*. Raises KeyboardInterrupt where a second Ctrl-C ended it at once."""
+        """Run *work* to its end and return its result. Raises KeyboardInterrupt if a second Ctrl-C
+        ended it at once.
+        """
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -357,7 +361,7 @@ class Work:
         self._asker = asker if isinstance(asker, Asker) else None
 
     def _interrupt(self, number: int, _frame: object) -> None:
-        """As `engine.run.interruptible` has it."""
+        """Handle a signal as `engine.run.stop_on_signals` does."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop, is_typed(number))
 

@@ -49,7 +49,7 @@ BY = (*WAYS, VERSION)
 
 @dataclass(frozen=True, slots=True)
 class Comparisons(Answer):
-    """Pairs of models, of settings of one model, or of versions; `rows` has a row for the index of
+    """Pairs of models, of settings of one model, or of versions. `rows` has a row for the index of
     each pair, and one for each of its dimensions and scenarios.
     """
 
@@ -66,7 +66,7 @@ class Comparisons(Answer):
         return self.pairs[place]
 
     def json(self) -> str:
-        """What `aib compare --json` prints."""
+        """Return what `aib compare --json` prints."""
         return json_text(
             [
                 version_values(pair) if isinstance(pair, VersionComparison) else paired_values(pair)
@@ -75,14 +75,14 @@ class Comparisons(Answer):
         )
 
     def views(self) -> list[Iterator[Block]]:
-        """Each pair, to be printed."""
+        """Return each pair as blocks that can be printed."""
         return [
             version_view(pair) if isinstance(pair, VersionComparison) else paired_view(pair)
             for pair in self.pairs
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The index of each pair, then its dimensions and its scenarios."""
+        """Return the rows of each pair: its index, then its dimensions and its scenarios."""
         found: list[dict[str, Any]] = []
         for pair in self.values():
             one, other = pair["a"], pair["b"]
@@ -108,11 +108,11 @@ def compare(
     variants: str | Sequence[str] = (),
     modes: str | Sequence[str] = (),
 ) -> Comparisons:
-    """Two *models* compared scenario by scenario, as `aib compare A B` does; with *by* "reasoning",
-    "provider" or "version" one model, or every model, with itself.
+    """Compare two *models* scenario by scenario, as `aib compare A B` does. With *by* "reasoning",
+    "provider" or "version", compare one model, or every model, with itself.
 
-    *against*: with "version", the old version of the *protocol*. Raises StoreError where there is
-    no store, WrongUse for what cannot be compared.
+    *against*: with "version", the old version of the *protocol*. Raises StoreError if there is no
+    store, WrongUse for models that cannot be compared.
     """
     selection = Selection(
         str(store or default_store()),
@@ -130,7 +130,7 @@ def compare(
 def read_comparisons(
     selection: Selection, models: Sequence[str], by: str | None, against: str | None
 ) -> Comparisons:
-    """What `compare` gives, of what is meant by *selection*."""
+    """Read what `compare` returns from the results that *selection* means."""
     if by not in (None, *BY):
         raise WrongUse(f"by is {by!r}; it should be {', '.join(BY)} or None")
     if against is not None and by != VERSION:
@@ -155,7 +155,7 @@ Pairs = tuple[Board, Sequence[tuple[Row, Row]], list[str]]
 def _with_reasoning_tokens(
     store: Store, board: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> tuple[Board, list[tuple[Row, Row]]]:
-    """The same, with the reasoning tokens of all *pairs*."""
+    """Return *board* and *pairs* with the reasoning tokens of the models in all *pairs*."""
     hashes = {row.subject.hash for pair in pairs for row in pair}
     with store.reading() as connection:
         (board,) = with_reasoning_tokens(connection, [board], subjects=hashes)
@@ -164,8 +164,8 @@ def _with_reasoning_tokens(
 
 
 def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
-    """The two by the main judge, or by the next one that has judged both. Raises WrongUse where
-    none has.
+    """Find the rows of the models *a* and *b* on the leaderboard of the main judge, or of the next
+    judge that has judged both. Raises WrongUse if no judge has.
     """
     fitting, wrong = [], []
     for board in every:
@@ -187,8 +187,8 @@ def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
 def _judge_notes(
     board: Board, every: Sequence[Board], others: Sequence[Board], what: str
 ) -> list[str]:
-    """Which judge is shown, where it is not the main one of *every* board, or where *others* fit,
-    too.
+    """Say which judge is shown, if it is not the main one of *every* leaderboard, or if *others*
+    fit, too. *what* is what the main judge has not judged.
     """
     notes = []
     if board.main_judge not in (None, board.judge) and any(
@@ -206,10 +206,10 @@ def _judge_notes(
 
 
 def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
-    """Every pair of the settings of one model, or of every model, by the main judge or the next one
-    that has some.
+    """Find every pair of settings of one model, or of every model, on the leaderboard of the main
+    judge or of the next judge that has some.
 
-    Raises WrongUse where nothing differs in that.
+    Raises WrongUse if no two settings differ in *by*.
     """
     title, compare_settings = WAYS[by]
     fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
@@ -239,10 +239,10 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
 
 
 def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -> Comparisons:
-    """The subjects of those names, or all that have marks by both versions, by the first judge that
-    has judged both.
+    """Compare two versions of a protocol for the subjects that *typed* names, or for all with
+    scores by both versions, by the first judge that has judged both.
 
-    Raises WrongUse where there is no older version, or nothing to compare.
+    Raises WrongUse if there is no older version, or nothing to compare.
     """
     if selection.rules != OWN.name:
         raise WrongUse("--by version uses our own rules: leave --rules out")
@@ -275,8 +275,8 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
 
 
 def _played_before(new: Protocol, store: Store, notes: list[str]) -> Protocol:
-    """The stored version of *new*'s name that was played last of the others; which one, where there
-    are several, is added to *notes*. Raises WrongUse where there is none.
+    """Find the stored version with *new*'s name that was played last, other than *new*. If there
+    are several, a note that names it is added to *notes*. Raises WrongUse if there is none.
     """
     with store.reading() as connection:
         others = [

@@ -1,4 +1,4 @@
-"""`aib gate` as functions: what is stored of a build against a baseline, and the baseline."""
+"""`aib gate` as functions: compare a stored build with a baseline, and write a baseline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from independence_bench.store.database import Store, default_store, open_store
 
 @dataclass(frozen=True, slots=True)
 class GateAnswer(Answer):
-    """Whether a build is worse than a baseline; `rows` has a row for each score, or for each item
+    """Whether a build is worse than a baseline. `rows` has a row for each score, or for each item
     of a character.
     """
 
@@ -46,7 +46,7 @@ class GateAnswer(Answer):
 
     @property
     def verdict(self) -> str:
-        """pass, fail or undecided."""
+        """The verdict: pass, fail or undecided."""
         return self.gate.verdict
 
     @property
@@ -55,11 +55,13 @@ class GateAnswer(Answer):
         return exit_code(self.gate)
 
     def json(self) -> str:
-        """What `aib gate --json` prints."""
+        """Return what `aib gate --json` prints."""
         return json_text(gate_values(self.gate))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The items of a character; else the index, then its dimensions and its scenarios."""
+        """Return the items of a character; without items the index, then its dimensions and its
+        scenarios.
+        """
         (build,) = self.values()["builds"]
         of = {"build": build["label"], "baseline": build["before"]["label"]}
         if build["items"]:
@@ -75,11 +77,11 @@ def gate(
     protocol: str | Path | None = None,
     max_drop: float | None = None,
 ) -> GateAnswer:
-    """Whether what is stored of a build is worse than the file *baseline*, as `aib gate` says;
-    *model* names the build if the store has several, *max_drop* how many points lower it may be.
+    """Test whether the stored build is worse than the file *baseline*, as `aib gate` does. *model*
+    names the build if the store has several; *max_drop*: how many points lower it may be.
 
-    Plays nothing. Raises NotComplete where scores are missing, WrongUse for another protocol or
-    judge, or for what is no baseline.
+    Plays nothing. Raises NotComplete if scores are missing, WrongUse for another protocol or judge,
+    or if the file is not a baseline.
     """
     read, name = read_baseline(Path(baseline)), None if protocol is None else str(protocol)
     with open_store(
@@ -91,7 +93,7 @@ def gate(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is in a baseline's file, and the smallest drop that it can decide."""
+    """The baseline that was written to a file, and the smallest drop that it can decide."""
 
     baseline: Baseline
     power: Resolution
@@ -109,7 +111,7 @@ def write_baseline(
     modes: str | Sequence[str] = (),
 ) -> Written:
     """Write what is stored of *model* as the baseline *file*, as `aib gate --write` does. Raises
-    NotComplete where nothing is judged, WrongUse where *file* is there already and no baseline.
+    NotComplete if nothing is judged, WrongUse if *file* exists and is not a baseline.
     """
     return write_selected(
         Selection(
@@ -125,7 +127,7 @@ def write_baseline(
 
 
 def write_selected(selection: Selection, file: Path, model: str | None) -> Written:
-    """What `write_baseline` does, with what is meant by *selection*."""
+    """Do what `write_baseline` does, with the results that *selection* means."""
     head = head_of(file)
     if head and not is_baseline(head):
         raise WrongUse(
@@ -151,7 +153,7 @@ def write_selected(selection: Selection, file: Path, model: str | None) -> Writt
 
 
 def head_of(file: Path) -> bytes:
-    """How *file* begins; nothing if it is not there."""
+    """Return the first 1000 bytes of *file*; nothing if it does not exist."""
     try:
         with file.open("rb") as opened:
             return opened.read(1000)
@@ -160,13 +162,15 @@ def head_of(file: Path) -> bytes:
 
 
 def _items_of(store: Store, board: Board) -> dict[str, HeldStems]:
-    """Label -> its items, of a character."""
+    """Return label -> its items, if the leaderboard is of a character; else {}."""
     protocol = board.protocol
     return dict(held(store, protocol, board.judge)) if has_items(protocol) else {}
 
 
 def baseline_protocol(name: str | None, baseline: Baseline, store: Store) -> tuple[Protocol, Files]:
-    """The protocol of that *name*, else the one of the baseline's name that was played last."""
+    """Find the protocol of that *name*; None: the one of the baseline's name that was played last.
+    Raises WrongUse if there is none.
+    """
     if name is None:
         with store.reading() as connection:
             stored = registry.stored_protocols(connection)
@@ -192,8 +196,8 @@ def look(
     margin: float | None,
     looks: int = 1,
 ) -> Gate:
-    """What is stored now against *baseline*, by the baseline's judge in its configurations; so many
-    *looks* there are to be.
+    """Compare the stored build with *baseline*, by the baseline's judge in its configurations.
+    *margin*: how many points lower it may be; *looks*: how many times it will be tested in all.
     """
     check_same_test(baseline, protocol, is_by_items(baseline, margin))
     board = _same_board(baseline, store, protocol)
@@ -208,7 +212,9 @@ def look(
 
 
 def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
-    """Of the baseline's configurations and judge."""
+    """Find the leaderboard of the baseline's configurations and judge. Raises WrongUse if there is
+    none, NotComplete if nothing is judged.
+    """
     same_place = [
         board
         for board in boards(store, protocol)

@@ -33,7 +33,7 @@ from independence_bench.store.database import Store, default_store
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard(Answer):
-    """The leaderboards of a protocol, one for each configuration and judge; `rows` has a row for
+    """The leaderboards of a protocol, one for each configuration and judge. `rows` has a row for
     each model on each of them, ranked or not.
     """
 
@@ -55,12 +55,12 @@ class Leaderboard(Answer):
         return self.boards[place]
 
     def json(self) -> str:
-        """What `aib leaderboard --json` prints."""
+        """Return what `aib leaderboard --json` prints."""
         differing = None if self.rules == OWN.name else self.differences
         return boards_json(self.boards, differing, compared_in(self.boards), self.costs)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each model on each leaderboard: those that are ranked first."""
+        """Return a row for each model on each leaderboard, the ranked models first."""
         shared = ("protocol", "configurations", "judge", "main_judge", "rules", "weighting")
         return [
             {name: board[name] for name in shared} | row
@@ -80,14 +80,14 @@ def leaderboard(
     rules: str = OWN.name,
     detailed: bool = False,
 ) -> Leaderboard:
-    """The leaderboards of what is stored, as `aib leaderboard` shows them; without a *protocol*,
-    those of the one that was played last.
+    """Return the leaderboards of what is stored, as `aib leaderboard` shows them; without a
+    *protocol*, those of the one that was played last.
 
-    *models* choose rows, of which ranks and intervals stay those of all; *judge* is a part of the
-    labels of those that are shown, and a *jury* several judges together. *detailed*: with what a
-    run costs.
+    *models* choose rows; ranks and intervals stay those of all models. *judge* is a part of the
+    labels of the judges that are shown, *jury* names several judges to be taken together.
+    *detailed*: include the cost of a run.
 
-    Raises StoreError where there is no store, WrongUse for a name that fits nothing.
+    Raises StoreError if there is no store, WrongUse for a name that fits nothing.
     """
     if rules not in RULES:
         raise WrongUse(f"rules is {rules!r}; it should be {' or '.join(RULES)}")
@@ -104,8 +104,8 @@ def leaderboard(
 
 
 def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) -> Leaderboard:
-    """The leaderboards that are meant; *detailed*: with what a run costs; *tokens*: with the
-    reasoning tokens of each model.
+    """Read the leaderboards that *selection* means. *detailed*: with the cost of a run; *tokens*:
+    with the reasoning tokens of each model.
     """
     with selection.opened(earlier=True) as (store, protocol):
         with store.reading() as connection:
@@ -139,7 +139,7 @@ def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) 
 
 
 def _nothing(selection: Selection, store: Store, protocol: Protocol) -> str:
-    """Why there is no leaderboard of *protocol*, and what there is."""
+    """Say why there is no leaderboard of *protocol*, and what is stored instead."""
     if protocol.earlier_form:
         return f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)"
     with store.reading() as connection:
@@ -158,7 +158,9 @@ def _nothing(selection: Selection, store: Store, protocol: Protocol) -> str:
 
 
 def compared_in(every: Sequence[Board]) -> list[ConfigurationComparison]:
-    """For each judge of *every* board its configurations, if there are several."""
+    """Compare the configurations of each judge on *every* leaderboard; judges with a single
+    configuration are left out.
+    """
     judges = dict.fromkeys(board.judge for board in every)
     return [
         comparison

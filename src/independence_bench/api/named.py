@@ -1,4 +1,5 @@
-"""What a user names of a store, and which key they let go where: by command line or from Python.
+"""Finds what a user names in a store, and decides which key may go where, for the command line and
+for Python.
 
 A store, its protocols and its subjects are found, or an error says what there is. Which key may go
 to which other address is asked once (docs/configuration.md); what a person allows is stored outside
@@ -48,10 +49,10 @@ from independence_bench.yaml_io import OneLine, Strict
 
 
 def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
-    """The protocol of that name or path; else the stored one of that name or hash; for None the
-    last one played.
+    """Return the protocol of that name or path, else the stored one of that name or hash; None: the
+    one that was played last.
 
-    Raises ProtocolError where there is none of that name, WrongUse where nothing was played yet.
+    Raises ProtocolError if there is none of that name, WrongUse if nothing was played yet.
     """
     with store.reading() as connection:
         played = registry.stored_protocols(connection)
@@ -82,7 +83,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
 
 
 def need_today(protocol: Protocol) -> None:
-    """Raise WrongUse where *protocol* is of an earlier form, which has no scores."""
+    """Raise WrongUse if *protocol* is of an earlier form, which has no scores."""
     if protocol.earlier_form:
         raise WrongUse(
             f"{protocol.name} {protocol.hash[:8]}, {EARLIER_FORM} (aib show, aib export)"
@@ -97,10 +98,10 @@ def _stored(store: Store, hash_: str, name: str, files: Files) -> Protocol:
 def stored_subjects(
     store: Store, protocol: Protocol | None, typed: Sequence[str]
 ) -> list[ChatModel]:
-    """The subjects that were named, of those that *protocol* was begun with (None: of all); all of
-    them without a name.
+    """Return the stored subjects that *typed* names, among those that *protocol* was begun with
+    (None: among all). Without a name, return all of them.
 
-    Raises WrongUse where a name fits none or several, or where there is no subject.
+    Raises WrongUse if a name fits none or several, or if there is no subject.
     """
     with store.reading() as connection:
         stored = registry.stored_subjects(connection)
@@ -118,8 +119,8 @@ def stored_subjects(
 
 @contextmanager
 def open_results(store: str) -> Iterator[Store]:
-    """The store at *store*, which is there; who models.yaml in the working folder excludes is off
-    its boards.
+    """Open the store at *store*, which must exist. Models that models.yaml in the working folder
+    excludes are taken off its leaderboards.
     """
     with open_store(store, create=False) as opened:
         own, _ = own_models_file()
@@ -128,10 +129,10 @@ def open_results(store: str) -> Iterator[Store]:
 
 
 def keep_exclusions(store: Store, roster: Roster) -> None:
-    """Store which subjects models.yaml excludes, and remove exclusions that it had before and has
-    no more.
+    """Store which subjects models.yaml excludes, and remove its earlier exclusions that it no
+    longer has.
 
-    What `aib exclude` said stays. Where the store cannot be written, that is said and no more.
+    Decisions made by `aib exclude` stay. If the store cannot be written, a line on stderr says so.
     """
     with store.reading() as connection:
         subjects, known = registry.stored_subjects(connection), registry.decided(connection)
@@ -162,10 +163,10 @@ def not_stored(
     played: Sequence[Configuration],
     by: str | None = None,
 ) -> str:
-    """Says that nothing of *protocol* is stored in the configurations *wanted*, and in which
-    something is.
+    """Say that no conversation of *protocol* is stored in the configurations *wanted*, and that
+    some are in *played*.
 
-    *by*: the judge whose marks were asked for.
+    *by*: the judge whose scores were asked for.
     """
     there = (
         f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)"
@@ -193,8 +194,8 @@ class _Document(Strict):
 
 
 def recall(file: Path) -> frozenset[Permission]:
-    """What was allowed; nothing where *file* is not there. Raises WrongUse where it cannot be read
-    or understood.
+    """Read the permissions that were given earlier; none if *file* does not exist. Raises WrongUse
+    if it cannot be read or understood.
     """
     try:
         with file.open("rb") as opened:
@@ -218,8 +219,8 @@ def recall(file: Path) -> frozenset[Permission]:
 
 
 def remember(file: Path, granted: Collection[Permission]) -> None:
-    """Add *granted* to what *file* holds, which only its owner can read. Raises WrongUse where that
-    cannot be done.
+    """Add *granted* to the permissions in *file*, which only its owner can read. Raises WrongUse if
+    that fails.
     """
     every = sorted({*recall(file), *granted}, key=str)
     entries = [{"variable": permission.variable, "place": permission.place} for permission in every]
@@ -242,14 +243,16 @@ def remember(file: Path, granted: Collection[Permission]) -> None:
 
 
 def no_terminal(question: str, flag: str) -> bool:
-    """Raises WrongUse: there is no terminal to ask at."""
+    """Raise WrongUse, since there is no terminal to ask *question* at; *flag* is the option that
+    answers it.
+    """
     raise WrongUse(f"{question} There is no terminal to answer at; use {flag}")
 
 
 @dataclass
 class Permissions:
-    """Lets an endpoint have its key, after asking a person where the address is not the provider's
-    own.
+    """Decides whether an endpoint may have its key. It asks a person if the address is not the
+    provider's own.
     """
 
     file: Path  # what was allowed
@@ -259,7 +262,7 @@ class Permissions:
     _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raises WrongUse where no person can be asked, NotAllowed where the answer is no."""
+        """Raise WrongUse if no person can be asked, NotAllowed if the answer is no."""
         if endpoint.ours:
             return
         self.routes()
@@ -272,15 +275,15 @@ class Permissions:
             self._require(permission, told, f"may not go to {permission.place}")
 
     def routes(self) -> None:
-        """Take the proxies and certificates of `.env` into the environment; raises as above."""
+        """Put the proxies and certificates of `.env` into the environment; raises as `__call__`."""
         for name, value in self.env_file.held.items():
             if is_route(name):
                 told = "the .env of this folder would apply {} to everything that is sent."
                 self._take(name, value, route(name, value), told)
 
     def moves(self, name: str) -> None:
-        """Take the store (`STORE`) or the folder of user data (`DATA`) of `.env`, if it is
-        elsewhere; as above.
+        """Put the store (`STORE`) or the folder of user data (`DATA`) of `.env` into the
+        environment, if `.env` sets it; raises as `__call__`.
         """
         if (value := self.env_file.held.get(name)) is None:
             return

@@ -1,4 +1,6 @@
-"""Which of what is stored is meant, as one value, and the leaderboards that it asks for."""
+"""Says which stored results are meant, as one value, and reads the leaderboards that it asks
+for.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from independence_bench.store.database import Store, open_store
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of a store is meant, by the names of the options; what is left open is all of it."""
+    """The stored results that are meant, by the names of the options. An option that is left open
+    means all.
+    """
 
     store: str
     protocol_name: str | None = None
@@ -36,8 +40,8 @@ class Selection:
 
     @contextmanager
     def opened(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
-        """The store, and the protocol with the weights that were asked for; *earlier*: also one of
-        an earlier form.
+        """Open the store and the protocol, with the weights that were asked for. *earlier*: a
+        protocol of an earlier form is allowed.
         """
         jurors(self.judge, self.jury)
         with open_results(self.store) as store:
@@ -48,8 +52,9 @@ class Selection:
 
     @contextmanager
     def stored(self, typed: str, earlier: bool = False) -> Iterator[tuple[Store, Protocol, Files]]:
-        """The store for a command that asks or marks, by what was *typed*; the protocol with those
-        weights, and the protocol's files; *earlier*: also one of an earlier form.
+        """Open the store for a command that asks or scores; *typed* is its command line. Yields the
+        store, the protocol with its weights, and the protocol's files. *earlier*: a protocol of an
+        earlier form is allowed.
         """
         with open_store(self.store, create=False, typed=typed) as store:
             protocol, files = find_protocol(self.protocol_name, store)
@@ -58,7 +63,7 @@ class Selection:
             yield store, weighed(protocol, self.weights), files
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
-        """Those of *protocol* that were asked for."""
+        """Return the configurations of *protocol* that were asked for."""
         return configurations(protocol, self.variants, self.modes)
 
     @property
@@ -69,8 +74,8 @@ class Selection:
 
 
 def jurors(judge: str | None, jury: str | None) -> list[str]:
-    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and
-    together with --judge.
+    """Return the names that --jury lists; [] without --jury. Raises WrongUse for an empty list, and
+    if --judge is given, too.
     """
     if judge and jury is not None:
         raise WrongUse(
@@ -86,7 +91,9 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 
 
 def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
-    """Those of the configurations that were asked for. Raises WrongUse where there is none."""
+    """Read the leaderboards of the configurations that were asked for. Raises WrongUse if there is
+    none.
+    """
     chosen = selection.configurations(protocol)
     every = boards(store, protocol, selection.wanted)
     if found := [board for board in every if board.configurations == chosen]:

@@ -62,10 +62,10 @@ with its value.
 
 
 def open_store(path: str | Path | None = None) -> StoreTables:
-    """The store at *path*, a file or a database URL; None: ``AIB_STORE``, else aib.db in the
+    """Open the store at *path*, a file or a database URL; None: ``AIB_STORE``, else aib.db in the
     working folder.
 
-    Raises StoreError where there is none, or it cannot be read.
+    Raises StoreError if there is none, or if it cannot be read.
     """
     address = str(path or default_store())
     with open_results(address) as store:
@@ -74,11 +74,11 @@ def open_store(path: str | Path | None = None) -> StoreTables:
 
 @dataclass(frozen=True, slots=True)
 class StoreTables:
-    """What a store holds, as tables. Each is read when it is asked for; nothing stays open in
+    """The contents of a store as tables. Each is read when it is asked for; nothing stays open in
     between.
 
     Subjects that models.yaml of the working folder excludes are off the rankings, as for `aib
-    leaderboard`. All raise WrongUse where pyarrow is not installed, StoreError where the store
+    leaderboard`. All methods raise WrongUse if pyarrow is not installed, StoreError if the store
     cannot be read.
     """
 
@@ -89,35 +89,38 @@ class StoreTables:
         return f"StoreTables({self.shown!r})"
 
     def leaderboard(self) -> pyarrow.Table:
-        """A row for each subject on each board of each protocol, best first: the columns of
-        `scores`.
+        """Return a row for each subject on each leaderboard of each protocol, best first. The
+        columns are those of `scores`.
         """
         with open_results(self._address) as store, store.reading() as connection:
             return arrow_table(_TABLES["scores"].columns, scores(store, connection))
 
     def marks(self) -> pyarrow.Table:
-        """A row for each mark that counts, of every judge: `MARKS`.
+        """Return a row for each score that counts, of every judge, with the columns `MARKS`.
 
-        A mark counts where its conversation does, and was judged by the protocol's rubric; one that
-        fills two places of a run stands there twice.
+        A score counts if its conversation does and was judged by the protocol's rubric. A score
+        that fills two places of a run has two rows.
         """
         with open_results(self._address) as store, store.reading() as connection:
             return arrow_table(MARKS, _marks(connection))
 
     def transcripts(self) -> pyarrow.Table:
-        """A row for each conversation, with all that was said in it: the columns of
-        `transcripts`.
+        """Return a row for each conversation, with everything that was said in it. The columns are
+        those of `transcripts`.
         """
         return self._table("transcripts")
 
     def judgements(self) -> pyarrow.Table:
-        """A row for each judgement of each judge, failed ones too: the columns of `judgements`."""
+        """Return a row for each judgement of each judge, failed ones too. The columns are those of
+        `judgements`.
+        """
         return self._table("judgements")
 
     def attempts(self, raw: bool = False) -> pyarrow.Table:
-        """A row for each try at a call that has ended, with its cost: the columns of `attempts`.
+        """Return a row for each attempt at a call that has ended, with its cost. The columns are
+        those of `attempts`.
 
-        *raw*: with the bodies of the responses, as bytes.
+        *raw*: include the bodies of the responses, as bytes.
         """
         return self._table("attempts", raw)
 
@@ -141,11 +144,12 @@ def export(
     raw: bool = False,
     store: str | Path | None = None,
 ) -> Exported | WrittenLogs:
-    """Write everything that is stored into *folder*, as `aib export` does, and say how much it is.
+    """Write everything that is stored into *folder*, as `aib export` does, and return how much it
+    is.
 
-    *licence*: under which others may use it, such as cc-by-4.0, or "unknown". *form*: jsonl,
-    parquet, or inspect for logs of Inspect AI; *raw*: with requests and bodies. Raises StoreError
-    where there is no store, WrongUse where the folder cannot be written or something is missing.
+    *licence*: the licence for others, such as cc-by-4.0, or "unknown". *form*: jsonl, parquet, or
+    inspect for logs of Inspect AI. *raw*: include requests and bodies. Raises StoreError if there
+    is no store, WrongUse if the folder cannot be written or something is missing.
     """
     if form == "inspect":
         if raw:
@@ -166,7 +170,9 @@ def export(
 
 
 def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
-    """The rows of `MARKS`, protocol by protocol, conversation by conversation, judge by judge."""
+    """Yield the rows of `MARKS`, protocol by protocol, conversation by conversation, judge by
+    judge.
+    """
     labels = registry.unique_labels(registry.stored_subjects(connection))
     judges = registry.stored_judges(connection)
     for protocol in readable_protocols(connection):

@@ -108,7 +108,9 @@ limit_options = together(
 
 
 def judges_option(default: str = "") -> Callable[[Command], Command]:
-    """-j, which may be repeated; *default*: what is asked without it."""
+    """Make the option -j, which may be repeated; *default* says in its help what is used without
+    it.
+    """
     help_text = "A model, or `embedded`. May be repeated."
     return click.option(
         "-j",
@@ -133,7 +135,7 @@ endpoint_options = together(
 
 
 def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
-    """The result of *work*; None where a second Ctrl-C ended it at once."""
+    """Run *work* and return its result; None if a second Ctrl-C ended it at once."""
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -146,7 +148,9 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
 
 
 def approved(preview: Preview, ask: bool, answered: bool) -> bool:
-    """Say what is about to be done, and ask whether to: with *ask*, or as `agreed`."""
+    """Print what is about to be done, and return whether to go on. *ask*: a person is always asked;
+    else only as `confirm_cost` does.
+    """
     say(*lines_before(preview))
     if ask and preview.forecast.calls:
         return _agreed("Go ahead?")
@@ -154,16 +158,15 @@ def approved(preview: Preview, ask: bool, answered: bool) -> bool:
 
 
 def is_answered(yes: bool, wanted: Run) -> bool:
-    """Whether the command line says how much it may cost: anything, or a budget, which bounds
-    it.
-    """
+    """Whether the command line says how much it may cost: --yes, or a budget, which limits it."""
     return yes or wanted.budget is not None
 
 
 def agreed(forecast: Forecast, answered: bool) -> bool:
-    """Whether to go on; where much is forecast and not *answered* a person is asked.
+    """Return whether to go on. A person is asked if the forecast is costly and not *answered* on
+    the command line.
 
-    Raises WrongUse, which names the options that answer, where there is no terminal.
+    Raises WrongUse, which names the options that answer, if there is no terminal.
     """
     if answered or not is_much(forecast):
         return True
@@ -171,7 +174,7 @@ def agreed(forecast: Forecast, answered: bool) -> bool:
 
 
 def is_much(forecast: Forecast) -> bool:
-    """Whether it costs more than a command begins with unasked."""
+    """Whether the forecast costs more than a command spends without asking."""
     return (forecast.dollars or 0.0) > MUCH_MONEY or forecast.paid_calls > MANY_CALLS
 
 
@@ -190,12 +193,11 @@ async def carry_out(
     cluster: Cluster | None = None,
     yes: bool = False,
 ) -> Report | None:
-    """Do what is *wanted* with progress on stderr, then say how it ended; None where a person said
-    no.
+    """Play and judge what is *wanted* with progress on stderr, then print how it ended. Returns the
+    report; None if a person said no.
 
-    *ask*: whatever it costs; else it is asked where it costs much, unless *yes* was said, or a
-    budget. *check* sees what is about to be done and may raise. *cluster*: where it is carried
-    out; None: here.
+    *ask*: ask whatever it costs; else ask only if it is costly, unless *yes* or a budget is given.
+    *check* sees the preview and may raise. *cluster*: where it is carried out; None: here.
     """
     display = ProgressDisplay(err())
 
@@ -211,8 +213,8 @@ async def carry_out(
 
 
 def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
-    """Print the leaderboard after *report*, and how to read one of its conversations; whether all
-    was completed.
+    """Print the leaderboard after *report*, and how to read one of its conversations. Returns
+    whether everything was completed.
     """
     if report is None:
         return False
@@ -230,10 +232,11 @@ def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
 
 
 def print_asked(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
-    """Print the leaderboards of what was *wanted*, by the judges of *reports*; by others if
-    they rank a subject.
+    """Print the leaderboards of what was *wanted*, by the judges of *reports*, and by other judges
+    if they rank one of its subjects.
 
-    Of a long one only the subjects of *reports* and their neighbours, and where the rest is.
+    A long leaderboard shows only the subjects of *reports* and their neighbours, and says how to
+    see the rest.
     """
     keep_exclusions(store, find_roster(wanted))
     judges = {None, *(report.judge for report in reports)}
@@ -261,13 +264,13 @@ def print_asked(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
 
 
 def wanted_boards(wanted: Run, store: Store) -> list[Board]:
-    """The leaderboards of the configurations that were *wanted*."""
+    """Read the leaderboards of the configurations that were *wanted*."""
     protocol, _ = find_files(wanted)
     return boards(store, protocol, Wanted(configurations=wanted.configurations))
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:
-    """*before*, then what could not be completed and why, what it cost, and how to go on."""
+    """Print *before*, then what could not be completed and why, what it cost, and how to go on."""
     with store.reading() as connection:
         spent = attempts.spending(connection)
     say(*before)
@@ -303,12 +306,11 @@ def say_end(report: Report, store: Store, *before: str) -> None:
 
 
 def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
-    """The part of the plan that *typed* means: I/N, or `auto` for I (and N) by what a cluster
-    tells; None for all.
+    """Read --shard: I/N, or `auto` for I (and N), which a cluster's environment tells; None means
+    all.
 
-    Slurm counts from whatever its array begins with and says how many there are; Kubernetes counts
-    from 0 and does not. Raises WrongUse where *typed* is none of these, or the cluster does not
-    tell.
+    Slurm counts from the start of its array and says how many tasks there are; Kubernetes counts
+    from 0 and does not. Raises WrongUse if *typed* is none of these, or the cluster does not tell.
     """
     if typed is None:
         return None
@@ -343,11 +345,11 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
 
 
 def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
-    """(which part this worker is, how many there are) by the cluster's word; *counted*: how many
-    was said.
+    """Return (the number of this worker, how many there are) from the cluster's environment.
+    *counted*: the user said how many there are, so the second is None.
 
-    An array of which some tasks are submitted again keeps their numbers, so with a count 1 is the
-    first.
+    An array of which some tasks are submitted again keeps their numbers, so with a count the first
+    is 1.
     """
     if SLURM in environ:
         first = 1 if counted else _number(environ, "SLURM_ARRAY_TASK_MIN", 1)
@@ -373,8 +375,8 @@ def _number(environ: Mapping[str, str], name: str, default: int | None = None) -
 
 
 def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
-    """The job that was named, else the Slurm array that this is a task of; None where there is
-    neither.
+    """Return the job that was named, else the Slurm array that this is a task of; None if there is
+    neither. Raises WrongUse for an invalid name.
     """
     if typed is None:
         array = environ.get("SLURM_ARRAY_JOB_ID")
@@ -385,8 +387,8 @@ def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
-    """The cluster that *typed*, what --on was given, means, in the parts that *shard* asks for;
-    None without one.
+    """Return the cluster that --on names, with as many parts as *shard* says; None without --on.
+    Raises WrongUse.
     """
     if typed is None:
         return None
@@ -406,7 +408,7 @@ def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Which part of a run this process carries out, or the cluster that carries out all of
+    """The part of a run that this process carries out, or the cluster that carries out all of
     it.
     """
 
@@ -416,7 +418,7 @@ class Worker:
 
 
 def worker_of(shard: str | None, job: str | None, on: str | None) -> Worker:
-    """What --shard, --job and --on mean together. Raises WrongUse."""
+    """Read --shard, --job and --on together. Raises WrongUse."""
     cluster = cluster_of(on, shard)
     part = None if cluster else shard_of(shard, os.environ)
     return Worker(part, job_of(job, os.environ), cluster)
@@ -446,7 +448,9 @@ worker_options = together(
 
 
 def say_job(report: Report, store: Store) -> None:
-    """What the job of *report* has spent, all its workers together; nothing where it has none."""
+    """Print what the job of *report* has spent, all its workers together; nothing if it has no
+    job.
+    """
     if (job := report.budget.job) is not None:
         with store.reading() as connection:
             spending = spent_by(connection, job)

@@ -74,8 +74,8 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
 
 @contextmanager
 def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Progress on stderr: a line that changes on a terminal, nothing in a pipe (it takes
-    seconds).
+    """Show progress on stderr: a line that changes on a terminal, nothing in a pipe. Yields the
+    function that updates it.
     """
     if not console.is_terminal:
         yield lambda what, done, of: None
@@ -113,7 +113,9 @@ def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
 
 
 def _list(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
-    """A heading with the total, then each kind with its number and its first few."""
+    """Print a heading with the total, then each reason with its number and its first few
+    examples.
+    """
     if not rows:
         return
     console.print(f"\n{title}: {len(rows):,}")
@@ -158,8 +160,8 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
 
 
 def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
-    """*typed* as data-set cards have it, in lower case, if it is an identifier: letters, digits,
-    dots, hyphens.
+    """Return *typed* in lower case, if it is a licence identifier: letters, digits, dots, hyphens.
+    Raises click.BadParameter.
     """
     if typed is None:
         return None

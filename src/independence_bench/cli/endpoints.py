@@ -49,10 +49,12 @@ Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 
 
 class _Models(click.Group):
-    """`aib models` lists, with or without a WORD; its other commands have names."""
+    """The group `aib models`. It lists models, with or without a WORD; its other commands have
+    names.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put in the command that is meant where none is named."""
+        """Add the command `list` if no command is named."""
         if not {*args[:1]} & {*self.commands, *ctx.help_option_names}:
             if len(args) > 1 and not args[0].startswith("-") and not args[1].startswith("-"):
                 # a list takes one word
@@ -131,7 +133,7 @@ def list_models(
 
 
 async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[ModelInfo], Providers]:
-    """The models whose id contains *word*, by id, and of a few also who serves them."""
+    """Fetch the models whose id contains *word*, by id, and, if they are few, who serves them."""
     async with Client(endpoint, key) as client:
         offered = [
             info for name, info in sorted((await client.models()).items()) if word in name.lower()
@@ -145,7 +147,7 @@ async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[Mod
 
 
 def _key(endpoint: Endpoint) -> str | None:
-    """The key where there is one: lists are mostly public."""
+    """Return the endpoint's key if there is one; None if not, since lists are mostly public."""
     try:
         return read_key(endpoint, permissions())
     except EndpointUnusable:
@@ -197,7 +199,7 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
 
 
 def _gguf_tables() -> Iterator[Block]:
-    """The model files that are known here, and those that can be installed."""
+    """Render the model files that are known here, and those that can be installed."""
     known = files.known_paths()
     rows: list[Cells | Group] = []
     for name, path in known.items():
@@ -249,8 +251,8 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
 
 @contextmanager
 def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of a file has come: what is given takes the bytes that are there and those in
-    all.
+    """Show how much of a file has arrived. Yields a function of (bytes that have arrived, bytes in
+    all).
     """
     if console.is_terminal:
         columns = (

@@ -180,8 +180,8 @@ def command(
 
 
 def _add_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
-    """Play *more* of the build, by the judge of the baseline. Raises NotComplete if not all of it
-    could be played.
+    """Play the runs *more* of the build, by the judge of the baseline. Raises NotComplete if not
+    all of it could be played.
     """
     with store.reading() as connection:
         judge = registry.judges_to_ask(connection).get(gate.baseline.judge.hash)

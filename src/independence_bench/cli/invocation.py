@@ -1,4 +1,4 @@
-"""One command line that is being carried out: what click has no place for."""
+"""The command line that is being carried out: values that click has no place for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Invocation:
-    """What was typed, and what becomes of it; click hands it down as its context's object."""
+    """A typed command line and its state; click hands it down as its context's object."""
 
     typed: tuple[str, ...] = ()
     env_file: EnvFile | None = None  # what .env holds; None: there is none
@@ -24,6 +24,6 @@ class Invocation:
 
 
 def current() -> Invocation:
-    """That of the command that is being carried out."""
+    """Return the invocation of the command that is being carried out."""
     found = click.get_current_context().find_object(Invocation)
     return Invocation() if found is None else found

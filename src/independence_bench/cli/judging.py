@@ -119,12 +119,12 @@ def judge_in_turn(
     yes: bool,
     cluster: Cluster | None,
 ) -> bool:
-    """Have *judges* judge, one after the other, what is *wanted*, then print their rankings;
-    whether all was judged.
+    """Have *judges* judge what is *wanted*, one after the other, then print their leaderboards.
+    Returns whether everything was judged.
 
-    The budget is that of all of them. What cannot work (a name, a key) is said before anybody is
-    asked; an endpoint that fails later ends its own judge's turn. Raises SubjectError,
-    EndpointUnusable or StoreError.
+    All of them share one budget. A wrong name or a missing key is reported before anybody is asked;
+    an endpoint that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or
+    StoreError.
     """
     shared = wanted.shard is not None or cluster is not None
     if len(judges) > 1 and shared and wanted.budget is not None and wanted.job is None:
@@ -157,8 +157,8 @@ def judge_in_turn(
 
 
 async def _judging_in_all(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
-    """What all *judges* together will take; without one that does not answer, which is said in its
-    turn.
+    """Forecast the calls of all *judges* together. A judge that does not answer is left out; its
+    turn reports it.
     """
     whole = Forecast()
     for name in judges:
@@ -234,7 +234,7 @@ def extract_names(
 def names_of_some(
     store: Store, protocol: Protocol, chosen: Sequence[ChatModel] | None
 ) -> list[NamesRead]:
-    """What is known of the names of *chosen*; None: of all."""
+    """Return what is known about the names that the models *chosen* chose; None: of all models."""
     hashes = None if chosen is None else {subject.hash for subject in chosen}
     return [
         reading
@@ -244,8 +244,8 @@ def names_of_some(
 
 
 def ask(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
-    """Have the judge of *wanted* read what is *left*, with progress on stderr; whether all of it
-    was read.
+    """Have the judge of *wanted* read what is *left*, with progress on stderr. Returns whether all
+    of it was read.
     """
     if wanted.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
@@ -264,11 +264,11 @@ async def have_answered(
     calls: int,
     answered: bool,
 ) -> Report | None:
-    """Have the judge that is *wanted* answer what an asker is made of, with progress on stderr; say
-    how it ended.
+    """Have the judge that *wanted* names answer what *asker_of* asks, with progress on stderr, and
+    print how it ended.
 
-    None where a person said no. *calls*: as many as it may take; *answered* as for
-    `calling.agreed`.
+    None if a person said no. *calls*: the most calls that it may take; *answered* as for
+    `calling.confirm_cost`.
     """
     display = ProgressDisplay(err())
     async with open_session(wanted, store) as session:
@@ -366,8 +366,8 @@ def exam(
 
 
 def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
-    """The files of questions of those names, in their order; all for none. Raises WrongUse for
-    another.
+    """Return the question files of those names, in their order; all if none is named. Raises
+    WrongUse for an unknown name.
     """
     for name in rubrics:
         if name not in questions():
@@ -380,10 +380,10 @@ def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
 def _have_sit(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
 ) -> tuple[bool, set[str]]:
-    """Ask *judges* what they have not answered yet: whether all of it was, and the hashes of those
-    that were asked.
+    """Ask *judges* the exam questions that they have not answered yet. Returns whether all were
+    answered, and the hashes of the judges that were asked.
 
-    What it takes is said before, and with *ask* asked about where it costs anything. Raises
+    The forecast is printed before; with *ask* a person is asked if it costs anything. Raises
     EndpointUnusable, SubjectError or StoreError.
     """
     asyncio.run(look_up(wanted, judges, store))
@@ -408,8 +408,8 @@ def _have_sit(
 async def _foresee(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store
 ) -> Preview:
-    """What all *judges* will take, said of each where they are several; one that does not answer is
-    left out.
+    """Forecast the exams of all *judges*, and print each forecast if there are several. A judge
+    that does not answer is left out.
     """
     previews = []
     for name in judges:

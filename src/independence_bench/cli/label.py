@@ -96,12 +96,12 @@ def label(name: str, sample: int | None, **selected: Any) -> None:
 
 
 class Leave(Exception):
-    """The person wants to go, or the input has ended."""
+    """Raised when the person wants to leave, or the input has ended."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """One conversation that is being marked. It is stored when the next one is finished, or at the
+    """One conversation that is being scored. It is stored when the next one is finished, or at the
     end.
     """
 
@@ -112,10 +112,11 @@ class Draft:
 
 @dataclass(slots=True)
 class Sitting:
-    """One person at one queue, from the first conversation until they leave.
+    """One person who scores the conversations of one queue, from the first one until they leave.
 
-    A stored verdict is never replaced, so the last one finished is held back until the next one is
-    finished too: until then `b` goes back to it. Whatever ends the sitting stores it.
+    A stored judgement is never replaced, so the last one that was finished is held back until the
+    next one is finished, too: until then `b` goes back to it. It is stored however the session
+    ends.
     """
 
     store: Store
@@ -130,7 +131,7 @@ class Sitting:
     stopped: bool = False  # by Ctrl-C
 
     def sit(self) -> None:
-        """Ask for conversation after conversation."""
+        """Ask for the scores of one conversation after the other."""
         self._put(Styled(_read_out(self.protocol.judge_instructions), "dim"))
         try:
             for place, waiting in enumerate(self.waiting, start=1):
@@ -149,7 +150,7 @@ class Sitting:
             self._keep(0)
 
     def _finish(self, draft: Draft, place: int) -> None:
-        """Mark one conversation to its end, or skip it; on the way the one before may be marked
+        """Score one conversation, or skip it. Before it is finished, the previous one may be scored
         again.
         """
         while True:
@@ -165,7 +166,7 @@ class Sitting:
             self._keep(1)
 
     def _again(self, place: int) -> None:
-        """Mark the conversation that was held back once more; leaving in the middle keeps it as it
+        """Score the conversation that was held back once more. Leaving in the middle keeps it as it
         was.
         """
         changed = Draft(self.finished[-1].case)
@@ -173,8 +174,8 @@ class Sitting:
             self.finished[-1] = changed
 
     def _keep(self, all_but: int) -> None:
-        """Store what is finished, but for the last *all_but*. Interrupted, it can be done again:
-        nothing is lost.
+        """Store what is finished, except the last *all_but*. It can be repeated after an
+        interruption.
         """
         while len(self.finished) > all_but:
             draft = self.finished[0]
@@ -183,7 +184,7 @@ class Sitting:
             self.kept += 1
 
     def _mark(self, draft: Draft, where: str) -> str:
-        """Show one conversation and ask for its marks: "done", "skip" or "back"."""
+        """Show one conversation and ask for its scores. Returns "done", "skip" or "back"."""
         self._show(draft.case, where)
         marks = draft.case.scenario.marks
         asked = 0  # 0: the note, then the marks
@@ -211,8 +212,8 @@ class Sitting:
         return "done"
 
     def _read(self, prompt: str) -> str:
-        """One line of what is typed, without its ends. Raises Leave at `q` and where the input
-        ends.
+        """Read one typed line, without spaces around it. Raises Leave at `q` and at the end of the
+        input.
         """
         self.console.print(prompt, end="", soft_wrap=True)
         line = sys.stdin.readline()
@@ -225,7 +226,7 @@ class Sitting:
         self._put(case_view(case, self.screen.width))
 
     def _put(self, view: RenderableType) -> None:
-        """*view*, without the blanks that pad its lines."""
+        """Print *view* without the spaces at the ends of its lines."""
         for segments in self.screen.render_lines(view, pad=False):
             line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
             line.rstrip()
@@ -258,7 +259,7 @@ def _wanted(mark: Mark) -> str:
 
 
 def read_mark(typed: str, mark: Mark) -> float | None:
-    """What was typed as a mark; None where it is none: nothing is rounded or guessed."""
+    """Read a typed score; None if it is not valid. Nothing is rounded or guessed."""
     if mark.kind == "yes_no":
         return {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0}.get(typed.lower())
     if mark.levels:
@@ -275,8 +276,8 @@ def read_mark(typed: str, mark: Mark) -> float | None:
 
 
 def case_view(case: JudgingInput, width: int) -> RenderableType:
-    """What a judge is told of *case*, as a person reads it; with the rubric next to it on a wide
-    terminal.
+    """Render what a judge is told about *case*, for a person to read. On a wide terminal the rubric
+    stands next to the conversation.
     """
     parts: list[RenderableType] = []
     for line in case.transcript.lines:
@@ -300,8 +301,8 @@ def case_view(case: JudgingInput, width: int) -> RenderableType:
 
 
 def _read_out(text: str) -> Text:
-    """*text* with headings and bold as such and not as signs, and points for lists; all else as it
-    is.
+    """Render *text* with its Markdown headings, bold words and lists as such; everything else stays
+    as it is.
     """
     shown = Text()
     for number, line in enumerate(harmless(text).split("\n")):

@@ -32,7 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class Entry(NamedTuple):
-    """A command, known before its module is imported."""
+    """A command's module and help, known before the module is imported."""
 
     module: str  # of `cli`
     help: str
@@ -190,16 +190,16 @@ class LazyGroup(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """The context of one command line, which remembers what was typed."""
+        """Make the context of one command line, which remembers what was typed."""
         typed = tuple(args)
         return super().make_context(info_name, args, parent, obj=Invocation(typed), **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands, in the order of `aib --help`."""
+        """Return all commands, in the order of `aib --help`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, or None."""
+        """Return the command of that name, or None."""
         cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
@@ -213,8 +213,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed. Of one that reads a store it is said before any import that
-        there is none.
+        """Find the command that was typed. If the command reads a store that does not exist, the
+        error comes before any import.
         """
         # resilient: a shell completes what is typed
         without = ctx.resilient_parsing or WITHOUT & set(args)
@@ -226,7 +226,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Carry the command out; what a person stopped ends with the exit code for that."""
+        """Carry the command out. If a person stopped it, it ends with the exit code for that."""
         try:
             return super().invoke(ctx)
         except SystemExit as end:
@@ -239,7 +239,9 @@ class LazyGroup(click.Group):
             raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Names of commands and options that begin so, without importing the commands."""
+        """Return the names of commands and options that begin with *incomplete*, without importing
+        the commands.
+        """
         item = importlib.import_module("click.shell_completion").CompletionItem
         named = [
             item(name, help=entry.help)
@@ -249,7 +251,7 @@ class LazyGroup(click.Group):
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing them."""
+        """Write the list of commands, without importing them."""
         widest = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
             with formatter.section(title):
@@ -259,11 +261,12 @@ class LazyGroup(click.Group):
 
 
 def _store_of(typed: list[str], argument: bool) -> str | None:
-    """The store that *typed* options name; None where a .env, which is not read yet, or an
+    """Return the store that the *typed* options name; None if a .env, which is not read yet, or an
     *argument* may name it.
 
-    Read by hand: to know its options, click needs the command, which imports all that it computes
-    with. Without a store that is most of the time that the command takes.
+    The options are read by hand: click would have to import the command to know them, with
+    everything that the command computes with. Without a store that is most of the time that the
+    command takes.
     """
     for place, word in enumerate(typed):
         if word.startswith("--store="):
@@ -276,8 +279,8 @@ def _store_of(typed: list[str], argument: bool) -> str | None:
 
 
 def _width() -> int:
-    """Columns for help: the terminal's, at most 80. Asked here, for click would import a zip
-    library to do it.
+    """Return the number of columns for help: the terminal's, at most 80. Click would import a zip
+    library to find it.
     """
     try:
         return min(os.get_terminal_size().columns, 80)
@@ -312,19 +315,19 @@ def cli(context: click.Context) -> None:
 
 
 class OutputLost(BenchError):
-    """What a command prints cannot be written."""
+    """The error for output of a command that cannot be written."""
 
 
 class _Redacted:
-    """A stream to the terminal: what is written to it holds no secret that the process knows,
-    tracebacks included.
+    """A stream to the terminal that removes every secret which the process knows, also from
+    tracebacks.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write *text* without secrets. Raises as `_trouble`."""
+        """Write *text* without secrets. Raises as `_handle_write_error`."""
         try:
             self._stream.write(KNOWN.redacted_text(text))
         except OSError as error:
@@ -332,17 +335,17 @@ class _Redacted:
         return len(text)
 
     def flush(self) -> None:
-        """Hand over what was written. Raises as `_trouble`."""
+        """Flush what was written. Raises as `_handle_write_error`."""
         try:
             self._stream.flush()
         except OSError as error:
             self._trouble(error)
 
     def _trouble(self, error: OSError) -> None:
-        """Raises OutputLost, but not where the reader has gone (`| head`, a closed terminal):
-        nothing is wrong then.
+        """Raise OutputLost, unless the reader has gone (`| head`, a closed terminal): nothing is
+        wrong then.
 
-        The command goes on, for its exit code may be a verdict.
+        The command goes on in that case, since its exit code may be a verdict.
         """
         if error.errno in (errno.EIO, errno.EPIPE):
             _drop(self._stream)
@@ -361,8 +364,8 @@ class _Redacted:
 
 
 class _Remarks(_Redacted):
-    """stderr: where it cannot be read, as after the terminal was closed, the command's work goes on
-    all the same.
+    """The stream stderr. If it cannot be written, such as after the terminal was closed, the
+    command's work goes on.
     """
 
     def _trouble(self, error: OSError) -> None:
@@ -370,20 +373,20 @@ class _Remarks(_Redacted):
 
 
 def _drop(stream: TextIO) -> None:
-    """Have what is still to be written to *stream* go nowhere: Python would try once more when it
-    ends.
+    """Send everything that is still to be written to *stream* nowhere. Python would try to write it
+    again at the end.
     """
     with contextlib.suppress(OSError):  # a stream without a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _fail(message: str) -> None:
-    """The one line on stderr that every failure is."""
+    """Print a failure as one line on stderr."""
     sys.stderr.write(f"aib: {label_text(KNOWN.redacted_message(' '.join(message.split())))}\n")
 
 
 def _misused(error: click.ClickException) -> str:
-    """What is wrong with a command line, what may have been meant, and which help says more."""
+    """Say what is wrong with a command line, what may have been meant, and which help says more."""
     instead = importlib.import_module("independence_bench.lookup").instead
     typed = " ".join(word for word in sys.argv[1:2] if word in COMMANDS)
     path = (
@@ -423,8 +426,8 @@ def _misused(error: click.ClickException) -> str:
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that the terminal's encoding lacks: the nearest that every one
-    has, one for one.
+    """Return replacements for characters that the terminal's encoding lacks, one for one: the
+    nearest that every encoding has.
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -434,8 +437,8 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for what
-    ends it early.
+    """Run `aib`. Known failures are one line on stderr, with exit code 1; 2 for wrong use, 130
+    after an interruption.
     """
     codecs.register_error(PLAIN, _plain)
     for stream in (sys.stdout, sys.stderr):

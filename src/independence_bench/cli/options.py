@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, and functions that read their values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in the order in which --help lists them."""
+    """Combine several options into one decorator, in the order in which --help lists them."""
 
     def decorate(command: F) -> F:
         for option in reversed(options):
@@ -64,10 +64,10 @@ OPTION_GROUPS = {
 
 
 class GroupedCommand(click.Command):
-    """A command with many options, which `--help` lists by what they are about."""
+    """A command with many options, which `--help` lists in groups by subject."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options under their headings, without headings that have none."""
+        """Write the options under their headings; empty headings are left out."""
         *_, last = OPTION_GROUPS
         groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
         for option in self.get_params(ctx):
@@ -95,7 +95,7 @@ class WithSynonyms(click.Option):
         self.synonyms = list(synonyms)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """All names lead to the same value."""
+        """Let all names lead to the same value."""
         listed = self.opts
         self.opts = [*listed, *self.synonyms]
         try:
@@ -105,12 +105,12 @@ class WithSynonyms(click.Option):
 
 
 class Number(click.FloatRange):
-    """A number in a range. NaN is refused, which no comparison does, and what is endless."""
+    """A number in a range. NaN, which passes every comparison, and infinity are refused."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """*value* as a number; click's usage error where it is none."""
+        """Return *value* as a number. Raises click's usage error if it is not one."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
@@ -121,12 +121,12 @@ EMPTY = "it is empty; leave the option out, or say what is meant"
 
 
 class Filled(click.types.StringParamType):
-    """A text that says something: a shell's variable that is not set must not be taken for the
+    """A text that must not be empty. An unset variable of the shell must not be taken for the
     default.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """*value* without spaces around it; click's usage error where it is empty."""
+        """Return *value* without spaces around it. Raises click's usage error if it is empty."""
         if not (text := str(value).strip()).strip(" ,"):
             self.fail(EMPTY, param, ctx)
         return text
@@ -138,7 +138,7 @@ FILLED = Filled()
 def as_list(
     _context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None
 ) -> tuple[str, ...]:
-    """Callback of an option or argument that takes a list with commas."""
+    """Split the value of an option or argument at its commas; a callback for click."""
     if isinstance(typed, str) and not split(typed):
         raise click.BadParameter(EMPTY)
     return tuple(split(typed if isinstance(typed, str) else ",".join(typed or ())))
@@ -153,10 +153,10 @@ def _permissions() -> Permissions:
 
 
 def permissions() -> Permissions:
-    """The permissions of the command that is being carried out, whose user data are where `.env`
-    says from now on.
+    """Return the permissions of the command that is being carried out. From now on user data are
+    where `.env` says.
 
-    Raises as `Permissions`, where that is elsewhere.
+    Raises as `Permissions` does, if that is another place.
     """
     allowed = _permissions()
     allowed.moves(DATA)
@@ -164,7 +164,9 @@ def permissions() -> Permissions:
 
 
 def _chosen_store() -> str:
-    """The default of --store. Raises as `Permissions` where `.env` names one elsewhere."""
+    """Return the default of --store. Raises as `Permissions` does, if `.env` names a store
+    elsewhere.
+    """
     _permissions().moves(STORE)
     return default_store()
 
@@ -283,11 +285,10 @@ weights_option = click.option(
 
 
 def command_line() -> str:
-    """The command line that is being carried out, for the ledger, without --store and what is not
-    UTF-8.
+    """Return the command line that is being carried out, for the ledger, without --store and
+    without invalid UTF-8.
 
-    Read by hand, for click keeps no words: the store is known where the ledger is, and its address
-    may hold a password.
+    It is read by hand, since click keeps no words. The store's address may hold a password.
     """
     words = iter(invocation.current().typed)
     kept = []
@@ -300,7 +301,9 @@ def command_line() -> str:
 
 
 def confirmed(question: str, flag: str = "--yes") -> bool:
-    """Ask whether to go on; *flag* says so on the command line. Raises as `answered`."""
+    """Ask a person whether to go on; *flag* is the option that says yes. Raises as
+    `ask_question`.
+    """
     while True:
         answer = answered(f"{question} [y/N]", flag, question).strip().lower()
         if answer in ("y", "yes"):
@@ -310,9 +313,10 @@ def confirmed(question: str, flag: str = "--yes") -> bool:
 
 
 def answered(prompt: str, flag: str, question: str = "") -> str:
-    """The line that a person answers to *prompt*; *flag* answers on the command line.
+    """Ask a person and return the line that they type after *prompt*; *flag* is the option that
+    answers instead.
 
-    Raises WrongUse where there is no terminal to ask at (with *question*, else the prompt),
+    Raises WrongUse if there is no terminal to ask at (with *question*, else the prompt),
     click.Abort at Ctrl-C.
     """
     if not sys.stdin.isatty():
@@ -332,8 +336,8 @@ def answered(prompt: str, flag: str, question: str = "") -> str:
 
 
 def _wait_for_typing() -> None:
-    """Wait until a line is typed, or a signal comes: one that comes just before a read would be
-    noticed only after it.
+    """Wait until a line is typed or a signal comes. A signal just before a read would be noticed
+    only after it.
     """
     try:
         typed_at = sys.stdin.fileno()
@@ -353,21 +357,21 @@ def _wait_for_typing() -> None:
 
 
 class Plain(Console):
-    """A console that takes text as it is: no markup, and what a terminal would obey is shown
-    instead.
+    """A console that prints text as it is: without markup, and with control characters made
+    visible.
     """
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         super().__init__(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """*text* made harmless: paths, labels and names come from outside."""
+        """Render *text* made harmless, since paths, labels and names come from outside."""
         return super().render_str(harmless(text), **options)
 
 
 def out(piped: int = UNBOUNDED) -> Console:
-    """Where results go: stdout, as wide as the terminal or as COLUMNS says, else *piped*
-    columns.
+    """Return a console for results on stdout. It is as wide as the terminal or as COLUMNS says,
+    else *piped* columns.
     """
     console = Plain()
     return (
@@ -378,15 +382,15 @@ def out(piped: int = UNBOUNDED) -> Console:
 
 
 def show(*views: Iterable[Block], legend: bool | None = None, command: str = "") -> None:
-    """Print *views* on stdout. *legend* and *command* as for `printed`: what `legend_option` was
-    given; None: the command has no such option.
+    """Print *views* on stdout. *legend* and *command* as for `printed`; *legend* is the value of
+    `legend_option`, None if the command has no such option.
     """
     printed(out(), *map(iter, views), legend=legend, command=command)
 
 
 def show_chosen(*views: Iterable[Block], shown: Shown, legend: bool) -> None:
-    """As `show`, with the rows that are *shown* (`shown_options`). Raises WrongUse where --find
-    finds nothing.
+    """Print *views* with only the rows that *shown* chooses (`shown_options`). Raises WrongUse if
+    --find finds nothing.
     """
     chosen = [choose(view, shown) for view in views]
     if shown.find is not None and not any(view.rows for view in chosen):
@@ -395,8 +399,8 @@ def show_chosen(*views: Iterable[Block], shown: Shown, legend: bool) -> None:
 
 
 def at_store(store: Store) -> str:
-    """How *store* is named in a command that is shown: " --store NAME"; "" for the default one, and
-    for an address.
+    """Return the option that names *store* in a printed command: " --store NAME"; "" for the
+    default store and for an address.
 
     An address is shown without its password, so it would not work as it stands.
     """
@@ -405,11 +409,11 @@ def at_store(store: Store) -> str:
 
 
 def err() -> Console:
-    """Where progress and remarks go: stderr."""
+    """Return a console for progress and remarks on stderr."""
     return Plain(stderr=True)
 
 
 def say(*lines: str) -> None:
-    """Each of *lines* on stderr, however long, as one line."""
+    """Print each of *lines* on stderr, as one line however long it is."""
     for line in lines:
         err().print(line, soft_wrap=True)

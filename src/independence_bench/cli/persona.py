@@ -204,7 +204,7 @@ def new(
 
 
 def _keep_picture(card: Path, picture: Path) -> None:
-    """Put the picture of *card* next to its sheet, where there is none yet."""
+    """Copy the picture of *card* next to its sheet, unless there is one already."""
     if picture.exists():
         say(label_text(f"its picture is taken to be {picture}, which was there"))
         return
@@ -218,8 +218,8 @@ def _keep_picture(card: Path, picture: Path) -> None:
 def _written(
     writer: str, description: Description, store: str, asked: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
-    """What *writer*, *asked* as a run says it, makes of *description*. Ends the command where it
-    makes nothing.
+    """Have *writer* write the items of *description*; *asked* has the settings of the run. Ends the
+    command if it writes nothing.
     """
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
@@ -248,7 +248,9 @@ def _written(
 
 
 def _asked(name: str | None) -> PartialSheet:
-    """What a person answers at the terminal."""
+    """Ask a person at the terminal for everything that a sheet needs. Raises WrongUse if the
+    answers end early.
+    """
     try:
         name = name or click.prompt("The character's name", err=True)
         prompt = "\n".join(_lines("Its system prompt, line by line; an empty line ends it"))
@@ -272,7 +274,7 @@ def _asked(name: str | None) -> PartialSheet:
 
 
 def _lines(question: str) -> Iterator[str]:
-    """What a person answers line by line, up to an empty line."""
+    """Ask a question and yield the typed lines, up to an empty line."""
     say(f"{question}:")
     while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
         yield line
@@ -431,7 +433,9 @@ def _have_written(
     yes: bool,
     store: str,
 ) -> bool:
-    """Have the judge of *wanted* write what is *left*, into *written*; whether all of it was."""
+    """Have the judge of *wanted* write what is *left*, into *written*. Returns whether all of it
+    was written.
+    """
     say(
         f"{plural(len(left), 'stem')} to be written by {label_text(wanted.judge or '')}, in 2 to "
         f"{2 * ROUNDS} calls each"
@@ -559,8 +563,8 @@ def run(
 
 
 def _turns(typed: str) -> list[int]:
-    """The depths that --after names, the least first, each up to the reply to its last turn. Raises
-    WrongUse.
+    """Read the depths that --after names, the least first, each up to the reply to its last turn.
+    Raises WrongUse.
     """
     named = split(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
@@ -577,10 +581,10 @@ def _turns(typed: str) -> list[int]:
 async def _carry_out(
     wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
-    """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it
-    ends is said.
+    """Play and judge each of *protocols* after all of them were forecast, and print the forecast
+    and how it ends.
 
-    Where it costs much a person is asked, unless *yes* was said, or a budget; None for a no.
+    If it is costly a person is asked, unless *yes* or a budget is given. None if they say no.
     """
     display = ProgressDisplay(err())
     answered = calling.is_answered(yes, wanted)
@@ -621,8 +625,8 @@ async def _carry_out(
 
 
 def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) -> list[str]:
-    """How to read a conversation: the first in which a red line was crossed or something given up,
-    else the last.
+    """Say how to read a conversation: the first in which a red line was crossed or the character
+    gave in, else the last.
     """
     at = at_store(store)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The progress of a run: a live table on a terminal, plain lines in a pipe (stderr)."""
+"""Shows the progress of a run: a live table on a terminal, plain lines in a pipe (stderr)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_ROWS = 20  # more subjects than that are summed up
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Calls of one model that wait for one thing."""
+    """Calls of one model that wait for the same cause."""
 
     model: str
     cause: str
@@ -33,14 +33,14 @@ class Waiting:
     until: float  # when the first of them goes out again, as `time.monotonic` has it
 
     def line(self, now: float, others: int = 0) -> str:
-        """It in one line; *others*: how many more there are."""
+        """Describe the wait in one line; *others*: how many more causes are waited for."""
         left = duration(max(self.until - now, 1.0))
         line = f"waiting for {name_text(self.model)}: {self.cause}, next try in {left}"
         return f"{line}; and for {others} more" if others else line
 
 
 def waited_for(report: Report) -> list[Waiting]:
-    """What the calls of a command wait for, what most of them wait for first."""
+    """List the causes that a command's calls wait for; the one with the most calls comes first."""
     waits = [wait for tally in report.tallies for wait in [*tally.waits.values()]]
     alike: dict[tuple[str, str], list[Wait]] = {}
     for wait in waits:
@@ -67,7 +67,7 @@ class ProgressDisplay:
         self.begun: float | None = None  # when the first of several was shown
 
     async def __call__(self, work: Watched, table: bool = True) -> None:
-        """Show *work* until cancelled: a *table* of its subjects, and a line."""
+        """Show *work* until cancelled: a *table* of its subjects, if wanted, and a line."""
         self.started = time.monotonic()
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
@@ -84,7 +84,7 @@ class ProgressDisplay:
                 await asyncio.sleep(REFRESH)
 
     async def in_one_line(self, work: Watched) -> None:
-        """Show *work*, without a table of its subjects, until cancelled."""
+        """Show *work* in one line, without a table of its subjects, until cancelled."""
         await self(work, table=False)
 
     async def _lines(self, work: Watched) -> NoReturn:
@@ -104,14 +104,14 @@ class ProgressDisplay:
             last = line
 
     def _warn(self, report: Report, told: set[str]) -> None:
-        """Say what is new among the warnings, once, above the progress."""
+        """Print each new warning once, above the progress."""
         for warning in [text for text in report.warnings if text not in told]:
             self.console.print(name_text(warning), soft_wrap=True, markup=False, highlight=False)
             told.add(warning)
 
     def line(self, report: Report, over: bool = False) -> str:
-        """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is
-        *over*).
+        """Format the progress as one line: done, failed, in flight, cost, tokens, time left (not
+        when it is *over*).
         """
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
@@ -185,7 +185,7 @@ class ProgressDisplay:
 
 
 def duration(seconds: float) -> str:
-    """A duration as text: 7 s, 3 min 20 s, 48 min, 2 h 05 min."""
+    """Format a duration as text: 7 s, 3 min 20 s, 48 min, 2 h 05 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -33,7 +33,9 @@ MOST_MISTAKES = 50  # lines of them; the rest is counted
 
 
 class _Named(click.Group):
-    """A protocol's name in the place of a command is told of as one."""
+    """A group of commands that explains its use if a protocol's name is typed in place of a
+    command.
+    """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -122,8 +124,8 @@ def copy(name: str, folder: Path, store: str) -> None:
 
 
 def _found(name: str, store: str) -> tuple[Protocol, Files]:
-    """The protocol of that name, in that folder, or of that name or hash in *store*, and its
-    files.
+    """Find the protocol of that name, in that folder, or of that name or hash in *store*. Returns
+    it with its files.
     """
     try:
         return load_with_files(name)
@@ -179,8 +181,8 @@ def _played(protocol: Protocol) -> str:
 
 
 def _foreign(protocol: Protocol) -> list[str]:
-    """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark
-    everything.
+    """Say which scores the embedded judge cannot give, and whether the index needs them; [] if it
+    can give all.
     """
     if protocol.kinds:
         return [

@@ -97,11 +97,12 @@ def print_boards(
     marks: bool = True,
     legend: bool = False,
 ) -> None:
-    """Print *shown_boards*, one table after the other; then for each judge its configurations, if
-    there are several.
+    """Print the leaderboards *shown_boards*, one after the other, then a comparison of
+    configurations for each judge that has several.
 
-    *priced*: of each board, what a run of its ranked subjects costs; empty: without details, and
-    without *marks*. *at*: the store, as a command names it.
+    *priced*: for each leaderboard, the cost of a run of its ranked subjects; empty: without
+    details. *below*: more blocks to print. *marks*: with the single scores. *at*: the store, as a
+    command names it.
     """
     configurations = (
         []

@@ -81,7 +81,7 @@ def generate_report(folder: Path, keep: bool, **selected: Any) -> None:
 
 
 def report_files(contents: Contents, stem: str) -> dict[str, str]:
-    """The report's files, name -> text; those next to the Markdown are linked in it by name."""
+    """Make the report's files, name -> text. The Markdown links the others by name."""
     pictures = {
         f"{stem}-ranking.svg": ranking_plot(contents.main),
         f"{stem}-scenarios.svg": scenario_map(contents.complexity),

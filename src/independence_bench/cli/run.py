@@ -205,8 +205,8 @@ def run(
 
 
 def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
-    """*error*, or what to type where the protocol that was not found by *name* is a stored one, or
-    is made by an import: a protocol is played from its files.
+    """Return *error*, or an error that says what to type if the protocol *name* is a stored one, or
+    is made by an import. A protocol is played from its files.
     """
     if os.path.exists(name) or error.key:
         return error
@@ -230,8 +230,8 @@ LOCAL = {"LOCAL_MODEL_URL": "--local-url", "LOCAL_MODEL_ID": "--local-model"}
 
 
 def _say_names_of_the_original(wanted: Run) -> None:
-    """That its variables are not read: they would play another model than the one that was
-    named.
+    """Print a note if variables of the original are set that aib does not read: with them another
+    model would be played than the named one.
     """
     given = wanted.local_url or wanted.local_model
     if set_ := [] if given else [name for name in LOCAL if keys_at_hand().get(name)]:
@@ -241,7 +241,7 @@ def _say_names_of_the_original(wanted: Run) -> None:
 
 
 def _say_what_all_would_cost(wanted: Run, store: str) -> None:
-    """The forecast of the shipped list, as far as it is known here; only lists of models are
+    """Print the forecast of the shipped list, as far as it is known here; only lists of models are
     read.
     """
     with suppress(BenchError), open_store(store) as opened:
@@ -319,8 +319,8 @@ def rerun(
 
 
 def spec_of(subject: ChatModel) -> ModelSpec:
-    """The spec that resolves to *subject*, as long as its endpoint serves the same weights under
-    its name.
+    """Make the spec that gives *subject* again, as long as its endpoint serves the same weights
+    under its name.
     """
     return ModelSpec(
         subject.model,
@@ -334,10 +334,10 @@ def spec_of(subject: ChatModel) -> ModelSpec:
 
 
 def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
-    """The main judge of what is *played*, as a user types it: there, else of the protocol's other
-    configurations.
+    """Return the main judge of the configurations *played*, as a user types it; else that of the
+    protocol's other configurations.
 
-    The one that the protocol names where no judge that can be asked has judged.
+    If no judge that can be asked has judged, it is the one that the protocol names.
     """
     scored = sorted(
         boards(store, protocol), key=lambda board: not set(board.configurations) & set(played)
@@ -357,7 +357,7 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
 
 
 def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
-    """Raises SubjectError where a stored subject would be resolved to a different one."""
+    """Raise SubjectError if a stored subject would now be a different one."""
     known = {subject.hash for subject in stored}
     for subject in preview.session.subjects:
         if subject.hash not in known:
@@ -418,7 +418,7 @@ def estimate_cost(
 
 
 async def _foresee(wanted: Run, store: Store) -> tuple[Preview, Detectable | None]:
-    """The forecast of what is *wanted*, and which difference its runs can show; None: it makes no
+    """Forecast what is *wanted*, and the difference that its runs can detect; None if it gives no
     index.
     """
     async with open_session(wanted, store, asking=False) as session:

@@ -1,4 +1,4 @@
-"""The options that commands on stored results share: which of what is stored is meant."""
+"""The options by which commands choose stored results."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ judged_options = together(judge_option, jury_option, weights_option)
 
 
 def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Give a command *options*, --protocol and --store: the fields of a `Selection` among them."""
+    """Give a command *options*, --protocol and --store; together they are the fields of a
+    `Selection`.
+    """
     return together(*options, stored_protocol_option, store_option)
 
 
 def select(asked: dict[str, Any]) -> Selection:
-    """The selection among the values of a command's options, taken out of *asked*: the rest is of
-    a run.
+    """Take the selection out of *asked*, the values of a command's options. The rest are settings
+    of a run.
     """
     mine = [field.name for field in fields(Selection) if field.name in asked]
     return Selection(**{name: asked.pop(name) for name in mine})

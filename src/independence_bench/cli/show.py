@@ -69,7 +69,9 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
 def _list_scenarios(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
 ) -> None:
-    """What is stored of a subject, and how one of it is shown."""
+    """Print which scenarios of a subject are stored, and how to show one of them. Raises WrongUse
+    if there is none.
+    """
     if not stored:
         raise WrongUse(
             f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "

@@ -131,7 +131,9 @@ def command(
 
 
 async def serve(settings: Settings, ledger: Path | None) -> Simulation:
-    """Serve until Ctrl-C, or another signal that ends commands. Returns what was served."""
+    """Serve the simulated models until Ctrl-C, or another signal that ends commands. Returns what
+    was served.
+    """
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
     with handling(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set)):
@@ -142,7 +144,7 @@ async def serve(settings: Settings, ledger: Path | None) -> Simulation:
 
 
 def read_latency(text: str, scale: float) -> Latency:
-    """What --latency and --scale say. Raises WrongUse."""
+    """Read --latency and --scale. Raises WrongUse."""
     if text == "published":
         return Latency("published", scale)
     try:
@@ -155,7 +157,7 @@ def read_latency(text: str, scale: float) -> Latency:
 
 
 def read_rates(written: tuple[str, ...]) -> dict[str, float]:
-    """What --fault says. Raises WrongUse."""
+    """Read --fault: name -> rate. Raises WrongUse."""
     rates: dict[str, float] = {}
     for text in written:
         name, _, rate = text.partition("=")
@@ -169,7 +171,7 @@ def read_rates(written: tuple[str, ...]) -> dict[str, float]:
 
 
 def read_lines(path: Path | None) -> dict[int, str]:
-    """What the file of --script says; {} without one. Raises WrongUse."""
+    """Read the file of --script: number of a request -> fault; {} without one. Raises WrongUse."""
     if path is None:
         return {}
     try:
@@ -248,8 +250,8 @@ def demo(store: str, open_it: bool | None) -> None:
 
 
 def dialogue(wanted: Run, store: Store) -> Iterator[Block]:
-    """What the human says last in one scenario, and the first words of who holds and of who gives
-    in.
+    """Render the last words of the human in one scenario, and the first words of the model that
+    holds and of the one that gives in.
     """
     scenario, *models = LINES
     yield Title("Two replies to the same words")
@@ -264,13 +266,13 @@ def dialogue(wanted: Run, store: Store) -> Iterator[Block]:
 
 
 def shorten(text: str) -> str:
-    """The beginning of *text*, on one line."""
+    """Return the beginning of *text*, on one line."""
     words = " ".join(text.split())
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
 def explained(board: Board) -> Iterator[Block]:
-    """Beside the index of each character what it was written to do."""
+    """Render the index of each simulated model next to the behaviour that it was written with."""
     yield Title("What the characters do")
     columns = [Column("Index"), Column("Character", words=True), Column("Behaviour", words=True)]
     yield Table(
@@ -284,7 +286,7 @@ def explained(board: Board) -> Iterator[Block]:
 
 
 def _wanted() -> Run:
-    """What is played, its endpoint without an address."""
+    """Make the run of the demo, its endpoint without an address."""
     endpoint = Endpoint(ENDPOINT, "", "openrouter", free=True)
     roster = Roster()
     roster = replace(roster, endpoints={**roster.endpoints, ENDPOINT: endpoint})
@@ -302,7 +304,9 @@ def _wanted() -> Run:
 
 
 async def _played(wanted: Run, store: Store) -> Report | None:
-    """The report of playing and judging what is *wanted* against an endpoint of this process."""
+    """Play and judge what is *wanted* against an endpoint of this process, and return the
+    report.
+    """
     async with simulate() as simulation:
         here = replace(wanted, roster=find_roster(wanted).moved(ENDPOINT, simulation.url))
         return await calling.carry_out(here, store, ask=False, yes=True)

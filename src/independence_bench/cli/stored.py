@@ -121,7 +121,7 @@ def _labels(store: Store) -> dict[str, str]:
 
 
 def _list(store: Store) -> None:
-    """What was decided, a line each."""
+    """Print the decisions about subjects, a line each."""
     labels = _labels(store)
     with store.reading() as connection:
         known = registry.decided(connection)
@@ -192,8 +192,8 @@ def clear(
 def _finding(
     store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
 ) -> Callable[[Connection], DeletionPlan]:
-    """What finds what is meant. Raises WrongUse for a subject that is not there; it raises that for
-    a judge.
+    """Return a function that plans the deletion that the options mean. Raises WrongUse for a
+    subject that does not exist; the function raises it for a judge.
     """
     protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
     of = stored_subjects(store, None, subjects)

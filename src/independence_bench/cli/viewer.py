@@ -90,10 +90,10 @@ def serve_viewer(
     person: Person | None = None,
     sample: int | None = None,
 ) -> None:
-    """Serve the viewer of *store* until Ctrl-C; *open_it*: in a browser, where there is a screen.
+    """Serve the viewer of *store* until Ctrl-C. *open_it*: open a browser, if there is a screen.
 
-    A *person* may mark conversations of the protocol, in the configurations that it is meant to be
-    played in.
+    A *person* may score conversations of the protocol, in its default configurations; *sample*:
+    only so many of them.
     """
     page = read_page()
     give_back()

@@ -1,10 +1,10 @@
-"""Which conversations a budget reaches to the end of: only those are begun.
+"""Begins only those conversations that the budget can pay for to their end.
 
 A conversation without its last reply or its judgement is money for nothing that can be read. So a
 conversation is begun only if the budget reaches for what is left of those that have begun, for all
 of this one with its judgement, and for the dearest call, whose limit is held back before it is
-sent. What calls will cost is foreseen (`preview`), and corrected by what the conversations so far
-did cost. Sends nothing; that a budget is never exceeded is `calls.budget`'s business.
+sent. The costs are forecast (`preview`), and corrected by what the conversations so far have cost.
+Sends nothing; that a budget is never exceeded is `calls.budget`'s business.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ ENOUGH = 2  # conversations that have to end before the next ones may be taken f
 
 
 class OutOfReach(BudgetSpent):
-    """A conversation that is not begun, since the budget does not reach to its end."""
+    """The error for a conversation that is not begun because the budget cannot pay for all of
+    it.
+    """
 
 
 @dataclass(slots=True, eq=False)
 class Commitment:
-    """A conversation that has begun, or that waits to."""
+    """A conversation that has begun, or that waits to begin."""
 
     expected: float | None  # dollars of all its calls; None: no price is known
     calls: int
@@ -35,7 +37,7 @@ class Commitment:
 
 
 class Admission:
-    """Lets conversations begin in the order of their ranks, as far as *budget* reaches."""
+    """Lets conversations begin in the order of their ranks, as far as *budget* can pay for them."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget, self._spent_before = budget, budget.spent
@@ -50,10 +52,12 @@ class Admission:
     async def begin(
         self, rank: int, expected: float | None, calls: int, dearest: float
     ) -> Commitment:
-        """Wait until a conversation may begin that is expected to cost so many dollars in so many
-        *calls*, the *dearest* of them at most so many; lower ranks go before.
+        """Wait until a conversation may begin, and return its commitment. It is expected to cost
+        *expected* dollars in *calls* calls, each of them *dearest* dollars at most. Conversations
+        of a lower *rank* go first.
 
-        Raises OutOfReach where it never will, and what `close` was given.
+        Raises OutOfReach if the budget will never pay for it, and the error that `close_admission`
+        was given.
         """
         asked = Commitment(expected, calls, dearest)
         if self._closed is not None:
@@ -70,18 +74,24 @@ class Admission:
         return asked
 
     def go_first(self, expected: float | None, calls: int, dearest: float) -> Commitment:
-        """Count a conversation that an earlier command has begun, before any other may begin."""
+        """Count a conversation that an earlier command has begun, before any other may begin.
+        Returns its commitment.
+        """
         begun = Commitment(expected, calls, dearest)
         self._begun.add(begun)
         return begun
 
     def progress(self, commitment: Commitment, left: float) -> None:
-        """Of a conversation that has begun only so large a share is *left*."""
+        """Record which share of a conversation is *left* to do, in [0, 1], and admit others that
+        fit now.
+        """
         commitment.left = left
         self._admit()
 
     def end(self, commitment: Commitment) -> None:
-        """A conversation has ended, whatever came of it."""
+        """Record that a conversation has ended, with or without success, and admit others that fit
+        now.
+        """
         if commitment in self._begun:
             self._begun.remove(commitment)
             self._ended += 1
@@ -90,7 +100,7 @@ class Admission:
         self._admit()
 
     def close(self, why: BenchError) -> None:
-        """Let nothing more begin."""
+        """Let nothing more begin: everything that waits, now or later, raises *why*."""
         self._closed = self._closed or why
         for *_, turn in self._waiting:
             if not turn.done():
@@ -128,7 +138,9 @@ class Admission:
         return max(self._budget.largest, *(one.dearest for one in (asked, *self._begun)))
 
     def _expected(self, commitment: Commitment) -> float | None:
-        """What all of a conversation costs, by what those so far did cost."""
+        """Estimate the dollars of a whole conversation, corrected by what the conversations so far
+        have cost. None if nothing is known.
+        """
         spent = self._budget.spent - self._spent_before
         if commitment.expected is None:
             made = self._ended_calls + sum((1 - one.left) * one.calls for one in self._begun)

@@ -1,4 +1,4 @@
-"""The one loop that asks models, and the conversations of a session, which it plays and has judged.
+"""The one loop that asks models. It plays the conversations of a session and has them judged.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends
 no more than it has to (`calls.limits`) and becomes a line of the report, which can be read at any
@@ -68,7 +68,7 @@ class ConversationTask:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a conversation is expected to cost on a budget."""
+    """The cost that a conversation is expected to have, for a run with a budget."""
 
     order: int  # a lower one is begun before
     foreseen: ConversationCost
@@ -77,8 +77,8 @@ class Cost:
 
 @dataclass(slots=True)
 class Turn:
-    """The turn of one conversation to spend from a budget. It is taken before the first call that
-    is not stored.
+    """One conversation's turn to spend from a budget. It is taken before the first call that is not
+    stored.
     """
 
     admission: Admission
@@ -99,8 +99,8 @@ class Turn:
             )
 
     async def take(self, left: int) -> None:
-        """Wait until the budget reaches for the *left* calls of the conversation. Raises what
-        `Admission.begin` does, and Stopped.
+        """Wait until the budget can pay for the *left* calls of the conversation. Does nothing the
+        second time. Raises what `Admission.await_admission` raises, and Stopped.
         """
         if self._taken:
             return
@@ -122,13 +122,13 @@ class Turn:
             self._begun = await self.admission.begin(cost.order, dollars, left, dearest)
 
     def go_on(self, left: int) -> None:
-        """A call was answered; so many are *left*."""
+        """Record that a call was answered and that *left* calls remain."""
         self._leave()
         if self._begun is not None:
             self.admission.progress(self._begun, left / max(self._begun.calls, 1))
 
     def end(self) -> None:
-        """The conversation has ended, whatever came of it."""
+        """Record that the conversation has ended, with or without success."""
         self._leave()
         if self._begun is not None:
             self.admission.end(self._begun)
@@ -144,17 +144,17 @@ class ConversationCalls:
     """Makes the calls of one conversation and of its judge."""
 
     executor: Executor
-    # of the subject and its judge, by endpoint: who waits at one fills no other
+    # the subject's and its judge's, by endpoint: a call that waits at one fills no other
     slots: Mapping[str, CallSlots]
     progress: Progress
     left: int  # calls of the conversation that are not made yet
     rank: int
-    fresh: bool  # what is asked next follows from an answer that came just now
+    fresh: bool  # the next request follows from an answer that came just now
     turn: Turn | None  # its turn on a budget; None: no budget bounds it
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
-        """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what
-        `Executor.execute` does.
+        """Return the answer to *call*, stored or new. *counted*: the call is one of the *left*
+        calls of the conversation. Raises what `Executor.execute` raises.
         """
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
@@ -175,20 +175,20 @@ class ConversationCalls:
         return answer
 
     async def store(self, judgement: Judgement) -> Judgement:
-        """Store a judgement that cost nothing."""
+        """Store a judgement that cost nothing, and return it."""
         row = (judgement.key, None, judgement, self.executor.clocks.now())
         await self.executor.commits.add(results.keep_judgements, row)
         return judgement
 
 
 class Asker(ABC):
-    """Makes the calls of one command. `report` can be read at any time while `run` runs."""
+    """Makes the calls of one command. `report` can be read at any time while they are made."""
 
     def __init__(
         self, session: Session, subjects: list[Progress], calls_at_once: int, most: int
     ) -> None:
-        """*calls_at_once* are those of one subject at one endpoint, *most* all of them at one
-        endpoint.
+        """*calls_at_once*: how many calls of one subject are in flight at one endpoint; *most*: how
+        many calls of all subjects together at one endpoint.
         """
         self.report, self.calls_at_once = Report(subjects, session.budget), calls_at_once
         self.session, self._most = session, most
@@ -199,10 +199,10 @@ class Asker(ABC):
 
     @abstractmethod
     async def ask_all(self, executor: Executor) -> None:
-        """Ask for everything that is missing."""
+        """Make every call whose answer is missing."""
 
     def stop(self, why: BenchError) -> None:
-        """Send nothing new; what is in flight is waited for and stored."""
+        """Send nothing new because of *why*. Calls in flight are waited for and stored."""
         self.report.stopped = self.report.stopped or why
         self._let_nothing_begin()
 
@@ -211,12 +211,16 @@ class Asker(ABC):
         self._admission.close(Stopped("stopped"))
 
     def _end_budget(self, why: BudgetSpent) -> None:
-        """Begin nothing more; what has begun goes on as far as the rest of the budget reaches."""
+        """Begin no further conversation because of *why*. Those that have begun go on as far as the
+        rest of the budget pays for them.
+        """
         self._over = self._over or why
         self._admission.close(why)
 
     async def run(self) -> Report:
-        """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
+        """Make calls until everything is done or stopped, and return the report. Raises StoreError;
+        every other failure is in the report.
+        """
         session = self.session
 
         def notice(text: str) -> None:
@@ -263,8 +267,8 @@ class Asker(ABC):
             )
 
     async def run_watched(self, watching: Awaitable[None]) -> Report:
-        """`run`, together with *watching*, which is cancelled at the end. Signals as
-        `interruptible` has them.
+        """Make calls until everything is done or stopped, together with *watching*, which is
+        cancelled at the end. Returns the report. Signals stop it as `stop_on_signals` says.
         """
         watcher = asyncio.ensure_future(watching)
         try:
@@ -281,10 +285,10 @@ class Asker(ABC):
         conversations: Iterable[ConversationTask],
         at_once: int | None = None,
     ) -> None:
-        """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a
-        group.
+        """Carry out the *conversations* of one subject, begun in their order. Raises StoreError in
+        an exception group.
 
-        *at_once*: so many conversations; None: as many as it takes to keep the slots full.
+        *at_once*: how many conversations go on side by side. None: as many as keep the slots full.
         """
         on_budget = self.report.budget.limit is not None
         # so many are about to begin: the others go by what those turn out to cost
@@ -307,7 +311,7 @@ class Asker(ABC):
         left: Iterator[ConversationTask],
         beginning: asyncio.Semaphore | None,
     ) -> None:
-        """One conversation after the other; other tasks take theirs from *left*, too."""
+        """Carry out one conversation after the other. Other tasks take theirs from *left*, too."""
         for conversation in left:
             if self._is_over():
                 break
@@ -360,10 +364,12 @@ async def ask_until_settled(
     watch: Callable[[Asker], Awaitable[None]],
     approve: Callable[[Session], Awaitable[bool]] | None = None,
 ) -> Report:
-    """What became of *session*, which *begin* makes an asker of, while *watch* looks on.
+    """Carry out *session* and return its report. *begin* makes the asker of a session; *watch* runs
+    beside it.
 
-    Where an endpoint refuses a setting of a model, what is in flight is stored, the model is looked
-    up again without it, and the new session begins with what is stored, unless *approve* says no.
+    If an endpoint refuses a setting of a model, calls in flight are stored and the model is looked
+    up again without that setting. The new session goes on from what is stored, unless *approve*
+    says no.
     """
     asker = await begin(session)
     report = await asker.run_watched(watch(asker))
@@ -399,12 +405,11 @@ class Engine(Asker):
         most = session.at_once * session.calls_at_once
         super().__init__(session, subjects, session.calls_at_once, most)
         self.protocol_hash = session.protocol.hash  # of all its texts: once is enough
-        # of conversations, by subject, script and whether they are only judged, where they are
-        # admitted
+        # conversations' costs by (subject, script, whether only judged); None without a budget
         self.costs: Mapping[tuple[str, str, bool], ConversationCost] | None = None
 
     async def ask_all(self, executor: Executor) -> None:
-        """Play and judge every subject, so many at once as the session says."""
+        """Play and judge every subject, as many at once as the session says."""
         unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
         if self.session.judge is not None:
             self.report.judge = (await executor.commits.do(registry.stored_judges))[
@@ -430,8 +435,8 @@ class Engine(Asker):
                 group.create_task(player.play_all(at_once))
 
     def _keep_plan(self, connection: Connection, now: float) -> set[str]:
-        """Store what is played and who plays it. Returns the subjects (hashes) that the store did
-        not know.
+        """Store the protocol, the subjects and the judge of the session. Returns the hashes of the
+        subjects that the store did not know.
         """
         session = self.session
         # who only judges may find nothing of it
@@ -458,8 +463,8 @@ class _Player:
     """Plays and judges one subject."""
 
     def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
-        """*number*: of the session's subjects; *unknown*: nothing of it was stored before this
-        command.
+        """*number*: the subject's place among those of the session; *unknown*: nothing of the
+        subject was stored before this command.
         """
         self.engine, self.session = engine, engine.session
         self.executor, self.unknown = executor, unknown
@@ -470,8 +475,8 @@ class _Player:
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:
-        """Read what is stored and what is missing. A run of which nothing is missing is begun,
-        whoever played it.
+        """Read from the store what is missing. A run of which nothing is missing is recorded as
+        begun, whichever protocol it was played for.
         """
 
         def begin(connection: Connection) -> Pending:
@@ -489,7 +494,7 @@ class _Player:
         self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_all(self, turn: asyncio.Semaphore) -> None:
-        """Play and judge all that is missing of this subject."""
+        """Play and judge everything that is missing of this subject."""
         async with turn:
             client = self.executor.clients.get(self.subject.endpoint)
             # one after the other where they run here: a server that holds one prompt need not read
@@ -503,8 +508,9 @@ class _Player:
         self.openings.clear()
 
     def _conversations(self) -> Iterator[ConversationTask]:
-        """What is left to do, the longest chain of calls first; on a budget run by run, so that it
-        makes whole runs, and first what only has to be judged.
+        """Yield a task for each conversation that is left, the longest chain of calls first. With a
+        budget they go run by run, so that whole runs are completed, and conversations that only
+        need a judgement go first.
         """
         on_budget = self.engine.report.budget.limit is not None
         shared = shared_openings(self.pending.to_play)
@@ -529,8 +535,8 @@ class _Player:
             yield ConversationTask(job.title, calls, work, rank, fresh, cost)
 
     def _cost(self, job: Job, judge_only: bool) -> Cost:
-        """What a conversation is expected to cost, and when it is begun: run by run, and within a
-        run subject by subject.
+        """Return the expected cost of a conversation and its place in the order: run by run, and
+        within a run subject by subject.
         """
         assert self.engine.costs is not None  # noqa: S101 - only asked for on a budget
         order = job.run * len(self.session.subjects) + self.number
@@ -541,9 +547,9 @@ class _Player:
         )
 
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
-        """One scenario to its end, stored the moment it is finished, then judged.
+        """Play one scenario to its end, store it the moment it is finished, then have it judged.
 
-        *shared*: the replies that all branches begin with are counted where another branch asks for
+        *shared*: another branch asks for the first replies, which all branches share, and counts
         them.
         """
         session, commits = self.session, self.executor.commits
@@ -587,7 +593,7 @@ class _Player:
             await kept
 
     def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
-        """The conversation up to the first reply, and what is sent for that."""
+        """Return the conversation up to the first reply, and the request for that reply."""
         if (known := self.openings.get(job.script_hash)) is None:
             talk = opening(self.session.protocol, job.configuration, job.scenario)
             known = talk, request(talk, self.subject, job.configuration, self.session.protocol)
@@ -598,7 +604,7 @@ class _Player:
         ) if self.subject.stateful else asked
 
     def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
-        """The call for the reply that *talk* awaits: *asked* is what to send."""
+        """Make the call for the reply that *talk* waits for; *asked* is the request."""
         return Call(
             key=asked.key(job.run),
             kind="reply",
@@ -636,7 +642,9 @@ class _Player:
 def reply_reader(
     protocol: Protocol, configuration: Configuration
 ) -> Callable[[Completion], Accepted[Reply] | Rejected]:
-    """What makes a reply of a completion, or says why it is none."""
+    """Return a function that reads a reply from a completion, or says why the completion is not a
+    reply.
+    """
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
         spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)

@@ -1,4 +1,4 @@
-"""Has judges asked about given texts: the exam, names in a conversation, a persona's lines.
+"""Asks judges about given texts: the exam, the names in a conversation, a character's lines.
 
     readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
@@ -76,8 +76,8 @@ class JudgeAsker(Asker):
         session: Session,
         calls_at_once: int,
     ) -> None:
-        """*judges*: those that *left* asks, shown as the first of them. *every*: how many
-        conversations there are; *left* are those that are still to be asked about.
+        """*judges*: the judges that *left* asks; progress is shown under the first one's label.
+        *every*: the number of all conversations; *left*: those that are still to be asked about.
         """
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
@@ -102,15 +102,15 @@ class JudgeAsker(Asker):
 
 
 class ExamAsker(JudgeAsker):
-    """Asks about cases; `judgements`, by key, holds what is stored and what is judged since."""
+    """Asks judges about exam cases. `judgements` holds stored and new judgements by key."""
 
     def __init__(
         self, sittings: Sequence[tuple[Judge, ExamCase]], session: Session, calls_at_once: int
     ) -> None:
-        """*sittings*: each case, once, with the judge that marks it, asked in that order; at least
-        one.
+        """*sittings*: each case once, with the judge that scores it, in the order in which they are
+        asked; at least one.
 
-        The judges are one to whoever looks on: they differ where the embedded one reads protocols
+        Progress shows one judge: the judges differ only if the embedded one reads protocols
         differently.
         """
         keyed = {case.key(judge.hash): (judge, case) for judge, case in sittings}
@@ -134,8 +134,8 @@ class ExamAsker(JudgeAsker):
         calls.progress.ended("judged")
 
     async def preview(self) -> Preview:
-        """The preview of the session, which has no subjects, with the forecast of the judgements
-        that are missing.
+        """Return the preview of the session, which has no subjects, with a forecast of the
+        judgements that are missing.
         """
         preview = await preview_of(self.session)
         with self.session.store.reading() as connection:
@@ -150,7 +150,9 @@ class ExamAsker(JudgeAsker):
     async def _forecast(
         self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
     ) -> Forecast:
-        """Of one judgement. *taken*: what the judge's verdicts have taken so far, in tokens."""
+        """Forecast one judgement. *taken*: the tokens that the judge's judgements took so far, by
+        rubric.
+        """
         client = self.session.clients[judge.model.endpoint]
         info = await client.info(judge.model.model)
         sent = judge_request(case, judge.model).messages
@@ -163,8 +165,8 @@ class ExamAsker(JudgeAsker):
 
 @dataclass(frozen=True, slots=True)
 class ExamOutcome:
-    """What became of one judge's exam. A judge that reads protocols differently is several, with a
-    hash each.
+    """The result of one judge's exam. A judge that reads protocols differently counts as several,
+    with a hash each.
     """
 
     hashes: tuple[str, ...]
@@ -172,8 +174,9 @@ class ExamOutcome:
 
 
 async def foresee(wanted: Run, rubrics: Collection[str], store: Store) -> Preview:
-    """What is left to ask the judge that is *wanted* about those files of questions. Raises what
-    `open_session` does.
+    """Return the preview of the exam of the judge that *wanted* names, for the question files
+    *rubrics*. It covers only questions that are not answered yet. Raises what `open_session`
+    raises.
     """
     async with open_session(wanted, store) as session:
         return await (await _exam_asker(wanted, rubrics, session)).preview()
@@ -185,9 +188,10 @@ async def take_exam(
     store: Store,
     watch: Callable[[Asker], Awaitable[None]],
 ) -> ExamOutcome:
-    """Ask the judge that is *wanted* what it has not been asked yet, while *watch* looks on.
+    """Ask the judge that *wanted* names every exam question that it has not answered yet, while
+    *watch* looks on.
 
-    Ctrl-C as with `Asker.run_watched`. Raises what `open_session` does, or StoreError.
+    Ctrl-C works as in `Asker.ask_while_watched`. Raises what `open_session` raises, or StoreError.
     """
     askers: list[ExamAsker] = []
     async with open_session(wanted, store) as session:
@@ -213,7 +217,7 @@ async def _exam_asker(wanted: Run, rubrics: Collection[str], session: Session) -
 
 
 def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
-    """What *model* is asked about *transcript*."""
+    """Make the call that asks *model* which names and genders were chosen in *transcript*."""
     heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
     fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
     parts = (
@@ -252,7 +256,7 @@ TITLE = "a conversation about names"
 def name_asker(
     left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int
 ) -> JudgeAsker:
-    """An asker that has *judge* read the conversations that are *left*."""
+    """Return an asker that has *judge* read the names in the conversations that are *left*."""
 
     async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
         judgement = await calls.ask(question(transcript, judge.model))
@@ -272,8 +276,8 @@ def name_asker(
 def kept_as_it_came(
     shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]
 ) -> Call[Judgement]:
-    """What is *asked* about what has the hash *shown*; *answers* counts those in a reply, 0 where
-    one is missing.
+    """Make the call *asked*, whose answer is stored as it comes. It is about the text of the hash
+    *shown*; *answers* counts the answers in a reply and gives 0 if one is missing.
     """
     key = judgement_key(shown, kind, asked.model.hash)
 
@@ -301,8 +305,8 @@ def judgement_call(
     read: Callable[[Completion], Accepted[Judgement] | Rejected],
     failed: Callable[[str], Judgement],
 ) -> Call[Judgement]:
-    """The judgement *key* by what is *asked*; one that has *failed* is asked for again by the next
-    command.
+    """Make the call for the judgement *key*: *asked* is the request, *read* reads the answer. A
+    judgement that *failed* is asked for again by the next command.
     """
     return Call(
         key=key,

@@ -70,10 +70,11 @@ def line_asker(
     session: Session,
     calls_at_once: int,
 ) -> JudgeAsker:
-    """An asker that has *writer* write the lines of the stems that are *wanted*, and adds them to
-    *written*.
+    """Return an asker that has *writer* write the lines of the items that are *wanted*, and adds
+    them to *written*.
 
-    Where the rule or the second call still refuses a line in the last round, it is the template's.
+    A line that the rule or the second call still refuses in the last round is taken from the
+    template.
     """
 
     async def write(key: StemKey, calls: ConversationCalls) -> None:
@@ -126,8 +127,8 @@ def line_asker(
 
 
 def _texts_of(reply: str, task: WriterTask) -> dict[str, str] | None:
-    """Place -> text, each on one line; None where *reply* is no JSON object with a text at each
-    place.
+    """Read the text at each place, on one line each, from *reply*. None if *reply* is not a JSON
+    object with a text at each place.
     """
     given = one_object(reply) or {}
     whole = all(isinstance(given.get(place), str) for place in task.places)
@@ -152,9 +153,10 @@ async def write_items(
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> tuple[str, Report] | None:
-    """What the judge of *wanted* writes of a description's *texts* ("": nothing), and how it went.
+    """Have the judge of *wanted* write items from a description's *texts*. Returns its answer (""
+    if there is none) and the report.
 
-    None where *approve* declines what it will cost. Raises what `open_session` does, or StoreError.
+    None if *approve* declines the cost. Raises what `open_session` raises, or StoreError.
     """
     answers: list[str] = []
     async with open_session(wanted, store) as session:
@@ -192,7 +194,7 @@ async def write_items(
 
 
 def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
-    """What *model* is asked about a description of those *texts*."""
+    """Make the call that asks *model* for the items of a description with those *texts*."""
     card = card_text(texts)
     key = judgement_key(text_hash(card), WRITING, model.hash)
 

@@ -1,5 +1,4 @@
-"""Finds out, for nothing, whether a server shows a model the tools and calls by which it is to
-speak.
+"""Finds out, for free, whether a server shows a model the tools and calls of tool_role.
 
 Chat templates without tools are common: the server takes the request, leaves out the tools and what
 the model said through them, and the model answers something else than it was asked. llama.cpp's
@@ -23,10 +22,10 @@ SHOWN = 0.25  # of the tokens that a text usually has: more than that is no acci
 
 
 async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) -> str | None:
-    """What of a conversation in tool_role *model* is not shown, and how that is known; None: all
-    is, or nobody can say.
+    """Return which parts of a conversation in tool_role the server does not show to *model*, and
+    how that is known. None if all are shown, or if it cannot be known.
 
-    As a by-product *client* knows whether the endpoint's counts of tokens can be believed.
+    Afterwards *client* knows whether the endpoint's counts of tokens can be believed.
     """
     named = replace(wording, description="TOOL-OFFERED")
     rendered = await client.render(_asked(model, named, said="SAID-BEFORE", heard="HEARD-BEFORE"))
@@ -93,7 +92,7 @@ def _asked(
     tools: bool = True,
     system_only: bool = False,
 ) -> ChatRequest:
-    """A conversation in tool_role as a protocol begins one, with more words in one of its
+    """Make a request in tool_role as a protocol begins one, with more words in one of its
     places.
     """
     talk = Transcript(
@@ -111,8 +110,8 @@ def _asked(
 
 
 async def _count(client: Client, request: ChatRequest) -> int | Fault:
-    """The tokens of the prompt of *request*, as the server counts them; the fault where it says
-    nothing.
+    """Return the number of prompt tokens of *request*, as the server counts them; the fault if it
+    gives none.
     """
     outcome = await client.complete(request, 1)
     while isinstance(outcome, Fault) and outcome.kind is Kind.PART_REFUSED:

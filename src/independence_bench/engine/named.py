@@ -1,4 +1,4 @@
-"""What a run names, found in files: endpoints and models, configurations, experiments, weights.
+"""Finds what a run names in files: endpoints and models, configurations, experiments, weights.
 
 Knows no store and no client, so that a command that only reads imports neither.
 """
@@ -23,11 +23,12 @@ LIKE_MODELS = 0.8  # how much of that name another one has: modles, model, model
 
 
 def read_roster(models_file: Path | None, local_url: str | None = None) -> Roster:
-    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes
-    before both.
+    """Return the endpoints and subjects, built in and from models.yaml. `OPENROUTER_BASE_URL`
+    overrides both.
 
-    *local_url*: where the endpoint `local` is. Which file is read, or is not, although its name is
-    nearly models.yaml, is said on stderr: with other settings a run costs money for nothing.
+    *local_url*: the address of the endpoint `local`. A note on stderr says which file is read if it
+    is not models.yaml, and which file with nearly that name is not read: with wrong settings a run
+    costs money for nothing.
     """
     if models_file is None:
         models_file, remark = own_models_file()
@@ -37,9 +38,10 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
 
 
 def own_models_file() -> tuple[Path | None, str]:
-    """The models.yaml of the working folder, or else its models.yml; None where there is neither.
+    """Find models.yaml in the working folder, else models.yml; None if there is neither.
 
-    With it a line that says which file was taken, or left, by its name; "" for models.yaml.
+    The second value is a note that names the file that was taken, or a similar one that was not; ""
+    for models.yaml.
     """
     usual = Path(MODELS_FILE)
     if usual.is_file():
@@ -54,8 +56,8 @@ def own_models_file() -> tuple[Path | None, str]:
 def configurations(
     protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]
 ) -> tuple[Configuration, ...]:
-    """Each of *variants* in each of *deliveries*; where neither is named, those of *protocol*.
-    Raises WrongUse.
+    """Return each of *variants* in each of *deliveries*; if both are empty, the default
+    configurations of *protocol*. Raises WrongUse for an unknown name.
     """
     if not variants and not deliveries:
         return protocol.configurations
@@ -81,8 +83,8 @@ def configurations(
 
 
 def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The experiments that were asked for; none for all of them. Raises WrongUse for an unknown
-    one.
+    """Return the experiments that *wanted* names, in the order of the protocol; () means all.
+    Raises WrongUse for an unknown name.
     """
     known = [experiment.name for experiment in protocol.experiments]
     for name in wanted:
@@ -94,8 +96,8 @@ def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]
 
 
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:
-    """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names
-    none such.
+    """Return *protocol* with the weights of that name; None: with its own weights. Raises WrongUse
+    if it has no weights of that name.
     """
     names = [weighting.name for weighting in protocol.weightings]
     if weights is not None and weights not in names:

@@ -1,8 +1,8 @@
-"""What a run will send and cost, and what its models are known not to support: shown before
-anything is sent.
+"""Forecasts what a run will send and cost, and lists what its models are known not to support. It
+is shown before anything is sent.
 
-What the scripts hold is counted; how long replies and verdicts will be is what those of the same or
-similar subjects were in this store, and else what the protocol says that a typical model needs.
+The words of the scripts are counted. The length of replies and judgements is that of the same or
+similar subjects in this store, else what a typical model needs according to the protocol.
 Reads the store and the endpoints' lists; asks no model. Prints nothing.
 """
 
@@ -49,10 +49,10 @@ RANGE_KNOWN = (0.7, 1.35)
 
 
 def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple[str, int], Used]:
-    """(Branch of a stem, number of a reply from 0) -> what it took on average in the stems that
-    were heard.
+    """Return (branch of an item, number of a reply from 0) -> the mean tokens of that reply in the
+    items that were played.
 
-    A push is answered in fewer words than a question; empty without stems.
+    A push is answered in fewer words than a question. Empty for a protocol without items.
     """
     heard: dict[tuple[str, int], list[Used]] = defaultdict(list)
     for id_, replies in usual.by_scenario.items():
@@ -63,8 +63,8 @@ def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple
 
 
 def typical(subject: ChatModel, scenario: Scenario) -> Used:
-    """A reply in *scenario* as a typical model gives it, or one that is as verbose as *subject* is
-    known to be.
+    """Estimate the tokens of one reply in *scenario*: those of a typical model, adjusted if it is
+    known how verbose *subject* is.
     """
     taken, said = verbosity_of(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
@@ -76,7 +76,9 @@ def typical(subject: ChatModel, scenario: Scenario) -> Used:
 def wordiness(
     verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]
 ) -> float:
-    """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
+    """Return the length of a judge's judgements divided by the typical length; 1 if none is
+    stored.
+    """
     if not verdicts:
         return 1.0
     known = [
@@ -89,11 +91,10 @@ def wordiness(
 
 
 def scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
-    """*typical*, in the proportion in which replies to other scenarios stood to what is typical
-    there.
+    """Scale *typical* by the ratio of real to typical tokens in replies to other scenarios.
 
-    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the
-    token limit.
+    *seen*: pairs of (typical use, real use); if it is empty, *typical* is returned. *most*: the
+    token limit of a reply.
     """
     if not seen:
         return typical
@@ -105,27 +106,28 @@ def scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Use
 
 
 def verdict_tokens(scenario: Scenario) -> float:
-    """What a typical judge writes of it."""
+    """Estimate the tokens that a typical judge writes about a conversation of *scenario*."""
     return VERDICT_TOKENS + MARK_TOKENS * (len(scenario.marks) - 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a command will send and cost, shown before anything is sent."""
+    """The forecast of what a command will send and cost, shown before anything is sent."""
 
     # `asyncio.run` writes down what it returns, and this has all of a protocol
     session: Session = field(repr=False)
     forecast: Forecast
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget
-    estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
-    exam: BoardExam | None = None  # what the exam says of the session's judge; None: no judge
+    estimates: tuple[Estimate, ...] = ()  # one a subject; *forecast* is their sum
+    exam: BoardExam | None = None  # the exam of the session's judge; None: no judge
 
 
 async def preview_of(session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
-    """What is left of *session* will take, and what the store has cost so far.
+    """Forecast what is left of *session*, with what the store has cost so far.
 
-    *judging*: what sessions that come before it will have judged, to which this one's is added.
+    *judging*: what earlier sessions of the same command will have judged; the judgements of this
+    one are added to it.
     """
     judging = set() if judging is None else judging
     bounded = session.budget.limit is not None
@@ -171,7 +173,7 @@ async def preview_of(session: Session, judging: set[tuple[str, str]] | None = No
 
 
 async def _infos(session: Session) -> dict[ChatModel, ModelInfo]:
-    """What the endpoints' lists say of the models that are asked."""
+    """Read what the endpoints' lists say about the models that are asked."""
     models = [*session.subjects] if session.runs else []
     if isinstance(session.judge, ModelJudge):
         models.append(session.judge.model)
@@ -181,7 +183,7 @@ async def _infos(session: Session) -> dict[ChatModel, ModelInfo]:
 
 @dataclass(frozen=True, slots=True)
 class ConversationCost:
-    """What a conversation costs, in dollars."""
+    """The cost of one conversation, in dollars."""
 
     expected: float | None  # None: a price is not known
     dearest: float  # at most one of its calls, about; 0 where no price is known
@@ -190,10 +192,10 @@ class ConversationCost:
 async def conversation_costs(
     session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
 ) -> dict[tuple[str, str, bool], ConversationCost]:
-    """What conversations cost: by their subject's hash, their script's and whether they are only
-    judged.
+    """Estimate the cost of conversations, by (subject's hash, script's hash, whether it is only
+    judged).
 
-    *pending*: the jobs of each subject that are left to play, and those that are left to judge.
+    *pending*: for each subject, the jobs that are left to play and those that are left to judge.
     """
     infos = await _infos(session)
     costs: dict[tuple[str, str, bool], ConversationCost] = {}
@@ -217,7 +219,9 @@ async def conversation_costs(
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What the calls of *session* are foreseen by: prices, and how long replies were before."""
+    """The data that the calls of *session* are forecast from: prices, and the lengths of earlier
+    replies.
+    """
 
     session: Session
     judge: ChatModel | None
@@ -238,7 +242,9 @@ class Foresight:
         session: Session,
         infos: Mapping[ChatModel, ModelInfo],
     ) -> Foresight:
-        """Read from the store what it knows of the models; *infos* are their lists' words."""
+        """Read from the store what it knows about the models; *infos* is what their endpoints
+        list.
+        """
         judge = session.judge.model if isinstance(session.judge, ModelJudge) else None
         free = {model for model in infos if session.clients[model.endpoint].endpoint.free}
         prices = {**infos, **{model: ModelInfo(model.model, 0.0, 0.0) for model in free}}
@@ -271,13 +277,17 @@ class Foresight:
         )
 
     def usual(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
-        """How long the replies of *subject* in *jobs* are, as far as the store knows."""
+        """Return how many tokens the replies of *subject* in *jobs* are expected to take, as far as
+        the store knows.
+        """
         ids = [scenario.id for scenario in self.session.protocol.scenarios]
         a_token = tokens.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
         return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
 
     def dearest(self, model: ChatModel | None, forecast: Forecast) -> float:
-        """What is reserved for a call of *model* at most, if all of them are as in *forecast*."""
+        """Return the dollars that are reserved at most for one call of *model*, if all its calls
+        are as in *forecast*. 0 without a model, a call or a price.
+        """
         if model is None or not forecast.calls:
             return 0.0
         prompt = forecast.prompt_tokens * BYTES_A_TOKEN / CHARACTERS_A_TOKEN + PROMPT_OVERHEAD
@@ -290,7 +300,9 @@ class Foresight:
         to_judge: Sequence[Job],
         usual: UsualReplies | None = None,
     ) -> Estimate:
-        """What it takes to play some jobs of *subject* and to judge those and some others."""
+        """Estimate the cost of playing and judging the jobs *to_play* of *subject*, and of judging
+        its jobs *to_judge*.
+        """
         usual = usual or self.usual(subject, (*to_play, *to_judge))
         # none where nothing is played: only judges are asked
         client = self.session.clients.get(subject.endpoint)
@@ -311,18 +323,20 @@ class Foresight:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Calls, tokens and dollars of some jobs. *dollars* is None where a price is not known."""
+    """Expected calls, tokens and dollars of some jobs. *dollars* is None if a price is not
+    known.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     dollars: float | None = 0.0
     at_most: bool = False  # some of the calls may turn out not to be needed
-    # of the prompts: what an earlier call began with, and a cache may have
+    # prompt tokens that an earlier call began with, so a cache may have them
     repeated_tokens: int = 0
-    # in all, where the endpoint's cache has those; None: no price is known
+    # all dollars, if the endpoint's cache has those; None: no price is known
     cached_dollars: float | None = 0.0
-    paid_calls: int = 0  # of the calls: those whose price is not 0, or not known
+    paid_calls: int = 0  # calls whose price is not 0, or not known
 
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
@@ -337,7 +351,7 @@ class Forecast:
         )
 
     def times(self, number: int) -> Forecast:
-        """The same, *number* times."""
+        """Return this forecast multiplied by *number*."""
         dollars = None if self.dollars is None else number * self.dollars
         cached = None if self.cached_dollars is None else number * self.cached_dollars
         tokens = number * self.prompt_tokens, number * self.completion_tokens
@@ -347,8 +361,8 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one subject's part of a run will take, or several' together, the judge apart. None: no
-    price is known.
+    """The expected cost of one subject's part of a run, or of several parts, with the judge counted
+    separately. None: a price is not known.
     """
 
     label: str = "all"
@@ -360,12 +374,12 @@ class Estimate:
 
     @property
     def unheard(self) -> bool:
-        """Whether there is something to ask of a subject of which no reply is known."""
+        """Whether the subject has calls to make and no reply of it is stored."""
         return self.candidate.calls > 0 and not self.usual.own
 
     @property
     def whole(self) -> Forecast:
-        """Candidate and judge together."""
+        """The forecast of model and judge together."""
         return self.candidate + self.judge
 
     def __add__(self, other: Estimate) -> Estimate:
@@ -377,18 +391,18 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ScriptSizes:
-    """What is sent in one script with its replies left open: the same for every subject, but for
-    its settings.
+    """The sizes of what is sent in one script, with its replies left open. They are the same for
+    every subject, but for its settings.
     """
 
-    begun: ChatRequest  # what each of its requests begins with, to some subject
+    begun: ChatRequest  # the beginning of each of its requests, to some subject
     asked: tuple[tuple[Measured, bool], ...]  # messages; branches share the reply
     judged: Measured | None  # the judge's request; None: no model judges
     told: str  # the hash of what the judge is told besides
 
     @classmethod
     def of(cls, protocol: Protocol, job: Job, judge: ChatModel | None) -> ScriptSizes:
-        """Those of the script of *job*."""
+        """Measure the requests of the script of *job*."""
         configuration, scenario = job.configuration, job.scenario
         places = [f"zq{turn}qz" for turn in range(len(scenario.asks))]
         talk, asked = opening(protocol, configuration, scenario), []
@@ -417,15 +431,16 @@ def estimate(
     dialect: Dialect | None,
     sizes: dict[str, ScriptSizes],
 ) -> Estimate:
-    """What it takes to play some jobs of *subject* and to judge those and some others; nothing for
-    no jobs.
+    """Estimate the cost of playing and judging the jobs *to_play* of *subject*, and of judging the
+    jobs *to_judge*; an empty estimate without jobs.
 
-    *judge* None: no model is asked for judging. *dialect*: of the subject's endpoint; None: its
-    caches are not known.
-    *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request
-    make a token.
-    *sizes*: by script hash, of those that were looked at before, for the same protocol and judge;
-    others are added.
+    *judge*: the model that judges; None: no model is asked for judgements. *dialect*: that of the
+    subject's endpoint; None: nothing is known about its caches. *verdicts*: rubric hash -> mean
+    completion tokens of the judge's judgements by it. *judge_bytes*: bytes of a judge's request
+    that make one token.
+
+    *sizes*: measured scripts by hash, for the same protocol and judge; scripts that are measured
+    here are added.
     """
     # what is sent in one script is the same in every run that plays it
     alike = Counter((job.script_hash, False) for job in to_play)
@@ -504,8 +519,8 @@ def estimate(
 def _range_of(
     subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
 ) -> tuple[float, float]:
-    """What a subject's completions may come to, as shares of what is expected of so many
-    *scripts*.
+    """Return the lowest and highest completion tokens of a subject, as shares of the expected ones.
+    *scripts*: how many scripts are left.
     """
     if usual.own:
         return RANGE_AGAIN if len(usual.by_script) == scripts else RANGE_PILOT
@@ -536,10 +551,10 @@ def _moved(
     prices: Mapping[ChatModel, ModelInfo],
     more: float,
 ) -> float | None:
-    """Dollars, if completions took that share of what is expected, and prompts so many tokens
-    *more*.
+    """Return the dollars of *forecast* if completions took *share* of the expected tokens and
+    prompts had *more* tokens.
 
-    A model that gets no calls needs no price.
+    None if a price is not known; a model without calls needs none.
     """
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
@@ -553,5 +568,5 @@ def _moved(
 
 
 def added(first: float | None, second: float | None) -> float | None:
-    """Their sum; None where one of them is not known."""
+    """Return the sum; None if one of the two is not known."""
     return None if first is None or second is None else first + second

@@ -1,5 +1,5 @@
-"""Values that pass through the engine: what is asked for (`Run`), what is left of it (`Session`),
-how far it is (`Progress`), and what became of it (`Report`).
+"""The values that pass through the engine: what is asked for (`Run`), what is left of it
+(`Session`), how far it is (`Progress`), and the result (`Report`).
 
 Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how a run
 is carried out or shown.
@@ -40,10 +40,11 @@ LEAST, MOST = 1e-6, 1e9  # dollars that a budget may be
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is asked for, by the names of the options of `aib run`; what is left open is None or ().
+    """The settings of a run, by the names of the options of `aib run`. A setting that is left open
+    is None or ().
 
-    A value may stand where users write a name: a protocol with its files, a model with its
-    settings, a stored model. `engine.session.find` puts values in place of all names.
+    A value may replace a name that users write: a protocol with its files, a model with its
+    settings, a stored model. `engine.session.resolve_run` replaces all names by values.
     """
 
     models: str | Sequence[str | ModelSpec | ChatModel] = ()
@@ -59,7 +60,7 @@ class Run:
     exp: str | Sequence[str] = ()  # only these experiments
     variants: str | Sequence[str] = ()
     modes: str | Sequence[str] = ()
-    configurations: tuple[Configuration, ...] = ()  # what *variants* and *modes* mean
+    configurations: tuple[Configuration, ...] = ()  # the same as *variants* x *modes*
     runs: int | None = None  # stored ones included; None: as many as the protocol says
     temperature: float | None = None
     max_tokens: int | None = None
@@ -68,7 +69,7 @@ class Run:
     judge: str | None = None  # None: the protocol's; the embedded one where that alone is played
     no_judge: bool = False
     judge_only: bool = False  # play nothing
-    again: bool = False  # what was invalid, or failed to be judged, is asked for once more
+    again: bool = False  # retry invalid replies and failed judgements
     parallel: int | None = None  # models at once; None: 4, and 1 where one runs on this machine
     # calls at once of one model, at each endpoint; None: 8, and 1 on this machine
     parallel_tasks: int | None = None
@@ -76,13 +77,13 @@ class Run:
     # dollars per million tokens, sent and received, where an endpoint lists no price
     price: tuple[float, float] | None = None
     shard: Shard | None = None  # only this part of it
-    job: str | None = None  # what this command is a worker of, with others
+    job: str | None = None  # the job that this command is a worker of
     # not named by the user: models that are no longer offered are left out, with a remark
     unnamed: bool = False
     allow: Allow = known_only  # asked before a key is read
 
     def check(self) -> None:
-        """Raise WrongUse for a setting that cannot be, as the command line does by its options."""
+        """Raise WrongUse for an impossible setting, as the command line does for its options."""
         _within("runs", self.runs, 1, 1000)
         _within("temperature", self.temperature, 0, 2)
         _within("max_tokens", self.max_tokens, 1, 1_000_000)
@@ -99,15 +100,17 @@ class Run:
 
 
 def _within(name: str, value: float | None, least: float, most: float) -> None:
-    """Raises WrongUse unless *value* is None or a number in that range, which NaN is not."""
+    """Raise WrongUse unless *value* is None or a number from *least* to *most*. NaN is refused,
+    too.
+    """
     if value is not None and not (isinstance(value, int | float) and least <= value <= most):
         raise WrongUse(f"{name} is {value!r}; it should be a number from {least:g} to {most:g}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is left of a run when its names, models and judge are looked up: what is to do, and what
-    it is done with. *runs* 0: play nothing, judge what is stored.
+    """The work that is left of a run, after its names, models and judge were looked up, with
+    everything that it needs. *runs* 0: play nothing, judge what is stored.
     """
 
     protocol: Protocol
@@ -124,7 +127,7 @@ class Session:
     calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
     shard: Shard | None = None  # only this part of it; None: all
-    # which models have another name at their endpoint, and why subjects of a list are not played
+    # models with another name at their endpoint, and reasons why subjects are left out
     notes: tuple[str, ...] = ()
     clocks: Clocks = field(default_factory=Clocks)
     # settings of a model that a user asked for, by name or in models.yaml
@@ -134,13 +137,13 @@ class Session:
 
     @property
     def models(self) -> list[ChatModel]:
-        """All that are called: the subjects, and the judge where it is a model."""
+        """All models that are called: the subjects, and the judge if it is a model."""
         return [*self.subjects, *([self.judge.model] if isinstance(self.judge, ModelJudge) else [])]
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that could not be completed."""
+    """One thing that could not be completed: *what* it is, and *why*."""
 
     what: str
     why: str
@@ -151,7 +154,7 @@ Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
 
 @dataclass(slots=True)
 class Progress:
-    """One subject's progress, from what is stored; updated while it is played and judged."""
+    """One subject's progress, stored results included; updated while it is played and judged."""
 
     label: str
     planned: int = 0  # transcripts, stored ones included
@@ -169,13 +172,11 @@ class Progress:
 
     @property
     def calls(self) -> int:
-        """Calls that this command asks for: those that it was given an answer to, and those that
-        are left.
-        """
+        """The number of calls of this command: those that were answered and those that are left."""
         return self.tally.answered + self.calls_left
 
     def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
-        """Count how a conversation or its judgement ended."""
+        """Count how a conversation or its judgement ended, and note its *trouble*, if any."""
         match how:
             case "done":
                 self.done += 1
@@ -200,16 +201,16 @@ class Report:
     budget: Budget
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, BudgetSpent, or StoreError
-    notice: str = ""  # what is waited for at the end
-    # what replies are that may not be what was asked for
+    notice: str = ""  # what the command waits for at its end
+    # warning -> number of replies that may not be what was asked for
     warnings: Counter[str] = field(default_factory=Counter)
-    # as the store's tables call it; None: nothing was to be judged, or nothing was begun
+    # its label in the store; None: nothing was to be judged, or nothing was begun
     judge: str | None = None
-    # of workers in other processes, who play the same subjects, and of what was begun anew
+    # calls of other workers that play the same subjects, and of earlier reports of this command
     others: Tally = field(default_factory=Tally)
     # models that turned out to be called in another way -> why: they have to be resolved again
     unsettled: Mapping[ChatModel, str] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)  # what was learned of models, a line each
+    remarks: list[str] = field(default_factory=list)  # facts learned about models, a line each
 
     def add(self, other: Report) -> None:
         """Add the report of another part of the same command."""
@@ -222,7 +223,9 @@ class Report:
         self.remarks += other.remarks
 
     def begin_from(self, earlier: Report) -> None:
-        """Count what *earlier* has cost, of which everything was planned anew for this one."""
+        """Add the costs, warnings and remarks of *earlier*, whose work was planned anew in this
+        report.
+        """
         self.lost += earlier.lost
         self.warnings += earlier.warnings
         self.remarks[:0] = earlier.remarks
@@ -243,7 +246,9 @@ class Report:
 
     @property
     def tallies(self) -> list[Tally]:
-        """The counts of all calls, each in one of them."""
+        """The counts of calls: one tally for each subject, and one for other processes. Each call
+        is in one of them.
+        """
         return [*(progress.tally for progress in self.subjects), self.others]
 
     @property
@@ -253,22 +258,22 @@ class Report:
 
 
 def invalid_trouble(reason: str | None) -> str:
-    """Why a conversation is invalid, and what to do, in one line."""
+    """Say in one line why a conversation is invalid and what to do."""
     return f"invalid: {reason}; the same command with --again asks once more"
 
 
 def judge_trouble(reason: str, judge_calls: int) -> str:
-    """Why a judgement failed, in one line; and how to ask again, where the judge takes calls."""
+    """Say in one line why a judgement failed, and how to ask again if the judge makes calls."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
 
 
 @contextmanager
 def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
-    """The first signal of `ENDING` calls *stop*, which is to set `report.stopped`; Ctrl-C after it
+    """Let the first signal of `ENDING` call *stop*, which sets `report.stopped`; Ctrl-C after that
     cancels the task.
 
     A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs
-    twice, and what is in flight is paid for. Only the main thread hears of signals.
+    twice, and calls in flight are paid for. Only the main thread receives signals.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 

@@ -1,5 +1,5 @@
-"""Carries out what a command asks for: of one protocol, or of variants of it, such as a character
-at its depths, one after the other, foreseen together and on one budget.
+"""Carries out what a command asks for: one protocol, or several variants of it, such as a character
+at its depths. Variants are forecast together and played one after the other on one budget.
 
 The store is the only memory: a command that is started again goes on from what is there. `Engine`
 decides which call goes first. Prints nothing.
@@ -27,10 +27,10 @@ async def run(
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
-    """Play and judge what is *wanted*; None where *approve* said no.
+    """Play and judge what is *wanted*, and return the report; None if *approve* says no.
 
-    *watch* runs together with the engine and is cancelled at its end. Ctrl-C once: what is in
-    flight is waited for and stored; twice: it is left.
+    *watch* runs beside the engine and is cancelled at its end. The first Ctrl-C waits for calls in
+    flight and stores them; the second one leaves them.
     """
     async with open_session(wanted, store) as session:
         if not approve(await preview_of(session)):
@@ -43,8 +43,8 @@ async def play(
     watch: Callable[[Asker], Awaitable[None]],
     approve: Callable[[Preview], bool] | None = None,
 ) -> Report:
-    """Play and judge what is left of *session*, watched as in `run`; *approve* is asked again where
-    it turns out that a model has to be called in another way.
+    """Play and judge what is left of *session*, watched as in `play_run`. *approve* is asked again
+    if a model has to be called with other settings.
     """
 
     async def begin(session: Session) -> Engine:
@@ -63,11 +63,13 @@ async def run_each(
     approve: Callable[[Sequence[Preview]], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
-    """As `run`, what is *wanted* of each of *protocols*, one after the other and on one budget.
+    """Play and judge what is *wanted*, once for each of *protocols*, one after the other and on one
+    budget. None if *approve* says no.
 
-    All of them are foreseen before the first is played: once more after one stem of a subject of
-    which no reply is stored, whose lengths are not known. The protocols are variants of that of
-    *wanted*: sampled, configured and judged alike. *approve* is called each time.
+    All of them are forecast before the first is played. If no reply of a subject is stored, one
+    item is played first and all are forecast again, since the lengths were not known. The protocols
+    are variants of that of *wanted*: sampled, configured and judged alike. *approve* is called each
+    time.
     """
     async with open_session(wanted, store) as session:
         parts = [replace(session, protocol=protocol, files=files) for protocol, files in protocols]

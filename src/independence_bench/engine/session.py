@@ -1,4 +1,4 @@
-"""From what is asked for to what is left to do: finds what names mean, opens keys, clients and
+"""Turns what is asked for into what is left to do: finds what names mean, opens keys, clients and
 model files, looks up models and judge, and reads from the store what is there already.
 
 `Run` -> `open_session` -> `Session` -> `find_pending`. Prints nothing.
@@ -78,11 +78,12 @@ AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server 
 
 
 def find(run: Run) -> Run:
-    """*run* with values in place of its names, found in files; no endpoint is asked.
+    """Return *run* with values in place of its names, found in files; no endpoint is asked.
 
-    Without named models it is the active ones of models.yaml, or with *all* else those of our list.
-    If no judge is named it is the protocol's; of the embedded model by itself, the embedded one, so
-    that no key is needed. Raises WrongUse, and what files raise.
+    Without named models these are the active ones of models.yaml, or with *all* else those of the
+    shipped list. If no judge is named it is the protocol's; if only the embedded model is played it
+    is the embedded judge, so that no key is needed. Raises WrongUse, and the errors of reading
+    files.
     """
     protocol, texts = find_files(run)
     run = replace(run, protocol=(protocol, texts), roster=find_roster(run))
@@ -100,7 +101,7 @@ def find(run: Run) -> Run:
 
 
 def find_files(run: Run) -> tuple[Protocol, Files]:
-    """The protocol of *run*, with the weights that it asks for, and its files."""
+    """Return the protocol of *run*, with the weights that it asks for, and its files."""
     if isinstance(run.protocol, tuple):
         return run.protocol
     protocol, texts = load_with_files(run.protocol)
@@ -108,14 +109,14 @@ def find_files(run: Run) -> tuple[Protocol, Files]:
 
 
 def find_roster(run: Run) -> Roster:
-    """The endpoints of *run*, and the models of models.yaml."""
+    """Return the endpoints of *run* and the models of models.yaml."""
     if run.roster is not None:
         return run.roster
     return read_roster(None if run.models_file is None else Path(run.models_file), run.local_url)
 
 
 def named_models(run: Run) -> list[str]:
-    """The models that *run* names, each once, those of a local server included."""
+    """List the models that *run* names, each once, with those of a local server."""
     typed = [run.models] if isinstance(run.models, str) else run.models
     return [
         *listed([model for model in typed if isinstance(model, str)]),
@@ -124,7 +125,9 @@ def named_models(run: Run) -> list[str]:
 
 
 def _find_models(run: Run) -> Run:
-    """*run* with its models, each with the settings that were asked for in place of its own."""
+    """Return *run* with its models as values, each with the settings that *run* asks for. Raises
+    WrongUse for options that exclude each other, NoSubject if there is no model.
+    """
     if run.local_model and not run.local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
     roster, names = find_roster(run), named_models(run)
@@ -150,15 +153,15 @@ def _find_models(run: Run) -> Run:
 
 
 def find_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
-    """The subject or subjects that *typed* means. Raises SubjectError."""
+    """Return the subject or subjects that *typed* means. Raises SubjectError."""
     model = f"{GGUF}:{files.SMOLLM2}" if typed.strip() == NAME else typed
     specs = roster.find(model, shipped_subjects())
     return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
 def _with_settings(spec: ModelSpec, run: Run) -> ModelSpec:
-    """*spec* with those of the settings of *run* that are not None, which a user has asked for
-    then.
+    """Return *spec* with the settings of *run* that are not None; they count as asked for by the
+    user.
     """
     effort = Reasoning.OFF.value if run.reasoning_effort == NO_EFFORT else run.reasoning_effort
     said = {"temperature": run.temperature, "effort": effort}
@@ -177,11 +180,11 @@ def _with_settings(spec: ModelSpec, run: Run) -> ModelSpec:
 
 @asynccontextmanager
 async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIterator[Session]:
-    """What is left of *run*, its models and judge looked up, with open clients and a budget.
+    """Open what is left of *run*: its models and judge looked up, its clients open, with a budget.
 
-    Not *asking*: no call will be sent, so a missing key is none: an endpoint's list may be open to
-    everybody. Raises what `find` does, EndpointUnusable where a key is missing or nothing answers,
-    SubjectError for a subject that there is not.
+    *asking* False: no call will be sent, so a missing key is no error, since an endpoint's list may
+    be public. Raises what `resolve_run` raises, EndpointUnusable if a key is missing or nothing
+    answers, SubjectError for a subject that does not exist.
     """
     run = find(run)
     protocol, texts = find_files(run)
@@ -210,7 +213,7 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
         )
 
         async def settle(session: Session) -> Session:
-            """*session* with its subjects and its judge as they are called by now."""
+            """Return *session* with its subjects and its judge looked up again."""
             subjects, _ = await _resolve_all(run, clients, asked_for, asking=False)
             judge = await resolve_judge(run, clients)
             return replace(session, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
@@ -238,10 +241,10 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
 
 
 def as_file(spec: ModelSpec) -> ModelSpec:
-    """*spec*, whose model is a path or name of a model file, by the name under which the file is
-    known.
+    """Return *spec*, whose model is a path or name of a model file, with the name under which the
+    file is known.
 
-    A reply that the limit cuts off is taken as it is: a small model would be cut off again. Raises
+    A reply that the limit cuts off is accepted: a small model would be cut off again. Raises
     LocalModelError.
     """
     name = files.find(spec.model).name
@@ -251,7 +254,7 @@ def as_file(spec: ModelSpec) -> ModelSpec:
 
 
 def shared_job(session: Session, parts: int) -> str:
-    """One name for all of so many parts of the same run; 0: however many there are."""
+    """Make one job name for all *parts* shards of the same run; 0: for any number of them."""
     subjects = sorted(subject.hash for subject in session.subjects)
     played = [
         session.protocol.hash,
@@ -265,8 +268,8 @@ def shared_job(session: Session, parts: int) -> str:
 
 
 async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None:
-    """The judge of *run* as it marks the protocol, *clients* being open to it; None where none was
-    asked for.
+    """Return the judge of *run* for its protocol; *clients* has the open client for it. None if no
+    judge is wanted.
     """
     if run.no_judge:
         return None
@@ -283,10 +286,11 @@ async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None
 
 
 def judge_spec_of(run: Run) -> ModelSpec:
-    """The judge that was named, or the protocol's own, called as the protocol says.
+    """Return the spec of the judge that was named, or of the protocol's own, called as the protocol
+    says.
 
-    Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what
-    is run here.
+    Raises SubjectError if the protocol's own judge is a Python function: a folder must not choose
+    what is run here.
     """
     if run.judge == OLD:
         raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
@@ -309,8 +313,8 @@ def judge_spec_of(run: Run) -> ModelSpec:
 async def _clients(
     specs: Sequence[ModelSpec], run: Run, store: Store, asking: bool
 ) -> AsyncIterator[dict[str, Client]]:
-    """An open client for each endpoint, with what *store* has learned of its models; raises
-    EndpointUnusable where a key is missing or nothing answers.
+    """Open a client for each endpoint, with what *store* has learned about its models. Raises
+    EndpointUnusable if a key is missing or nothing answers.
     """
     price = None if run.price is None else (run.price[0] / MILLION, run.price[1] / MILLION)
     async with AsyncExitStack() as stack:
@@ -373,13 +377,13 @@ async def _resolve_all(
     asked_for: dict[ChatModel, frozenset[Setting]],
     asking: bool,
 ) -> tuple[list[ChatModel], list[str]]:
-    """The subjects of *run*; with them, a line each, which have another name there and, where the
-    user named none, why some are left out.
+    """Return the subjects of *run* and notes, a line each: which subjects have another name at
+    their endpoint and, if the user named none, why some are left out.
 
-    *asked_for* is given the settings that the user asked for of each. *asking*: they are going to
-    be played, so what a server does not show them is found out.
+    The settings that the user asked for are added to *asked_for*, by subject. *asking*: the
+    subjects are going to be played, so it is checked what a server does not show them.
 
-    Raises SubjectError for one that was named, WrongUse where all are left out.
+    Raises SubjectError for a subject that was named, WrongUse if all are left out.
     """
     protocol, _ = find_files(run)
     specs = [model for model in run.models if isinstance(model, ModelSpec)]
@@ -417,7 +421,7 @@ async def _resolve_all(
 
 
 def renamed(spec: ModelSpec, model: ChatModel) -> list[str]:
-    """A remark where *spec* is called by another name than it was asked for; else nothing."""
+    """Return a remark if *model* has another name than *spec* asks for; else []."""
     if model.model != spec.model + LATEST:
         return []
     asked = replace(model, model=spec.model)
@@ -427,8 +431,8 @@ def renamed(spec: ModelSpec, model: ChatModel) -> list[str]:
 async def _check_tools(
     client: Client, model: ChatModel, way: Configuration, protocol: Protocol
 ) -> None:
-    """Raises SubjectError where a server of the user's own does not show *model* what tool_role
-    consists of.
+    """Raise SubjectError if a server of the user's own does not show *model* the parts of
+    tool_role.
     """
     endpoint = client.endpoint
     if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
@@ -446,10 +450,10 @@ def remarks_on(
     unpriced: Sequence[ChatModel],
     bounded: bool,
 ) -> list[str]:
-    """Remarks on the models of *session*, of which their endpoints' lists say what is in *infos*.
+    """List remarks on the models of *session*; *infos* is what their endpoints list about them.
 
-    *unpriced*: those whose prices are not known; *bounded*: there is a budget. Raises what
-    `_check_room` does.
+    *unpriced*: the models whose prices are not known; *bounded*: there is a budget. Raises what
+    `_check_context_room` raises.
     """
     remarks = _remarks_on_prices(unpriced, bounded)
     for model, info in infos.items():
@@ -460,7 +464,9 @@ def remarks_on(
 
 
 def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
-    """That the prices of these *models* are not known; one remark for each of a few."""
+    """List remarks that the prices of *models* are not known: one each for a few models, one for
+    all of many.
+    """
     names = list(dict.fromkeys(model.name for model in models))
     so = (
         "; the budget counts what its replies say they cost, one call at a time until one has"
@@ -475,7 +481,7 @@ def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
 
 
 def _remarks_on(session: Session, model: ChatModel, info: ModelInfo) -> list[str]:
-    """Remarks on *model*: what its endpoint's list does not support."""
+    """List remarks on *model*: what its endpoint does not support."""
     remarks = []
     if model.endpoint == "local" and not info.identity:
         remarks.append(
@@ -519,8 +525,8 @@ def _remarks_on(session: Session, model: ChatModel, info: ModelInfo) -> list[str
 
 
 def _check_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
-    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its
-    endpoint says.
+    """Raise WrongUse if an earlier chat leaves *model* no room for a reply, as far as its endpoint
+    says.
     """
     sent = (
         max(tokens_before(session.protocol, way) for way in session.configurations)
@@ -535,7 +541,9 @@ def _check_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
 
 
 def tokens_before(protocol: Protocol, way: Configuration) -> float:
-    """Tokens that every conversation begins with: the system prompt and the earlier chat."""
+    """Count the tokens that every conversation begins with: the system prompt and the earlier
+    chat.
+    """
     return tokens_in(protocol.system(way.system)) + tokens_in(
         "".join(map("".join, protocol.earlier))
     )
@@ -546,7 +554,7 @@ def tokens_before(protocol: Protocol, way: Configuration) -> float:
 
 @dataclass(slots=True)
 class Pending:
-    """One subject's part of a run: how far it is, and what is left."""
+    """One subject's part of a run: its progress and what is left."""
 
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
@@ -558,8 +566,8 @@ class Pending:
 
 
 def find_pending(connection: Connection, session: Session, subject: ChatModel) -> Pending:
-    """What is stored of *subject*'s part of *session* and what is left; for 0 runs: what is stored
-    is judged.
+    """Read what is stored of *subject*'s part of *session* and what is left. With 0 runs, stored
+    conversations are judged and nothing is played.
     """
     every = _jobs_of(connection, session, subject)
     scripts = {job.script_hash for job in every}
@@ -597,8 +605,8 @@ def find_pending(connection: Connection, session: Session, subject: ChatModel) -
 
 
 def _jobs_of(connection: Connection, session: Session, subject: ChatModel) -> list[Job]:
-    """Every conversation of *subject*'s part of *session*; for 0 runs: of the runs that count for
-    the protocol, whether or not each of them was played.
+    """List every conversation of *subject*'s part of *session*. With 0 runs these are the
+    conversations of all runs that count for the protocol, whether or not each was played.
     """
     only = session.experiments
     if session.runs:
@@ -624,8 +632,8 @@ def _find_judged(
     judge: Judge,
     verdicts: Mapping[tuple[str, str], str | None],
 ) -> None:
-    """Put into *pending* which of the *complete* conversations *judge* has judged, by its stored
-    *verdicts*: why one failed, None for one that did not.
+    """Record in *pending* which of the *complete* conversations *judge* has judged and which are
+    left. *verdicts*: its stored judgements -> why one failed; None if it did not.
     """
     progress = pending.progress
     for job, heard in complete:
@@ -649,10 +657,10 @@ def _not_begun(
     every: Sequence[Job],
     to_play: Sequence[Job],
 ) -> list[Job]:
-    """One job of each run and configuration with nothing *to_play* that no command has begun for
-    the session's protocol.
+    """Return one job for each run and configuration that has nothing *to_play* and that no command
+    has begun for the session's protocol.
 
-    In the others the first conversation that is played, or fails, begins the run.
+    In the other runs the first conversation that is played, or fails, begins the run.
     """
     runs = {(job.run, job.configuration): job for job in every}
     for job in to_play:

@@ -65,7 +65,7 @@ class CallInfo:
 
 @dataclass(frozen=True, slots=True)
 class EarlierAttempts:
-    """What earlier attempts at a call came to: a resumed call goes on where it stopped."""
+    """The results of earlier attempts at a call. A resumed call goes on where they stopped."""
 
     broken: int = 0
     cut_off: int = 0
@@ -82,7 +82,8 @@ _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AN
 def earlier_attempts(
     connection: Connection, keys: Collection[str], unanswered: Collection[str] = ()
 ) -> dict[str, EarlierAttempts]:
-    """What earlier attempts at each call came to; calls that were never made are left out.
+    """Return the results of earlier attempts at each call, by key; calls that were never made are
+    left out.
 
     *unanswered*: those of the calls whose answer is not stored.
     """
@@ -108,14 +109,14 @@ def earlier_attempts(
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has claimed a call, and until when; no process has where *owner* is None."""
+    """The process that has claimed a call, and until when. *owner* is None if no process has."""
 
     owner: str | None
     until: float | None
 
     def is_gone(self, now: float, watch: LeaseWatch | None) -> bool:
-        """Whether the call can be taken. *watch*: where clocks may differ or be set; None where all
-        read a server's.
+        """Whether the call can be taken by another process. *watch*: used if clocks may differ or
+        be set; None if all processes read a server's clock.
         """
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
@@ -125,10 +126,10 @@ class Holder:
 
 
 def holders(connection: Connection, keys: Collection[str], lock: bool = False) -> dict[str, Holder]:
-    """Who has claimed each of the calls; those that were never made are left out.
+    """Return the holder of each of the calls, by key; calls that were never made are left out.
 
-    *lock*: no other process changes those rows until the commit. Rows that one changes just now are
-    left out and not waited for, because whoever changes a row has claimed the call.
+    *lock*: no other process changes those rows until the commit. Rows that one is changing just now
+    are left out and not waited for, because whoever changes a row has claimed the call.
     """
     rows = execute_in(connection, _HOLDERS, keys, lock=lock)
     return {key: Holder(owner, until) for key, owner, until in rows}
@@ -142,11 +143,12 @@ def claim(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> set[str]:
-    """Take calls for *owner*, knowing from `holders` who had claimed them. Returns the keys that it
-    got.
+    """Take calls for *owner* and return the keys of those that it got. *held*: who had claimed
+    them, from `find_holders`.
 
-    No other process changes those until the commit, so what is looked up of them from here on still
-    holds then. What a dead or silent process left in flight there is lost.
+    No other process changes those calls until the commit, so anything that is looked up about them
+    still holds then. Attempts that a dead or silent process left in flight there are marked as
+    lost.
     """
     claimed = {"owner": owner, "lease_until": now + LEASE}
 
@@ -189,7 +191,7 @@ def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> Non
 
 
 def call_row(call: CallInfo) -> dict[str, Any]:
-    """The columns that it fills."""
+    """Make the columns of *call* for its table."""
     return fields_of(call) | {"request": _packed(call.request)}
 
 
@@ -198,18 +200,18 @@ _packed = lru_cache(maxsize=256)(pack)
 
 
 def renew(connection: Connection, owner: str, now: float) -> None:
-    """Keep every claim of *owner* for another lease."""
+    """Extend every claim of *owner* by another lease."""
     connection.execute(update(calls).where(calls.c.owner == owner).values(lease_until=now + LEASE))
 
 
 def release(connection: Connection, keys: Collection[str], owner: str) -> None:
-    """Give claims back, whatever came of them."""
+    """Give the claims of *owner* on the calls back, with or without a result."""
     execute_in(connection, _RELEASE, keys, owner)
 
 
 def new_attempts(connection: Connection, count: int) -> Sequence[int]:
-    """The ids of *count* new attempts, larger than those of all attempts that were begun before at
-    the same call.
+    """Return ids for *count* new attempts, larger than those of all earlier attempts at the same
+    call.
     """
     return next_numbers(connection, attempts, ATTEMPT_IDS, count)
 
@@ -217,7 +219,7 @@ def new_attempts(connection: Connection, count: int) -> Sequence[int]:
 def begin_attempts(
     connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float
 ) -> list[int]:
-    """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts'
+    """Record that calls are about to be sent, as (key, limit in tokens). Returns the attempts'
     ids.
     """
     numbers = new_attempts(connection, len(begun))
@@ -236,7 +238,7 @@ def begin_attempts(
 
 
 def withdraw(connection: Connection, attempt: int) -> None:
-    """Take an attempt back that was never sent."""
+    """Delete an attempt that was never sent."""
     connection.execute(
         delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None))
     )
@@ -259,7 +261,7 @@ class Ended:
 
 
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
-    """Write down how attempts ended and what they cost, whether they were of use or not."""
+    """Record how attempts ended and what they cost, whether they were of use or not."""
     rows = [
         ended_row(how, SENT.redacted_text(how.raw))
         | {"id": attempt, "finished_at": now, "message": KNOWN.redacted_message(how.message)}
@@ -271,14 +273,14 @@ def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now
 
 
 def ended_row(ended: Ended, raw: str) -> dict[str, Any]:
-    """The columns that it fills; *raw*: its body as it is to be kept."""
+    """Make the columns of an attempt that ended; *raw*: its response body as it is to be stored."""
     row = fields_of(ended) | fields_of(ended.usage) | {"raw": pack(raw)}
     del row["usage"]
     return row
 
 
 def leases_elsewhere(connection: Connection) -> dict[str, float]:
-    """Owner -> when its latest lease ends, of those whose clock is not this machine's."""
+    """Return owner -> when its latest lease ends, for owners whose clock is not this machine's."""
     rows = connection.execute(
         select(calls.c.owner, func.max(calls.c.lease_until))
         .where(calls.c.owner.is_not(None))
@@ -288,9 +290,10 @@ def leases_elsewhere(connection: Connection) -> dict[str, float]:
 
 
 def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = None) -> int:
-    """Close the attempts that a dead or silent process left in flight. Returns how many there were.
+    """Mark the attempts that a dead or silent process left in flight as lost. Returns how many
+    there were.
 
-    They may have been paid for without us ever seeing the reply: all that a kill can cost.
+    They may have been paid for although no reply arrived: that is all that a kill can cost.
     """
     wanted = select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until).join_from(
         attempts, calls
@@ -308,14 +311,16 @@ def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = Non
 
 
 def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
-    """Columns of every attempt and of its call, in order: of `attempts`, else of `calls`."""
+    """Make a query for the columns *names* of every attempt and of its call, in order: a column of
+    `attempts`, else of `calls`.
+    """
     names = tuple("served_provider" if name == "provider" else name for name in names)
     columns = (attempts.c[name] if name in attempts.c else calls.c[name] for name in names)
     return select(*columns).select_from(attempts.join(calls)).order_by(attempts.c.id)
 
 
 def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Every attempt at the given calls, in order, without the raw body."""
+    """Return every attempt at the given calls, in order, without the raw body."""
     columns = [column for column in attempts.c if column.name != "raw"]
     rows = connection.execute(
         select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id)
@@ -325,7 +330,7 @@ def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a store has cost. *unpriced*: attempts that ended in a reply of unknown cost."""
+    """The cost of a store. *unpriced*: attempts that ended in a reply of unknown cost."""
 
     replies: float = 0.0
     judgements: float = 0.0
@@ -335,13 +340,13 @@ class Spending:
 
     @property
     def total(self) -> float:
-        """US dollars, candidates and judges together."""
+        """US dollars of models and judges together."""
         return self.replies + self.judgements
 
 
 def spending(connection: Connection) -> Spending:
-    """What the store has cost in its whole life, rejected attempts included; not what was imported:
-    others paid it.
+    """Sum what the store has cost in its whole life, rejected attempts included. Imported attempts
+    are left out: others paid for them.
     """
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     sums = connection.execute(
@@ -365,8 +370,8 @@ def spending(connection: Connection) -> Spending:
 
 
 class RawAttempt(NamedTuple):
-    """An attempt that has ended, as it came, and what is stored of it where the stored answer is of
-    this attempt.
+    """An attempt that has ended, as it came, with the stored answer if that answer comes from this
+    attempt.
     """
 
     key: str  # of the call
@@ -381,7 +386,7 @@ class RawAttempt(NamedTuple):
 
 
 def raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]:
-    """Every attempt at a call of that kind that has ended, in order, read one after the other."""
+    """Yield every attempt that has ended at a call of that kind, in order."""
     of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
     of_judgement = (judgements.c.state, null(), null())
     table, columns = (replies, of_reply) if kind == "reply" else (judgements, of_judgement)
@@ -411,7 +416,9 @@ class SharedId(NamedTuple):
 
 
 def shared_response_ids(connection: Connection) -> list[SharedId]:
-    """Every id that stands in the answers to several calls of one endpoint, by endpoint and id."""
+    """Return every response id that occurs in the answers to several calls of one endpoint, by
+    endpoint and id.
+    """
     of_answers = (attempts.c.outcome.in_((ANSWERED, CUT_OFF)), attempts.c.response_id != "")
     different = func.count(attempts.c.call_key.distinct())
     joined = attempts.join(calls, calls.c.key == attempts.c.call_key)
@@ -436,7 +443,7 @@ def shared_response_ids(connection: Connection) -> list[SharedId]:
 
 
 def _unpacked_or_none(blob: bytes | None) -> str | None:
-    """What was packed: "" where nothing was, None where it is damaged."""
+    """Return the packed text: "" if there is none, None if it is damaged."""
     try:
         return unpack(blob) if blob else ""
     except Damaged:
@@ -445,7 +452,7 @@ def _unpacked_or_none(blob: bytes | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One attempt as it came."""
+    """The response of one attempt as it came."""
 
     outcome: str | None  # None: in flight
     status: int | None
@@ -454,8 +461,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call: the request as it was recorded (JSON, without address and key), and every attempt
-    in order.
+    """One call: the request as it was recorded (JSON, without address and key), and the response of
+    every attempt in order.
     """
 
     request: str
@@ -463,7 +470,9 @@ class Exchange:
 
 
 def exchanges_of(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
-    """The calls of those keys that there are. Raises StoreError where one is damaged."""
+    """Return the calls of those keys that exist, with all their responses. Raises StoreError if one
+    is damaged.
+    """
     rows = connection.execute(
         select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys)))
     )

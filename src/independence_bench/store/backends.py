@@ -1,4 +1,4 @@
-"""Where a store is kept: in a file (SQLite) or in a server's database (PostgreSQL).
+"""The place of a store: a file (SQLite) or a server's database (PostgreSQL).
 
 A file is in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a
 power cut, and a process that only reads takes no lock.
@@ -47,7 +47,7 @@ from independence_bench.store.staging import link_in_place, staging, take_away_l
 
 
 class Backend(ABC):
-    """Where a store is kept. What is not abstract here is what a server's database does."""
+    """The place of a store. Methods that are not abstract here do what a server's database does."""
 
     shown: str  # for messages, without a password
     engine: Engine
@@ -57,67 +57,69 @@ class Backend(ABC):
     begin_sharing: str
 
     def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
-        """Raise StoreError where it is known that no store can be made."""
+        """Raise StoreError if it is known that no store can be made."""
 
     @abstractmethod
     def looked_at(self) -> AbstractContextManager[Connection | None]:
-        """A connection that finds out what is there and changes nothing; None where nothing is."""
+        """Open a connection that finds out what is there and changes nothing; None if there is
+        nothing.
+        """
 
     @abstractmethod
     def make(self, fill: Callable[[Connection], None]) -> None:
-        """Make the store with what *fill* puts into it, whole or not at all; another process may do
+        """Make the store with what *fill* puts into it, whole or not at all. Another process may do
         the same.
         """
 
     @contextmanager
     def steady(self) -> Iterator[None]:
-        """Raise StoreError where what was read inside the block may be two moments."""
+        """Raise StoreError if what was read inside the block may be from two moments."""
         yield
 
     def is_replaced(self) -> bool:
-        """Whether what was opened is no longer what is in its place: deleted, or another one."""
+        """Whether the file that was opened is no longer in its place: deleted, or replaced."""
         return False
 
     def rescue(self) -> Path | None:
-        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be
-        done.
+        """Save what was opened, after it was replaced. Returns the copy's path; None if that is
+        impossible.
         """
         return None
 
     def folder(self) -> Path | None:
-        """Where its file is; None where it is none."""
+        """Return the folder of its file; None if it is not a file."""
         return None
 
     def is_deadlock(self, error: BaseException) -> bool:
-        """Whether *error* undid a transaction because it and another one waited for each other: it
-        can be repeated.
+        """Whether *error* undid a transaction because it and another one waited for each other. It
+        can be repeated then.
         """
         return False
 
     def is_away(self, error: BaseException, message: str) -> bool:
-        """Whether *error*, which came with *message*, is that the server is gone, perhaps for a
+        """Whether *error*, which came with *message*, says that the server is gone, perhaps for a
         moment.
         """
         return False
 
     def transaction(self, connection: Connection) -> int | None:
-        """The number of what *connection* writes, by which `is_committed` knows it; None where it
-        has none.
+        """Return the number of the transaction of *connection*, by which `is_committed` knows it;
+        None if it has none.
         """
         return None
 
     def is_committed(self, connection: Connection, transaction: int) -> bool | None:
-        """Whether *transaction* counts; None while, or where, that is not known."""
+        """Whether *transaction* was committed; None if that is not known, or not yet."""
         return None
 
     @abstractmethod
     def step(self, error: BaseException, message: str) -> str | None:
-        """What to do about *error*, which came with *message*; None where that is not known."""
+        """Say what to do about *error*, which came with *message*; None if that is not known."""
 
 
 def find_step(steps: Mapping[str, str], message: str) -> str | None:
-    """The first of *steps*, by regular expression, that a database's *message* has; None where
-    there is none.
+    """Return the first of *steps* whose regular expression fits a database's *message*; None if
+    none fits.
     """
     return next((step for pattern, step in steps.items() if re.search(pattern, message)), None)
 
@@ -153,7 +155,9 @@ _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_RECOVERY)
 
 
 class _Cursor(sqlite3.Cursor):
-    """Waits for another process turn by turn; who asks the connection itself waits one turn."""
+    """Waits for another process turn by turn. A statement on the connection itself waits for one
+    turn only.
+    """
 
     def execute(self, statement: str, values: Any = (), /) -> Self:
         until = None
@@ -178,8 +182,8 @@ class _Connected(sqlite3.Connection):
 
 
 class SqliteFile(Backend):
-    """The file at *address*, which need not exist. *wait*: seconds to wait for another process's
-    commit.
+    """A store in the file at *address*, which need not exist. *wait*: seconds to wait for another
+    process's commit.
     """
 
     begin_reading = "BEGIN"
@@ -201,9 +205,7 @@ class SqliteFile(Backend):
         event.listen(self.engine, "connect", self._remember)
 
     def exists(self) -> bool:
-        """Whether there is a file. Raises StoreError where there is something that can be no
-        store.
-        """
+        """Whether there is a file. Raises StoreError for something that cannot be a store."""
         until = time.monotonic() + WAIT_FOR_MAKER
         try:
             while (
@@ -236,7 +238,7 @@ class SqliteFile(Backend):
         return True
 
     def check_writable(self) -> None:
-        """Raise StoreError where no file can be made."""
+        """Raise StoreError if no file can be made."""
         folder = self.path.parent
         if not folder.is_dir():
             raise StoreError(
@@ -252,8 +254,8 @@ class SqliteFile(Backend):
 
     @contextmanager
     def looked_at(self) -> Iterator[Connection | None]:
-        """A connection that finds out what the file is and leaves no trace; None where there is no
-        file.
+        """Open a connection that finds out what the file is and leaves no trace; None if there is
+        no file.
         """
         if not self.exists():
             yield None
@@ -270,7 +272,7 @@ class SqliteFile(Backend):
 
     def make(self, fill: Callable[[Connection], None]) -> None:
         """Make the file with what *fill* puts into it: whole or not at all, and never over another
-        one.
+        file.
         """
         with staging(self.path) as fresh:
             engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
@@ -288,8 +290,8 @@ class SqliteFile(Backend):
 
     @contextmanager
     def steady(self) -> Iterator[None]:
-        """Raise StoreError where the file changed inside the block, although it was read as one
-        that does not.
+        """Raise StoreError if the file changed inside the block although it was opened as one that
+        does not change.
         """
         if not self._read_only:
             yield
@@ -302,15 +304,17 @@ class SqliteFile(Backend):
             )
 
     def is_replaced(self) -> bool:
-        """Whether the file that was opened has been deleted, or another one is in its place."""
+        """Whether the file that was opened has been deleted, or replaced by another one."""
         return self._opened is not None and self._which() != self._opened
 
     def folder(self) -> Path | None:
-        """Where the file is."""
+        """Return the folder of the file."""
         return self.path.parent
 
     def rescue(self) -> Path | None:
-        """Copy what connections to the lost file still hold to a file next to it."""
+        """Copy what connections to the lost file still hold to a file next to it. Returns the
+        copy's path; None if that fails.
+        """
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
             record = connection.connection._connection_record
@@ -337,7 +341,7 @@ class SqliteFile(Backend):
         return status.st_dev, status.st_ino
 
     def step(self, error: BaseException, message: str) -> str | None:
-        """What to do about *error*, which came with *message*; None where that is not known."""
+        """Say what to do about *error*, which came with *message*; None if that is not known."""
         if "unable to open" in message and _size(self._wal):
             return (
                 f"its latest part is in {self.shown}-wal: copy both to a folder that can be "
@@ -350,8 +354,8 @@ class SqliteFile(Backend):
         return status.st_mtime_ns, status.st_size, _size(self._wal)
 
     def _address(self) -> str:
-        """The file for SQLite: never made by opening it, and readable where nothing can be written
-        next to it.
+        """Return the file's address for SQLite. Opening it never makes the file, and it is readable
+        even if nothing can be written next to it.
         """
         if not self._read_only:
             return f"{self.path.as_uri()}?mode=rw"
@@ -381,7 +385,7 @@ class SqliteFile(Backend):
 
 
 def _size(path: Path) -> int:
-    """Bytes; 0 for a file that is not there."""
+    """Return the file's size in bytes; 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
@@ -447,9 +451,9 @@ STEPS_BY_WORDS = {
 
 
 class PostgresDatabase(Backend):
-    """The database at *address*. *wait*: seconds to wait for another process's commit.
+    """A store in the database at *address*. *wait*: seconds to wait for another process's commit.
 
-    Raises StoreError where the address is none or the driver is missing; does not connect.
+    Raises StoreError if the address is not valid or the driver is missing; does not connect.
     """
 
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -494,12 +498,12 @@ class PostgresDatabase(Backend):
 
     @contextmanager
     def looked_at(self) -> Iterator[Connection | None]:
-        """A connection that finds out what the database holds."""
+        """Open a connection that finds out what the database holds."""
         with self.engine.connect().execution_options(reading=True) as connection:
             yield connection
 
     def make(self, fill: Callable[[Connection], None]) -> None:
-        """Make the tables by *fill*, alone: whole or not at all."""
+        """Make the tables by *fill*, while no other process does: whole or not at all."""
         with self.engine.begin() as connection:
             encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
             if encoding != "UTF8":
@@ -510,21 +514,21 @@ class PostgresDatabase(Backend):
             fill(connection)
 
     def transaction(self, connection: Connection) -> int | None:
-        """As the server counts them."""
+        """Return the transaction's number on the server."""
         return int(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
 
     def is_committed(self, connection: Connection, transaction: int) -> bool | None:
-        """As the server remembers."""
+        """Whether *transaction* was committed, as the server remembers; None if it does not."""
         status = connection.exec_driver_sql("SELECT txid_status(%s)", (transaction,)).scalar_one()
         return {"committed": True, "aborted": False}.get(status)
 
     def is_deadlock(self, error: BaseException) -> bool:
-        """By what the server calls it."""
+        """Whether the server's error code says that *error* was a deadlock."""
         return getattr(error, "sqlstate", None) in REPEATABLE
 
     def is_away(self, error: BaseException, message: str) -> bool:
-        """By what the server calls it, else by what libpq says of one that is not there, else by
-        what came before.
+        """Whether the server is gone, by its error code, else by the words of libpq, else by the
+        codes of earlier errors.
         """
         first, *behind = _states_of(error)
         if first:
@@ -533,8 +537,8 @@ class PostgresDatabase(Backend):
         return by_words is not None or any(re.search(AWAY_BY_STATE, state) for state in behind)
 
     def step(self, error: BaseException, message: str) -> str | None:
-        """By what the server calls the error, else by its words, else by what the server called
-        what came before it.
+        """Say what to do, by the server's error code, else by the error's words, else by the codes
+        of earlier errors; None if none is known.
         """
         first, *behind = _states_of(error)
         steps = (find_step(STEPS_BY_STATE, first), find_step(STEPS_BY_WORDS, message.lower()))
@@ -543,9 +547,9 @@ class PostgresDatabase(Backend):
 
 
 def _states_of(error: BaseException | None) -> Iterator[str]:
-    """The SQLSTATE of *error*, "" for none, and those of what it came of, or after: the driver's
-    own error may hide the server's. What it came after need not have caused it, so that is asked
-    last.
+    """Yield the SQLSTATE of *error*, "" if it has none, then those of the errors that it came from
+    or after. The driver's own error may hide the server's. An earlier error need not be the cause,
+    so it comes last.
     """
     before: list[BaseException] = []  # an error that is raised again may stand behind itself
     while error is not None and error not in before:
@@ -555,8 +559,8 @@ def _states_of(error: BaseException | None) -> Iterator[str]:
 
 
 def read_address(address: str) -> URL:
-    """*address* with our driver. Its errors never repeat it: there may be a password in any part of
-    it.
+    """Read *address* as a URL with our driver. Raises StoreError; the errors never repeat the
+    address, since any part of it may hold a password.
     """
     KNOWN.learn_address(address)
     KNOWN.learn(os.environ.get("PGPASSWORD"))

@@ -1,5 +1,5 @@
-"""Whole tables out of a store and into it, as plain rows: column -> value, blobs as the text that
-is in them.
+"""Reads whole tables of a store and writes them, as plain rows: column -> value, blobs as the text
+inside them.
 
 Knows the tables and nothing of what a row means; what goes in has to be checked before.
 """
@@ -29,7 +29,8 @@ Row = dict[str, Any]
 def dump(
     connection: Connection, name: str, blobs: Collection[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Every row of the table *name* by its primary key; of its blobs only those called *blobs*.
+    """Yield every row of the table *name* in the order of its primary key. *blobs*: which of its
+    blob columns are included.
 
     Attempts come call by call, each in the order in which it was made, and only those that have
     ended.
@@ -54,8 +55,8 @@ def find(
     values: Collection[Any],
     blobs: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """The rows of the table *name* whose *column* is one of *values*; attempts in order, those in
-    flight too.
+    """Return the rows of the table *name* whose *column* is one of *values*. Attempts come in
+    order, those in flight too.
     """
     table = metadata.tables[name]
     chosen = _columns(table, blobs).where(table.c[column].in_(list(values)))
@@ -81,7 +82,7 @@ def _read(connection: Connection, chosen: Select[*tuple[Any, ...]]) -> Iterator[
 
 
 def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
-    """Put *rows* into the table *name*; their keys must be new."""
+    """Insert *rows* into the table *name*; their keys must be new."""
     blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
     if name == judgements.name:
         rows = [row | {"checksum": checksum_of(*(row[c] for c in SCORED))} for row in rows]
@@ -93,13 +94,13 @@ def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
 
 
 def in_flight(connection: Connection) -> int:
-    """How many attempts have not ended."""
+    """Count the attempts that have not ended."""
     unended = select(func.count()).select_from(attempts).where(attempts.c.finished_at.is_(None))
     return int(connection.execute(unended).scalar_one())
 
 
 def set_requests(connection: Connection, requests: Mapping[str, str]) -> None:
-    """Store the *requests* of calls, by key, whose request is not known."""
+    """Store the *requests*, by key, of calls whose request is not known."""
     changed = [
         {"key": key, "request": pack(request), "unknown": pack("")}
         for key, request in requests.items()

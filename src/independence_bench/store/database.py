@@ -1,4 +1,4 @@
-"""Opening the store, at a path or at a PostgreSQL address (`backends`). Errors are one line.
+"""Opens the store, at a path or at a PostgreSQL address (`backends`). Errors are one line.
 
 A store is made when something is first written: until then it reads as one that holds nothing, and
 a command that comes to nothing leaves none behind. Knows nothing of what is in the tables.
@@ -33,18 +33,20 @@ OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError
 
 
 class Deadlock(StoreError):
-    """Two transactions waited for each other, and this one was undone: it can be repeated."""
+    """The error for a transaction that was undone because it and another one waited for each other.
+    It can be repeated.
+    """
 
 
 class Away(StoreError):
-    """The database's server is gone for now, as while it is restarted."""
+    """The error for a database server that is gone for now, such as during a restart."""
 
 
 class Store:
     """An open store. Close it, or use it as a context manager."""
 
     def __init__(self, backend: Backend, typed: str = "") -> None:
-        """*typed*: the command that opens it, for the record of attempts."""
+        """*typed*: the command line that opens it, for the record of attempts."""
         self.backend, self.engine, self.shown = backend, backend.engine, backend.shown
         self.session, self.typed = uuid.uuid4().hex[:12], typed
         self._version: int | None = None  # None: it is not known to be there
@@ -59,8 +61,8 @@ class Store:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Raises StoreError in the place of an error that the store's own damage explains: that is
-        no fault of ours.
+        """Close the store. Raises StoreError in place of an error that the store's own damage
+        explains.
         """
         try:
             if isinstance(error, OF_DAMAGE) and (damage := self._damage()):
@@ -71,7 +73,7 @@ class Store:
             self.close()
 
     def _damage(self) -> str | None:
-        """The first thing in the store that cannot be right; None where all is well."""
+        """Return the first thing in the store that cannot be right; None if all is well."""
         try:
             with self.reading() as connection:
                 return next(iter(check(connection)), None)
@@ -79,18 +81,18 @@ class Store:
             return f"{type(error).__name__} in checking it"
 
     def now(self, connection: Connection) -> float:
-        """Seconds since 1970 on the clock that all who use the store share; else on this
-        machine's.
+        """Return the seconds since 1970 on the server's clock, which all users of the store share;
+        without a server, on this machine's clock.
         """
         server_time = shared_time(connection)
         return time.time() if server_time is None else server_time
 
     def close(self) -> None:
-        """Give the file or the connections back."""
+        """Release the file or the connections."""
         self.engine.dispose()
 
     def is_there(self) -> bool:
-        """Whether it is made already. Raises StoreError where something else is in its place."""
+        """Whether the store has been made. Raises StoreError if something else is in its place."""
         if self._version is None:
             with self._reporting("opened"), self.backend.looked_at() as connection:
                 self._version = None if connection is None else version_of(connection, self.shown)
@@ -98,12 +100,12 @@ class Store:
 
     @property
     def is_newest(self) -> bool:
-        """Whether it is made, and of the version that this program writes."""
+        """Whether the store has been made and has the version that this program writes."""
         return self.is_there() and self._version == VERSION
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one moment of the store and blocks no other process."""
+        """Open a connection that sees the store at one moment and blocks no other process."""
         engine = self.engine
         # what was not made reads as a store that holds nothing, and none is left behind
         if not self.is_there():
@@ -123,8 +125,8 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction in which no other process writes: it is durable as a whole when the block
-        ends, or undone.
+        """Open a transaction in which no other process writes. It is durable as a whole when the
+        block ends, or undone.
         """
         self._make()
         with self._reporting("written"):
@@ -136,11 +138,12 @@ class Store:
 
     @contextmanager
     def sharing(self) -> Iterator[Connection]:
-        """Like `writing`, but at the same time as others that share, where the database can do
-        that.
+        """Open a transaction like `open_transaction`, but at the same time as other shared ones, if
+        the database can do that.
 
-        What a block has looked up another one may have changed by the time it writes, unless it
-        locks the rows. Raises Deadlock where it was undone because two waited for each other's.
+        Another process may change what a block has read before the block writes, unless the block
+        locks the rows. Raises Deadlock if it was undone because two transactions waited for each
+        other.
         """
         self._make()
         if self._version != VERSION:
@@ -163,8 +166,8 @@ class Store:
     def _reporting(
         self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)
     ) -> Iterator[None]:
-        """Raises StoreError, which says that the store cannot be *verb*, for errors of those
-        *kinds*.
+        """Raise StoreError, saying that the store cannot be *verb*, for errors of those *kinds*
+        inside the block.
         """
         try:
             yield
@@ -174,7 +177,7 @@ class Store:
             raise self.failed(verb, error) from error
 
     def failed(self, verb: str, error: Exception) -> StoreError:
-        """*error* as one line with a next step."""
+        """Make an error of one line with a next step from *error*."""
         cause = getattr(error, "orig", None) or error
         message = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
         if isinstance(cause, PendingRollbackError):  # SQLAlchemy's words for what comes after it
@@ -189,12 +192,12 @@ class Store:
 def open_store(
     where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = ""
 ) -> Store:
-    """The store at *where*, a path or a database URL; where there is none, *create* lets it be made
-    by writing.
+    """Open the store at *where*, a path or a database URL. *create*: if there is none, it is made
+    by the first write.
 
-    *wait*: seconds to wait for another process's commit. *typed*: the command that opens it, kept
-    with its attempts. Raises StoreError where it cannot be opened, is not a store, or is of a newer
-    version.
+    *wait*: seconds to wait for another process's commit. *typed*: the command line that opens it,
+    stored with its attempts. Raises StoreError if it cannot be opened, is not a store, or is of a
+    newer version.
     """
     store = Store(_backend(str(where), wait), typed)
     try:
@@ -214,8 +217,8 @@ def _backend(address: str, wait: float) -> Backend:
 
 
 def _file_of(address: str) -> str | None:
-    """The path of the file that *address* means; None: it is a database's. Raises StoreError where
-    it is neither.
+    """Return the path of the file that *address* means; None if it means a database. Raises
+    StoreError if it is neither.
     """
     scheme, divided, rest = address.partition("://")
     kind = scheme.partition("+")[0]  # a driver may follow the plus
@@ -243,10 +246,10 @@ _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
 def place_of(address: str) -> str:
-    """Where the store at *address* is: the file's path, or the database's address without user and
-    password.
+    """Return the place of the store at *address*: the file's path, or the database's address
+    without user and password.
 
-    Connects to nothing. Raises StoreError where it is no address.
+    Connects to nothing. Raises StoreError if it is not an address.
     """
     if (path := _file_of(address)) is not None:
         path = os.path.abspath(os.path.expanduser(path))
@@ -261,5 +264,5 @@ def place_of(address: str) -> str:
 
 
 def default_store() -> str:
-    """``AIB_STORE``, else aib.db in the working folder."""
+    """Return ``AIB_STORE``, else aib.db in the working folder."""
     return os.environ.get("AIB_STORE") or "aib.db"

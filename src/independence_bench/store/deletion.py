@@ -1,4 +1,4 @@
-"""Deleting answers, so that they are asked for anew. What they cost stays: attempts are kept.
+"""Deletes answers, so that they are asked for anew. Their attempts and costs are kept.
 
 A call whose answer is deleted leaves its key, so that a new call of that key starts from
 nothing: its attempts go on under a key of their own, of the same kind, and spending is what it was.
@@ -36,8 +36,8 @@ from independence_bench.store.schema import (
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan:
-    """What is to be deleted: ids and keys, and whose everything (*of*, in *protocols*; None: in
-    all).
+    """The ids and keys that are to be deleted. *of*: the subjects whose results all go, in
+    *protocols* (hashes; None: in all).
     """
 
     transcripts: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ class DeletionPlan:
 def find_responses(
     connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None
 ) -> DeletionPlan:
-    """All that those subjects said in conversations played for protocols of those hashes (None: for
-    any), and what judges made of it.
+    """Plan to delete everything that those subjects said in conversations of those protocols
+    (hashes; None: of all), with the judgements of it.
 
-    What conversations that stay have in common with them stays: a first reply that two scenarios
-    share, or a judgement of the very same words. Of all protocols, replies of conversations that
-    never ended go too.
+    Anything that remaining conversations share with them stays: a first reply that two scenarios
+    share, or a judgement of the very same words. If all protocols are meant, replies of
+    conversations that never ended go too.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
     given, kept = (
@@ -81,7 +81,8 @@ def find_judgements(
     protocols: Sequence[str] | None,
     judges: Collection[str] | None,
 ) -> DeletionPlan:
-    """The judgements, by judges of those hashes (None: by any), of those subjects' conversations.
+    """Plan to delete the judgements of those subjects' conversations by judges of those hashes
+    (None: by all).
 
     A judgement of words that another subject said as well stays.
     """
@@ -90,7 +91,7 @@ def find_judgements(
 
 
 def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> None:
-    """Raise StoreError where a process has claimed some of those calls; *now* is on the store's
+    """Raise StoreError if a process has claimed some of the plan's calls; *now* is on the store's
     clock.
     """
     wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
@@ -111,12 +112,12 @@ def clear(
     find: Callable[[Connection], DeletionPlan],
     now: float,
 ) -> None:
-    """Delete it, in a transaction in which no other process writes. What it cost stays; its runs
-    are begun no more.
+    """Delete what *plan* lists, in a transaction in which no other process writes. The costs stay
+    on record; its runs no longer count as begun.
 
-    Raises StoreError where *find* finds something else by now (a conversation that was finished
-    meanwhile may have replies of *plan*), and as `check_unclaimed`: a reply in flight could not be
-    stored without the row of its call.
+    Raises StoreError if *find* now gives another plan (a conversation that was finished meanwhile
+    may have replies of *plan*), and as `check_unclaimed`: a reply in flight could not be stored
+    without the row of its call.
     """
     check_unclaimed(connection, plan, now)
     if find(connection) != plan:
@@ -146,7 +147,7 @@ def clear(
 
 
 def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
-    """Put the calls, with their attempts, under keys that no command asks for."""
+    """Move the calls, with their attempts, to keys that no command asks for."""
     retired = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
     if not retired:
         return
@@ -172,7 +173,7 @@ def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
 def _transcripts(
     connection: Connection, of: Collection[str], protocols: Sequence[str] | None
 ) -> tuple[list[Any], list[Any]]:
-    """(those that are meant, all others)."""
+    """Return (the transcripts of those subjects and protocols, all others)."""
     columns = ("id", "heard_hash", "reply_keys", "subject_hash", "protocol_hash")
     going: list[Any] = []
     staying: list[Any] = []
@@ -185,7 +186,7 @@ def _transcripts(
 def _unfinished(
     connection: Connection, of: Sequence[ChatModel], finished: Collection[str]
 ) -> Iterator[str]:
-    """Replies of those subjects that belong to no transcript."""
+    """Yield the keys of replies of those subjects that belong to no transcript."""
     for subject in of:
         mine = (
             calls.c.kind == "reply",
@@ -206,8 +207,8 @@ def _judgements(
     staying: Sequence[Any],
     judges: Collection[str] | None,
 ) -> Iterator[str]:
-    """The keys of the judgements of words that only those transcripts have, by those judges (None:
-    by any).
+    """Yield the keys of the judgements of words that only the *going* transcripts have, by those
+    judges (None: by all).
     """
     wanted = select(judgements.c.key).order_by(judgements.c.key)
     if judges is not None:

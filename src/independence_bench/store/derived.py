@@ -1,6 +1,6 @@
-"""Answers of `aib view` that took long to work out, kept in the store by the hash of their causes.
+"""Stores values of `aib view` that took long to compute, by the hash of their causes.
 
-So the same store is waited for once. They follow from the rest of the store and can be thrown away
+The same store is computed once. The values follow from the rest of the store and can be deleted
 at any time.
 """
 
@@ -20,8 +20,8 @@ from independence_bench.store.schema import attempts, worked_out
 
 
 def cause_of(store: Store, *more: str) -> tuple[str, str]:
-    """The state of *store* (`state_of`), and the hash of that, of its attempts as far as they went,
-    and of *more*.
+    """Return the state of *store* (`hash_store_state`), and a hash of that state, its attempts so
+    far and *more*.
     """
     with store.reading() as connection:
         state = state_of(connection)
@@ -31,10 +31,8 @@ def cause_of(store: Store, *more: str) -> tuple[str, str]:
 
 
 def find_worked_out(store: Store, cause: str) -> dict[str, str]:
-    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none, or
-    where it is damaged:
-
-    what can be worked out again is nothing to complain of.
+    """Return name -> value of the values stored with that *cause*. {} in an older store, which has
+    none, or if they are damaged: they can be computed again.
     """
     try:
         with store.reading() as connection:
@@ -46,8 +44,8 @@ def find_worked_out(store: Store, cause: str) -> dict[str, str]:
 
 
 def keep_worked_out(store: Store, cause: str, values: Mapping[str, str]) -> None:
-    """Keep *values* in the place of all others, unless the store is an older one or may not be
-    written just now.
+    """Store *values* in place of all earlier ones. Does nothing if the store is an older one or
+    cannot be written just now.
     """
     if not store.is_newest:
         return

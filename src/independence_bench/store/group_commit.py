@@ -50,7 +50,7 @@ class _Write:
 
 
 class Commits:
-    """The async side of a store: what was awaited here is durable."""
+    """The asynchronous side of a store: a write that was awaited here is durable."""
 
     def __init__(self, store: Store, stopping: asyncio.Event | None = None) -> None:
         """*stopping*: once it is set, a server that is away is not waited for."""
@@ -74,22 +74,23 @@ class Commits:
         await asyncio.to_thread(self._thread.shutdown)
 
     def do(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
-        """Run *operation* in the next commit; to be awaited: its result, when that is durable.
+        """Run *operation* in the next commit. Await the result to know that it is durable.
 
-        An error inside *operation* undoes it alone and is raised there; a failed commit raises
-        StoreError in every task that waited for it. What is handed over first is committed first,
-        or together with what follows.
+        An error inside *operation* undoes it alone and is raised to its caller; a failed commit
+        raises StoreError in every task that waited for it. Operations are committed in the order in
+        which they came, or together with later ones.
         """
         return self.add(lambda connection, _: [operation(connection)], None)
 
     def add(
         self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I
     ) -> asyncio.Future[T]:
-        """Like `do`, for an *operation* that takes all items that wait for it at once.
+        """Run *operation* in the next commit with *item* and all other items that wait for the same
+        operation. Await the result as with `commit_operation`.
 
-        It returns a result for each, in their order. Where it fails it is repeated for each item
-        alone, so an error is raised for the item that caused it; what it does outside the store has
-        to bear repeating.
+        The operation returns a result for each item, in their order. If it fails it is repeated for
+        each item alone, so an error is raised for the item that caused it; its effects outside the
+        store must bear repeating.
         """
         write = _Write(operation, item, self._loop.create_future())
         self._waiting.append(write)
@@ -150,11 +151,11 @@ class Commits:
             self._carry_out(partial(self._singly, batch), batch)
 
     def _carry_out(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
-        """Do *work* in a transaction. Raises what it raises, Deadlock, or Away where it can be done
+        """Do *work* in a transaction. Raises what it raises, Deadlock, or Away if it can be done
         again.
 
-        If the commit fails, and whether it counts cannot be found out, all of *batch* fails: it is
-        not done again.
+        If the commit fails and it cannot be found out whether it counts, all of *batch* fails and
+        is not repeated.
         """
         carried_out, transaction = False, None
         try:
@@ -179,8 +180,8 @@ class Commits:
                 raise Away(str(error)) from error
 
     def _is_committed(self, transaction: int) -> bool | None:
-        """Whether a commit whose answer was lost counts; None where the server does not come back
-        to say so.
+        """Whether a commit whose answer was lost counts; None if the server does not come back to
+        say so.
         """
         while True:
             with suppress(Away), self._store.reading() as connection:
@@ -225,7 +226,7 @@ def _fail(batch: list[_Write], error: Exception) -> None:
 
 
 def _first(error: SQLAlchemyError) -> SQLAlchemyError:
-    """What went wrong first, where undoing it went wrong as well."""
+    """Return the error that came first, if undoing it failed as well."""
     before: BaseException | None = error
     while before is not None:
         error, before = before if isinstance(before, SQLAlchemyError) else error, before.__context__

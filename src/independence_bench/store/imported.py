@@ -1,4 +1,4 @@
-"""What an import of others' results looks up, and the attempts that they paid for."""
+"""Looks up what an import of others' results needs, and stores the attempts that they paid for."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ JUDGED_AGAIN = "judged again"  # an outcome: the same words were judged once mor
 
 
 def origin_of(layout: str, source: str) -> str:
-    """The owner of attempts that were read in *layout* from *source* (a file's or folder's
-    name).
+    """Return the owner of attempts that were imported in *layout* from *source* (a file's or
+    folder's name).
     """
     return f"{IMPORTED}{layout}|{label_text(source)[:120]}"
 
 
 @dataclass(frozen=True, slots=True)
 class PaidAttempt:
-    """An attempt at a call that was imported, and when it began and ended (seconds since 1970)."""
+    """An attempt at a call that is imported, and when it began and ended (seconds since 1970)."""
 
     call: CallInfo
     ended: Ended
@@ -45,8 +45,7 @@ class PaidAttempt:
 def keep_attempts(
     connection: Connection, made: Sequence[PaidAttempt], owner: str
 ) -> tuple[dict[tuple[str, float], int], list[PaidAttempt]]:
-    """Store attempts and their calls, each once: what is there already is the same call at the same
-    time.
+    """Store attempts and their calls, each once: one at the same call and time is there already.
 
     Returns all attempts of those calls, (key, finished at) -> id, and those of *made* that are new.
     """
@@ -70,13 +69,13 @@ def keep_attempts(
 
 
 def answered(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Those of the calls that have a reply or a judgement, of whatever kind."""
+    """Return the keys of the calls that have a reply or a judgement, valid or not."""
     kept = (select(table.c.key).where(table.c.key.in_(keys)) for table in (replies, judgements))
     return {key for wanted in kept for key in connection.execute(wanted).scalars()}
 
 
 def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Those of the transcripts that are stored: id -> (state, heard hash)."""
+    """Return id -> (state, heard hash) of those of the transcripts that are stored."""
     wanted = select(transcripts.c.id, transcripts.c.state, transcripts.c.heard_hash).where(
         transcripts.c.id.in_(ids)
     )
@@ -86,7 +85,7 @@ def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str,
 def transcripts_by_place(
     connection: Connection, scripts: Collection[str]
 ) -> dict[tuple[str, Delivery, str], int]:
-    """How many transcripts of these scripts are stored, by (system, delivery, state)."""
+    """Count the stored transcripts of these scripts, by (system, delivery, state)."""
     columns = (transcripts.c.system, transcripts.c.delivery, transcripts.c.state)
     wanted = (
         select(*columns, func.count())

@@ -1,4 +1,4 @@
-"""The store's own check: whether everything in it still follows from everything else.
+"""Checks whether everything in the store still follows from everything else.
 
     with store.reading() as connection:
         findings = check(connection)            # a line of words each; [] where all is well
@@ -54,7 +54,7 @@ Row = Mapping[str, Any] | RowMapping
 
 
 def check(connection: Connection) -> list[str]:
-    """Everything in the store that cannot be right, a line each; [] where nothing is wrong."""
+    """Return a line for everything in the store that cannot be right; [] if nothing is wrong."""
     parts = (
         database,
         who_took_part,
@@ -68,7 +68,7 @@ def check(connection: Connection) -> list[str]:
 
 
 def database(connection: Connection) -> Iterator[str]:
-    """What the database says about its own file; PostgreSQL keeps that to itself."""
+    """Yield the faults that SQLite finds in its own file; nothing on PostgreSQL."""
     if connection.dialect.name != "sqlite":
         return
     for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
@@ -81,10 +81,10 @@ def database(connection: Connection) -> Iterator[str]:
 
 
 def _no_texts(connection: Connection, table: Table) -> Iterator[str]:
-    """Columns of texts with something else in them, which SQLite keeps. Columns of other types look
-    when they are read.
+    """Yield the text columns that hold something else, which SQLite allows. Columns of other types
+    are checked when they are read.
 
-    An earlier version's store does not have all of them.
+    The store of an earlier version does not have all columns.
     """
     there = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
     columns = [
@@ -105,7 +105,7 @@ def _no_texts(connection: Connection, table: Table) -> Iterator[str]:
 
 
 def who_took_part(connection: Connection) -> Iterator[str]:
-    """Protocols, subjects and judges that cannot be read."""
+    """Yield the protocols, subjects and judges that cannot be read."""
     for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec")):
         key = table.primary_key.columns[0].name
         for row in _rows(connection, select(table.c[key], table.c[column])):
@@ -114,8 +114,8 @@ def who_took_part(connection: Connection) -> Iterator[str]:
 
 
 def money_and_leases(connection: Connection) -> Iterator[str]:
-    """Attempts that never ended although no process is at them, and ends without an outcome or of
-    no sense.
+    """Yield the attempts that never ended although no process makes them, ends without an outcome,
+    negative costs, and calls with half a lease.
     """
     owned = attempts.join(calls, calls.c.key == attempts.c.call_key)
     columns = [
@@ -143,7 +143,9 @@ def money_and_leases(connection: Connection) -> Iterator[str]:
 
 
 def answers_kept(connection: Connection) -> Iterator[str]:
-    """Answers that were paid for and are not there, and calls that were answered more than once."""
+    """Yield the answers that were paid for and are not stored, and the calls that were answered
+    more than once.
+    """
     kept = {"reply": replies.c.key, "judgement": judgements.c.key}
     for kind, key in kept.items():
         answered = select(calls.c.key).join(attempts, attempts.c.call_key == calls.c.key)
@@ -159,14 +161,16 @@ def answers_kept(connection: Connection) -> Iterator[str]:
 
 
 def each_reply(connection: Connection) -> Iterator[str]:
-    """Replies of no attempt, or whose state and words do not go together."""
+    """Yield the faults of replies: no attempt, or a state and words that do not go together."""
     for row in _rows(connection, _with_attempt(replies)):
         for fault in (*_payment_faults(row, "reply"), *reply_faults(row)):
             yield f"reply {_short(row['key'])} {fault}"
 
 
 def each_transcript(connection: Connection) -> Iterator[str]:
-    """Transcripts that are not what their replies say, or not what their keys were made from."""
+    """Yield the faults of transcripts that differ from their replies, or from the data that their
+    keys were made from.
+    """
     rows = _rows(connection, select(transcripts))
     while together := list(islice(rows, TOGETHER)):
         keys_of = {row["id"]: _read(_keys, row["reply_keys"]) for row in together}
@@ -180,7 +184,7 @@ def each_transcript(connection: Connection) -> Iterator[str]:
 
 
 def _sent(connection: Connection, keys: Sequence[str]) -> dict[str, str | None]:
-    """Key of a reply -> the hash of the request that was sent for it; None where that cannot be
+    """Return key of a reply -> the hash of the request that was sent for it; None if it cannot be
     read back.
     """
     same: dict[bytes, list[str]] = defaultdict(list)  # what several runs ask is unpacked once
@@ -202,8 +206,8 @@ def _about_transcript(
     stored: Mapping[str, Row],
     sent: Mapping[str, str | None],
 ) -> Iterator[str]:
-    """One transcript; *stored*: replies by key, *sent*: the hash of the request for each, None
-    where it is damaged.
+    """Yield the faults of one transcript. *stored*: replies by key; *sent*: the hash of the request
+    for each, None if it is damaged.
     """
     about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
     if talk is None or keys is None:
@@ -230,9 +234,9 @@ def _about_transcript(
 
 
 def each_judgement(connection: Connection) -> Iterator[str]:
-    """Judgements of no attempt, or with marks that are none.
+    """Yield the faults of judgements: no attempt, a wrong checksum, or scores that are not valid.
 
-    One of a conversation that is not stored is no finding: the exam makes such judgements.
+    A judgement of a conversation that is not stored is no fault: the exam makes such judgements.
     """
     checked = has_checksums(connection)
     for row in _rows(connection, _with_attempt(judgements, () if checked else ("checksum",))):
@@ -249,17 +253,17 @@ OTHER_KEY = "is stored under another key than its own"
 
 
 def reply_faults(row: Row) -> Iterator[str]:
-    """What is wrong in a reply."""
+    """Yield the faults of a reply."""
     yield from _state_faults(row, "valid", "invalid")
     if row["state"] == "valid" and not row["text"].strip():
         yield "is valid and says nothing"
 
 
 def judgement_faults(row: Row) -> Iterator[str]:
-    """What is wrong in a judgement, whose marks are JSON.
+    """Yield the faults of a judgement, whose scores are JSON.
 
-    A valid one without marks is one that cost nothing and says why: the embedded judge gives none
-    that it is unsure of.
+    A valid judgement without scores and without cost gives a reason: the embedded judge gives no
+    score that it is unsure of.
     """
     if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
         yield OTHER_KEY
@@ -275,7 +279,7 @@ def judgement_faults(row: Row) -> Iterator[str]:
 
 
 def transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
-    """What is wrong between a transcript and its words."""
+    """Yield the contradictions between a transcript's row and its words."""
     if row["id"] != transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
         yield OTHER_KEY
     if talk.heard_hash != row["heard_hash"]:
@@ -284,7 +288,9 @@ def transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
 
 
 def reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
-    """What is wrong between a transcript and its replies, all that it names."""
+    """Yield the contradictions between a transcript and its replies; *given* has all replies that
+    it names.
+    """
     lines = [line for line in talk.lines if line.name]
     complete = row["state"] == "complete"
     without_line = len(given) - len(lines)  # what ended an invalid one is no line of it
@@ -312,8 +318,8 @@ def _state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
 
 
 def _with_attempt(table: Table, without: Collection[str] = ()) -> Any:
-    """Each row of *table*, *without* some columns, with the attempt that it names, and that
-    attempt's call.
+    """Make a query for each row of *table*, *without* some columns, with the attempt that it names
+    and that attempt's call.
     """
     columns = [column for column in table.c if column.name not in without]
     joined = table.outerjoin(attempts, attempts.c.id == table.c.attempt_id)
@@ -327,7 +333,7 @@ def _with_attempt(table: Table, without: Collection[str] = ()) -> Any:
 
 
 def _payment_faults(row: Row, kind: str) -> Iterator[str]:
-    """What is wrong between an answer and the attempt that it is said to come from."""
+    """Yield the contradictions between an answer and the attempt that it is said to come from."""
     if row["paid_for"] is None:
         yield "comes from an attempt that is not there"
     elif row["paid_for"] != row["key"] or row["kind"] != kind:
@@ -356,7 +362,7 @@ def _marks(text: str) -> Mapping[str, float]:
 
 
 def _read(read: Callable[[Any], T], stored: Any) -> T | None:
-    """What *read* makes of what is stored; None where it is not what it should be."""
+    """Return what *read* makes of the *stored* value; None if the value is damaged."""
     try:
         return read(stored)
     except Exception:  # damaged in whatever way: that is what is being found out

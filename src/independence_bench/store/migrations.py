@@ -121,9 +121,9 @@ VERSION = max(MIGRATIONS)
 
 
 def version_of(connection: Connection, shown: str) -> int | None:
-    """The version of the tables of the store called *shown*; None where there are none.
+    """Return the version of the tables of the store called *shown*; None if it has none.
 
-    Raises StoreError where they are another program's, damaged, or a newer version's.
+    Raises StoreError if they are another program's, damaged, or a newer version's.
     """
     tables = inspect(connection).get_table_names()
     if "meta" not in tables:
@@ -162,7 +162,7 @@ def _written(connection: Connection, shown: str) -> int:
 def upgrade(
     connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS
 ) -> None:
-    """Carry out those *steps* that the store lacks; another process may have done so just now, or
+    """Carry out those *steps* that the store lacks. Another process may have done so just now, or
     gone further.
     """
     version_there = _written(connection, shown)
@@ -174,7 +174,7 @@ def upgrade(
 
 
 def make_tables(connection: Connection) -> None:
-    """Make the tables of the newest version, where another process has not made them just now."""
+    """Make the tables of the newest version, unless another process has made them just now."""
     for statement in _statements(type(connection.dialect)):  # type: ignore[arg-type] # a class has a hash
         connection.exec_driver_sql(statement)
     if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
@@ -183,8 +183,8 @@ def make_tables(connection: Connection) -> None:
 
 @lru_cache(maxsize=2)
 def _statements(kind: type[Dialect]) -> tuple[str, ...]:
-    """What makes the tables, in that order. Written once: `create_all` writes it anew for every
-    store, and looks.
+    """Return the SQL statements that make the tables, in order. They are written once: `create_all`
+    would write them anew for every store, and look each table up.
     """
     dialect, parts = kind(), list[ExecutableDDLElement]()
     if dialect.supports_sequences:

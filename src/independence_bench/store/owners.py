@@ -1,5 +1,5 @@
-"""The processes that use a store: a name for each, which tells whether it has ended and what clock
-it has.
+"""Names for the processes that use a store. A name tells whether its process has ended and which
+clock it has.
 
 A claim lasts until a time, and a time means something on the clock that it was read from. Other
 machines have clocks of their own, whatever they are called, and this one's may be set at any
@@ -24,7 +24,7 @@ from independence_bench.hashing import text_hash
 
 
 class _Name(NamedTuple):
-    """A process among all that share a store."""
+    """The name of a process among all that share a store."""
 
     host: str  # for people
     clock: str  # the machine and its boot
@@ -36,7 +36,7 @@ class _Name(NamedTuple):
 
 
 def new_owner() -> str:
-    """A name for this process among all that share the store, different each time."""
+    """Make a name for this process among all that share the store, different each time."""
     host = platform.node().replace("|", " ")
     return "|".join(
         (host, _clock(), _namespace(), str(os.getpid()), _started("self"), uuid.uuid4().hex[:12])
@@ -44,12 +44,12 @@ def new_owner() -> str:
 
 
 def host_of(owner: str) -> str:
-    """The name of the machine that *owner* works on."""
+    """Return the name of the machine that *owner* works on."""
     return owner.partition("|")[0].partition(" pid:")[0]
 
 
 def shares_clock(owner: str) -> bool:
-    """Whether times that *owner* writes down are of this machine's clock; True where it does not
+    """Whether the times that *owner* records are of this machine's clock; True if it does not
     say.
     """
     name = _read(owner)
@@ -57,14 +57,14 @@ def shares_clock(owner: str) -> bool:
 
 
 def is_known(owner: str) -> bool:
-    """Whether *owner* says where it works; processes of 0.1.0 did not, and none of them works any
+    """Whether *owner* says where it works. Processes of 0.1.0 did not, and none of them works any
     more.
     """
     return _read(owner) is not None
 
 
 def is_dead(owner: str) -> bool:
-    """Whether *owner* is a process of this machine that has ended; False for what cannot be
+    """Whether *owner* is a process of this machine that has ended; False if that cannot be
     known.
     """
     name = _read(owner)
@@ -82,11 +82,11 @@ def is_dead(owner: str) -> bool:
 
 @dataclass(slots=True)
 class LeaseWatch:
-    """How long processes have not moved: each time that they renew, their leases end at another
-    time.
+    """Measures how long processes have shown no sign of life. Each time that a process renews its
+    leases, their end changes.
 
-    *clock*: monotonic seconds. *patience*: how many of them nothing moves until a process is held
-    to have ended.
+    *clock*: monotonic seconds. *patience*: after how many seconds without a change a process counts
+    as ended.
     """
 
     clock: Callable[[], float]
@@ -95,8 +95,8 @@ class LeaseWatch:
     _seen: dict[str, tuple[set[float], float]] = field(default_factory=dict)
 
     def is_silent(self, owner: str, until: float) -> bool:
-        """Whether *owner*, one of whose leases ends at *until* on its own clock, has not moved for
-        long enough.
+        """Whether *owner*, one of whose leases ends at *until* on its own clock, has renewed
+        nothing for too long.
         """
         now = self.clock()
         ends, since = self._seen.get(owner, (set(), now))
@@ -114,7 +114,9 @@ def _read(owner: str) -> _Name | None:
 
 @lru_cache(maxsize=1)
 def _clock() -> str:
-    """What identifies this machine and its boot; containers of one machine have the same."""
+    """Return a text that identifies this machine and its boot; containers of one machine have the
+    same.
+    """
     boot = _first_line("/proc/sys/kernel/random/boot_id")
     machine = _first_line("/etc/machine-id")
     return text_hash(
@@ -129,9 +131,7 @@ def _namespace() -> str:
 
 
 def _started(pid: str) -> str:
-    """When the process *pid* began; "" where that is not told. Its name, in brackets, may hold
-    anything.
-    """
+    """Return when the process *pid* began, in the kernel's ticks; "" if that is not known."""
     fields = _first_line(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 

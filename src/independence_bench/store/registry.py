@@ -1,5 +1,5 @@
-"""What was played and by whom: protocols, subjects, judges, runs that were begun, and subjects that
-were excluded.
+"""Stores what was played and by whom: protocols, subjects, judges, runs that were begun, and
+subjects that were excluded.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def keep_protocol(
     files: Mapping[str, str],
     now: float | None,
 ) -> None:
-    """Store the protocol's files, once for each of its versions; and that it is played *now*,
-    unless that is None.
+    """Store the protocol's files, once for each of its versions, and that it is played *now*; None:
+    it is not.
     """
     row = {
         "hash": protocol_hash,
@@ -66,14 +66,14 @@ def keep_protocol(
 
 
 def keep_played(connection: Connection, protocol_hash: str, now: float) -> None:
-    """Store that the protocol is played *now*: where none is named, it is meant from here on."""
+    """Record that the protocol is played *now*. The one played last is meant if none is named."""
     connection.execute(
         update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now)
     )
 
 
 def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
-    """(hash, name, files) of every protocol that was played, the last one first."""
+    """Return (hash, name, files) of every protocol that was played, the last one first."""
     rows = connection.execute(
         select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(
             protocols.c.played_at.desc()
@@ -91,7 +91,7 @@ def keep_subject(connection: Connection, subject: ChatModel) -> None:
 
 
 def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
-    """Every subject that was played: hash -> settings."""
+    """Return hash -> settings of every subject that was played."""
     rows = connection.execute(
         select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash)
     )
@@ -100,8 +100,8 @@ def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
 
 
 def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
-    """The model whose `causes` *settings* are, as a request has them; None where they are none that
-    we know.
+    """Return the model whose `causes` *settings* are, as a request has them; None if they are not
+    known.
     """
     try:
         return read_settings(settings)
@@ -115,8 +115,8 @@ def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -
 
 
 def stored_judges(connection: Connection) -> dict[str, str]:
-    """Every judge that marked: hash -> label; those of one label are suffixed with the start of
-    their hash.
+    """Return hash -> label of every judge that scored. Labels that occur twice get the start of
+    their hash behind them.
     """
     rows = connection.execute(
         select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)
@@ -125,9 +125,7 @@ def stored_judges(connection: Connection) -> dict[str, str]:
 
 
 def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
-    """Every judge's settings as it stored them: hash -> a JSON object; {} where it is none that we
-    know.
-    """
+    """Return hash -> settings of every judge, a JSON object; {} if they are not known."""
     settings = {}
     for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
         with undamaged():
@@ -137,7 +135,7 @@ def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
 
 
 def people_judging(connection: Connection) -> frozenset[str]:
-    """The hashes of the judges that are people."""
+    """Return the hashes of the judges that are people."""
     return frozenset(
         judge for judge, spec in judge_specs(connection).items() if spec.get("kind") == "person"
     )
@@ -146,7 +144,7 @@ def people_judging(connection: Connection) -> frozenset[str]:
 def keep_abilities(
     connection: Connection, endpoint: str, model: str, abilities: Abilities, now: float
 ) -> None:
-    """Store what was learned of a model at an endpoint, in the place of what was known."""
+    """Store what was learned about a model at an endpoint, in place of what was known."""
     where = (known_abilities.c.endpoint == endpoint, known_abilities.c.model == model)
     connection.execute(delete(known_abilities).where(*where))
     row = {"endpoint": endpoint, "model": model, "known": abilities.stored, "learned_at": now}
@@ -154,8 +152,8 @@ def keep_abilities(
 
 
 def stored_abilities(connection: Connection) -> dict[str, dict[str, Abilities]]:
-    """What was learned of models: endpoint -> model -> abilities; {} in a store of a version that
-    kept none.
+    """Return endpoint -> model -> abilities, as far as they were learned; {} in a store of a
+    version that had none.
     """
     found: dict[str, dict[str, Abilities]] = {}
     for endpoint, model, known, _ in rows_of(connection, known_abilities):
@@ -165,8 +163,8 @@ def stored_abilities(connection: Connection) -> dict[str, dict[str, Abilities]]:
 
 
 def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
-    """Record that the runs of jobs were begun for the protocol of that hash: one that fails leaves
-    nothing else.
+    """Record that the runs of jobs were begun, each for the protocol of that hash. A run that fails
+    leaves no other trace.
     """
     for protocol, job in jobs:
         where, run = (
@@ -180,11 +178,10 @@ def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[
 def begun_runs(
     connection: Connection, protocol: str, subject: str | None = None
 ) -> set[tuple[str, int, str, str]]:
-    """The runs that were begun for a protocol of that name, in whatever version: (subject, run,
+    """Return the runs that were begun for any version of the protocol of that name: (subject, run,
     system, delivery).
 
-    Of one subject (its hash) or of all. Begun is what something was played for, or was to be and
-    failed.
+    *subject*: a hash; None: of all. A run is begun if something was played for it, or failed.
     """
     known: set[tuple[str, int, str, str]] = set()
     for table in (transcripts, begun):
@@ -200,7 +197,9 @@ def begun_runs(
 
 
 def judging_since(connection: Connection) -> dict[str, float]:
-    """Judge's hash -> when its first judgement of a stored conversation was stored: no exam's."""
+    """Return judge's hash -> when its first judgement of a stored conversation was stored. Exams do
+    not count.
+    """
     played = select(transcripts.c.heard_hash)
     earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(
         judgements.c.judge_hash
@@ -210,8 +209,8 @@ def judging_since(connection: Connection) -> dict[str, float]:
 
 
 def judges_to_ask(connection: Connection) -> dict[str, str]:
-    """Judge's hash -> what is typed to have it judge once more: a model's name, or "embedded".
-    Without people.
+    """Return judge's hash -> the name by which a user asks it again: a model's name, or "embedded".
+    People are left out.
     """
     with undamaged():
         names = {judge: judge_to_ask(spec) for judge, spec in judge_specs(connection).items()}
@@ -219,8 +218,8 @@ def judges_to_ask(connection: Connection) -> dict[str, str]:
 
 
 def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
-    """What is typed to have a judge of these settings judge; None for a person, and for a Python
-    function.
+    """Return the name by which a user asks a judge of these settings; None for a person and for a
+    Python function.
     """
     if spec.get("kind") in EMBEDDED_JUDGES:
         return EMBEDDED
@@ -232,8 +231,8 @@ def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
 
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
-    """Hash -> label as it is shown; subjects whose labels are the same have the start of their hash
-    behind it.
+    """Return hash -> label as it is shown. Labels that occur twice get the start of their hash
+    behind them.
     """
     return _suffixed({subject_hash: subject.label for subject_hash, subject in subjects.items()})
 
@@ -253,7 +252,9 @@ COMMAND, MODELS_FILE = "command", "models.yaml"  # where it was said
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One subject's place on the boards: taken off them, or kept on though it would be excluded."""
+    """A person's decision about one subject: taken off the leaderboards, or kept although it would
+    be excluded.
+    """
 
     verdict: Literal["exclude", "keep"]
     reason: str  # shown next to the row
@@ -261,7 +262,7 @@ class Decision:
 
 
 def decide(connection: Connection, subject: str, decision: Decision, now: float) -> None:
-    """Write *decision* about the subject with that hash down, in the place of an earlier one."""
+    """Store *decision* about the subject with that hash, in place of an earlier one."""
     undo(connection, subject)
     insert_rows(
         connection, decisions, [fields_of(decision) | {"subject_hash": subject, "decided_at": now}]
@@ -269,12 +270,12 @@ def decide(connection: Connection, subject: str, decision: Decision, now: float)
 
 
 def undo(connection: Connection, subject: str) -> None:
-    """Forget what was decided about the subject with that hash."""
+    """Delete the decision about the subject with that hash."""
     connection.execute(delete(decisions).where(decisions.c.subject_hash == subject))
 
 
 def decided(connection: Connection) -> Mapping[str, Decision]:
-    """Subject's hash -> what was decided about it; {} in a store of a version that kept none."""
+    """Return subject's hash -> the decision about it; {} in a store of a version that had none."""
     return {
         subject: Decision(*decision) for subject, *decision, _ in rows_of(connection, decisions)
     }
@@ -287,7 +288,7 @@ ROWS = "published rows"  # their name in `meta`
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """A subject's row as others published it: index and interval in [0, 100]."""
+    """A subject's leaderboard row as others published it: index and interval in [0, 100]."""
 
     index: float
     low: float
@@ -296,7 +297,7 @@ class PublishedRow:
 
 
 def keep_published(connection: Connection, rows: Mapping[str, PublishedRow]) -> None:
-    """Store the published row of each subject (by hash), next to those that are there."""
+    """Store the published row of each subject (by hash), next to those that are stored."""
     every = {
         subject: fields_of(row)
         for subject, row in (published_rows(connection) | dict(rows)).items()
@@ -306,7 +307,7 @@ def keep_published(connection: Connection, rows: Mapping[str, PublishedRow]) -> 
 
 
 def published_rows(connection: Connection) -> dict[str, PublishedRow]:
-    """Subject's hash -> its row as it was published with imported data."""
+    """Return subject's hash -> its row as it was published with imported data."""
     stored = connection.execute(select(meta.c.value).where(meta.c.name == ROWS)).scalar()
     with undamaged():
         return {subject: PublishedRow(**row) for subject, row in json.loads(stored or "{}").items()}
@@ -318,8 +319,8 @@ PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 
 
 def keep_picture(connection: Connection, protocol: str, picture: str | None) -> None:
-    """Store the picture (PNG, in base64) of the character that *protocol* is about; None: it has
-    none any more.
+    """Store the picture (PNG, in base64) of the character that *protocol* is about; None: delete
+    it.
     """
     connection.execute(delete(meta).where(meta.c.name == PICTURE + protocol))
     if picture is not None:
@@ -327,25 +328,27 @@ def keep_picture(connection: Connection, protocol: str, picture: str | None) -> 
 
 
 def stored_picture(connection: Connection, protocol: str) -> str | None:
-    """The picture of the character that *protocol* is about (PNG, in base64)."""
+    """Return the picture of the character that *protocol* is about (PNG, in base64); None if there
+    is none.
+    """
     return connection.execute(
         select(meta.c.value).where(meta.c.name == PICTURE + protocol)
     ).scalar()
 
 
 def _sum_of(time: ColumnElement[float]) -> ColumnElement[int]:
-    """A sum of *time*, in milliseconds, in whole numbers: those have no order. Other times hardly
-    have the same.
+    """Make the SQL sum of *time*, in whole milliseconds: such a sum does not depend on the order,
+    and other times hardly give the same.
     """
     return func.sum(cast(func.round(time * 1000), BigInteger) % 1_000_003)
 
 
 def state_of(connection: Connection) -> str:
-    """A short text that changes with what was played, judged and decided; attempts without a result
-    do not change it.
+    """Return a short text that changes with anything that was played, judged or decided. Attempts
+    without a result do not change it.
 
-    The same records give the same text, in whatever store they are. Looks at every transcript and
-    judgement: milliseconds for ten thousand of them.
+    The same records give the same text, in any store. It looks at every transcript and judgement:
+    milliseconds for ten thousand of them.
     """
     times = (transcripts.c.finished_at, judgements.c.stored_at)
     counted = [

@@ -1,5 +1,5 @@
-"""Which stored replies may not be what they seem: their words hold marks of a template, or another
-model gave them.
+"""Finds stored replies that may not be what they seem: their words hold marks of a template, or
+another model gave them.
 
 Worked out of what is stored whenever it is asked for, so that it is as true of earlier stores and
 of imported ones.
@@ -22,14 +22,16 @@ _MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))
 
 
 def replies_with_markup(connection: Connection) -> set[str]:
-    """Keys of the valid replies whose words hold special tokens or tags of a model family."""
+    """Return the keys of the valid replies whose words hold special tokens or tags of a model
+    family.
+    """
     wanted = select(replies.c.key, replies.c.text).where(replies.c.state == "valid", _MARKED)
     return {key for key, text in connection.execute(wanted) if leftover_tokens(text)}
 
 
 def replies_by_others(connection: Connection) -> set[str]:
-    """Keys of the replies that another model gave than was asked, by the word of who served
-    them.
+    """Return the keys of the replies that another model gave than was asked, as the endpoint
+    says.
     """
     answered = and_(calls.c.kind == "reply", attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     served = (
@@ -49,8 +51,8 @@ def replies_by_others(connection: Connection) -> set[str]:
 def count_by_transcript(
     connection: Connection, by_reply: Mapping[str, int] | Collection[str], scripts: Collection[str]
 ) -> dict[str, int]:
-    """Transcript's id -> how many of *by_reply*, counts or keys, are of its replies; without those
-    that have none.
+    """Count, for each transcript, which of its replies are in *by_reply* (keys, or counts by key).
+    Transcripts without any are left out.
     """
     if not by_reply:
         return {}
@@ -63,8 +65,8 @@ def count_by_transcript(
 
 
 def failed_attempts(connection: Connection, broken: Collection[str]) -> dict[str, int]:
-    """Key of a reply -> how many attempts at it ended as one of *broken*; without those that have
-    none.
+    """Count, for each reply's key, its attempts that ended as one of *broken*. Replies without any
+    are left out.
     """
     wanted = (
         select(attempts.c.call_key, func.count())

@@ -31,7 +31,7 @@ Told = Callable[[int], object]
 
 
 def nobody(_more: int) -> None:
-    """Who is told where nobody waits."""
+    """Do nothing with the progress, since nobody waits."""
 
 
 # ---------------------------------------------------------------- replies and transcripts
@@ -39,7 +39,7 @@ def nobody(_more: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a call of a subject; *reason* is set where there is none (invalid)."""
+    """The answer to a call of a subject. *reason* is set if there is no valid answer."""
 
     text: str
     notes: str = ""
@@ -59,8 +59,8 @@ _REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass
 def keep_replies(
     connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]
 ) -> list[None]:
-    """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one
-    gives way.
+    """Store answers to calls, as (key, attempt, answer, now). A valid one that is stored stays; an
+    invalid one is replaced.
     """
     rows = [
         fields_of(reply) | _answer("invalid", reply.reason, key, attempt, now)
@@ -78,13 +78,13 @@ def _answer(
 
 
 def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
-    """The answers to those of the calls that have one."""
+    """Return the stored answers to those of the calls that have one, by key."""
     rows = connection.execute(_REPLIES, {"keys": list(keys)})
     return {key: Reply(*values) for key, *values in rows}
 
 
 def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
-    """How many characters each of those replies has that is valid, by its key."""
+    """Return the number of characters of each of those replies that is valid, by its key."""
     wanted = "SELECT key, length(text) FROM replies WHERE state = 'valid' AND key IN"
     return {
         key: int(length)
@@ -96,9 +96,9 @@ def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str,
 def reply_reasoning(
     connection: Connection, keys: Collection[str]
 ) -> dict[str, tuple[int | None, int]]:
-    """How much reasoning each of those replies came with that is valid, by its key: the tokens that
-    its endpoint stated, None where it stated none, and where these are no more than 0 the
-    characters of its stored reasoning.
+    """Return (reasoning tokens, reasoning characters) of each of those replies that is valid, by
+    its key. The tokens are what the endpoint stated, None if it stated none; the characters are 0
+    if it stated more than 0 tokens.
     """
     wanted = (
         "SELECT replies.key, reasoning_tokens, "
@@ -116,7 +116,9 @@ def reply_reasoning(
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A *job* played to its end, or to the reply that was invalid (*reason* is set then)."""
+    """A *job* that was played to its end, or to the reply that was invalid (*reason* is set
+    then).
+    """
 
     job: Job
     protocol_hash: str
@@ -126,8 +128,8 @@ class Played:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many replies were asked for, and how many of them were what; as the table calls
-        that.
+        """The number of replies that were asked for, and how many were cut off, plain text and
+        reasoned, by the names of the table's columns.
         """
         said = [reply for _, reply in self.said]
         of = {
@@ -140,8 +142,8 @@ class Played:
 def keep_transcripts(
     connection: Connection, finished: Sequence[tuple[Played, float]]
 ) -> list[None]:
-    """Store transcripts and when they were finished. A complete one stays; an invalid one gives
-    way.
+    """Store transcripts and when they were finished. A complete one that is stored stays; an
+    invalid one is replaced.
     """
     insert_over(
         connection,
@@ -197,7 +199,7 @@ _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script
 
 
 def counted(connection: Connection) -> tuple[int, int]:
-    """How many transcripts and how many judgements there are, whether or not they count."""
+    """Return (number of transcripts, number of judgements), whether or not they count."""
     transcripts_there, judgements_there = (
         connection.execute(select(func.count()).select_from(table)).scalar_one()
         for table in (transcripts, judgements)
@@ -206,8 +208,8 @@ def counted(connection: Connection) -> tuple[int, int]:
 
 
 def newest(connection: Connection) -> float | None:
-    """When the newest result was stored: an attempt's end, a transcript or a judgement. None where
-    there is none.
+    """Return when the newest result was stored: an attempt's end, a transcript or a judgement. None
+    if there is none.
     """
     times = (attempts.c.finished_at, transcripts.c.finished_at, judgements.c.stored_at)
     latest = [connection.execute(select(func.max(time))).scalar() for time in times]
@@ -220,7 +222,9 @@ def transcript_rows(
     subject: str | None = None,
     told: Told = nobody,
 ) -> list[TranscriptRow]:
-    """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
+    """Return the transcripts of the given script hashes, of one subject or of all, in a fixed
+    order, without their words.
+    """
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
     rows: list[TranscriptRow] = []
     # a hundred thousand rows have a few thousand hashes of subjects and scripts
@@ -250,7 +254,9 @@ _PLACE = (transcripts.c.system, transcripts.c.delivery, transcripts.c.scenario)
 def places_of(
     connection: Connection, protocol_hash: str, subject: str | None = None
 ) -> list[tuple[Place, TranscriptRow]]:
-    """The transcripts that were played for the protocol of that hash, with their places in it."""
+    """Return the transcripts that were played for the protocol of that hash, each with its place in
+    the protocol.
+    """
     mine = transcripts.c.protocol_hash == protocol_hash
     if subject is not None:
         mine = and_(mine, transcripts.c.subject_hash == subject)
@@ -263,7 +269,9 @@ def places_of(
 
 
 def rubrics_at(connection: Connection, protocol_hash: str) -> dict[Place, str]:
-    """Place -> hash of the rubric by which the protocol's conversations were judged there."""
+    """Return place -> hash of the rubric by which the protocol's conversations were judged
+    there.
+    """
     wanted = (
         select(*_PLACE, judgements.c.rubric_hash)
         .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
@@ -279,8 +287,9 @@ def rubrics_at(connection: Connection, protocol_hash: str) -> dict[Place, str]:
 def scenarios_played(
     connection: Connection, protocol_hash: str
 ) -> list[tuple[str, str, tuple[str, ...], frozenset[str]]]:
-    """(experiment, scenario's id, names of its replies, of its marks) of what was played for the
-    protocol of that hash; the replies are those of the longest conversation.
+    """Return (experiment, scenario's id, names of its replies, names of its scores) of everything
+    that was played for the protocol of that hash. The replies are those of the longest
+    conversation.
     """
     wanted = (
         select(transcripts.c.experiment, transcripts.c.scenario, transcripts.c.id)
@@ -307,7 +316,7 @@ def scenarios_played(
 
 
 def _played(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:
-    """Transcripts of those script hashes, by one subject or by all."""
+    """Make the SQL condition for transcripts of those script hashes, by one subject or by all."""
     of_scripts = transcripts.c.script_hash.in_(list(scripts))
     return (
         of_scripts if subject is None else and_(transcripts.c.subject_hash == subject, of_scripts)
@@ -317,8 +326,8 @@ def _played(scripts: Collection[str], subject: str | None = None) -> ColumnEleme
 def verdicts(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
-    """What the judge made of those transcripts: (heard hash, rubric hash) -> why it failed, None
-    where it did not.
+    """Return the judge's judgements of those transcripts: (heard hash, rubric hash) -> why it
+    failed; None if it did not.
     """
     wanted = (
         select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
@@ -329,7 +338,9 @@ def verdicts(
 
 
 def judged_by(connection: Connection, judge: str) -> set[tuple[str, str]]:
-    """(heard hash, rubric hash) of everything that the judge has judged, also where that failed."""
+    """Return (heard hash, rubric hash) of everything that the judge has judged, failed judgements
+    included.
+    """
     wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash).where(
         judgements.c.judge_hash == judge
     )
@@ -339,14 +350,18 @@ def judged_by(connection: Connection, judge: str) -> set[tuple[str, str]]:
 def read_transcript(
     connection: Connection, transcript_id: str
 ) -> tuple[Transcript, tuple[str, ...]]:
-    """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
+    """Return (what was said, the keys of its replies) of one transcript. Raises KeyError for an
+    unknown id.
+    """
     return read_transcripts(connection, [transcript_id])[transcript_id]
 
 
 def read_transcripts(
     connection: Connection, ids: Iterable[str]
 ) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
-    """The same of each of those transcripts that there is, by its id."""
+    """Return id -> (what was said, the keys of its replies) of each of those transcripts that
+    exists.
+    """
     by_id = {}
     wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(
         transcripts.c.id.in_(KEYS)
@@ -359,22 +374,22 @@ def read_transcripts(
 
 
 def read_lines(packed: bytes) -> Transcript:
-    """What was said, from the blob that it is stored in."""
+    """Unpack what was said from the blob that it is stored in."""
     system, lines = unpack_json(packed)
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
 def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The keys of the replies in each transcript of the given script hashes, by the transcript's
-    id.
-    """
+    """Return transcript's id -> the keys of its replies, for the given script hashes."""
     wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
     with undamaged():
         return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
 
 
 def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The same of each of those transcripts that there is."""
+    """Return transcript's id -> the keys of its replies, for each of those transcripts that
+    exists.
+    """
     wanted = "SELECT id, reply_keys FROM transcripts WHERE id IN"
     rows = (row for some in in_chunks(ids) for row in execute_in(connection, wanted, some))
     with undamaged():
@@ -385,9 +400,7 @@ def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple
 
 
 class Judgement(NamedTuple):  # as above
-    """All marks of one judge on what was heard in one transcript; *reason* is set where it
-    failed.
-    """
+    """All scores of one judge on what was heard in one transcript. *reason* is set if it failed."""
 
     key: str
     heard_hash: str
@@ -399,7 +412,7 @@ class Judgement(NamedTuple):  # as above
 
     @property
     def about(self) -> tuple[str, str]:
-        """What was judged: (what was heard, the rubric's hash)."""
+        """What was judged: (hash of what was heard, the rubric's hash)."""
         return self.heard_hash, self.rubric_hash
 
 
@@ -411,7 +424,7 @@ WRONG_CHECKSUM = "its scores are not those that were stored"
 def checksum_of(
     key: str, heard: str, rubric: str, judge: str, marks: str, reason: str | None
 ) -> int:
-    """The checksum of what a judgement is scored by; *marks* is JSON as it is stored."""
+    """Return the checksum of a judgement's scored parts; *marks* is JSON as it is stored."""
     return zlib.crc32(f"{key}\n{heard}\n{rubric}\n{judge}\n{marks}\n{reason}".encode())
 
 
@@ -422,8 +435,8 @@ _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(KEYS))
 def keep_judgements(
     connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]
 ) -> list[None]:
-    """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives
-    way.
+    """Store judgements, as (key, attempt, judgement, now). A valid one that is stored stays; a
+    failed one is replaced.
     """
     rows = []
     for key, attempt, judgement, now in made:
@@ -436,14 +449,14 @@ def keep_judgements(
 
 
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
-    """The judgements of those keys, valid or failed, that there are."""
+    """Return the judgements of those keys that exist, valid or failed."""
     rows = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
     with undamaged():
         return {row.key: _judgement(row) for row in rows}
 
 
 def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
-    """When the judgements of those keys were stored, seconds since 1970."""
+    """Return key -> when the judgement was stored, in seconds since 1970."""
     wanted = select(judgements.c.key, judgements.c.stored_at).where(
         judgements.c.key.in_(list(keys))
     )
@@ -451,7 +464,9 @@ def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]
 
 
 def judges_aside(connection: Connection) -> set[str]:
-    """Hashes of the judges that have judged anything which is no stored conversation: an exam's."""
+    """Return the hashes of the judges that have judged something other than a stored conversation:
+    an exam's.
+    """
     played = select(transcripts.c.heard_hash)
     wanted = (
         select(judgements.c.judge_hash).where(judgements.c.heard_hash.not_in(played)).distinct()
@@ -460,7 +475,7 @@ def judges_aside(connection: Connection) -> set[str]:
 
 
 def has_checksums(connection: Connection) -> bool:
-    """Whether judgements have one in this store, which may be of an earlier version."""
+    """Whether judgements have a checksum in this store, which may be of an earlier version."""
     columns = inspect(connection).get_columns(judgements.name)
     return any(column["name"] == "checksum" for column in columns)
 
@@ -468,9 +483,9 @@ def has_checksums(connection: Connection) -> bool:
 def judgement_rows(
     connection: Connection, rubrics: Collection[str], told: Told = nobody
 ) -> list[Judgement]:
-    """Every judgement by the given rubric hashes, without its reasoning, by key.
+    """Return every judgement by the given rubric hashes, without its reasoning, sorted by key.
 
-    Raises StoreError for one that is no longer as it was stored, by its checksum.
+    Raises StoreError for a judgement that was changed after it was stored, by its checksum.
     """
     checksum: ColumnElement[Any] = judgements.c.checksum
     if not has_checksums(connection):
@@ -490,8 +505,8 @@ def judgement_rows(
 def judgements_of(
     connection: Connection, about: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], list[Judgement]]:
-    """All judges' judgements of each (heard hash, rubric hash), reasoning included; without those
-    that have none.
+    """Return the judgements of all judges on each (heard hash, rubric hash), reasoning included.
+    Pairs without any are left out.
     """
     given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     wanted = set(about)
@@ -514,7 +529,7 @@ def _judgement(row: Any) -> Judgement:
 
 
 def _checked(row: Any) -> Judgement:
-    """A judgement whose checksum is right, or unknown."""
+    """Read a judgement from its row. Raises StoreError if its checksum is wrong."""
     *stored, checksum = row
     key, heard, rubric, judge, marks, _, reason = stored
     if checksum is not None and checksum != checksum_of(key, heard, rubric, judge, marks, reason):
@@ -533,7 +548,9 @@ def _marks(text: str) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTable(Generic[A]):
-    """How answers of one kind are read and stored, for calls that do not know the kind."""
+    """The functions that read and store answers of one kind, for calls that do not know the
+    kind.
+    """
 
     find: Callable[[Connection, Collection[str]], dict[str, A]]  # keys -> those that are there
     # key, attempt, answer, now
@@ -550,8 +567,8 @@ JUDGEMENTS = AnswerTable(find_judgements, keep_judgements)
 def reasonings(
     connection: Connection, rubrics: Collection[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """(key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric
-    hashes, one by one.
+    """Yield (key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric
+    hashes.
     """
     columns = (
         judgements.c.key,
@@ -569,8 +586,8 @@ def reasonings(
 def words_of(
     connection: Connection, scripts: Collection[str], skipping: bool = False
 ) -> Iterator[Talk]:
-    """Every transcript of the given script hashes, in a fixed order; with *skipping* without those
-    that are damaged.
+    """Yield every transcript of the given script hashes, in a fixed order. *skipping*: damaged ones
+    are left out.
     """
     columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
     wanted = select(*columns).where(_played(scripts)).order_by(*_IN_ORDER)

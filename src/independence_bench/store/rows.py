@@ -1,4 +1,4 @@
-"""Writing and reading rows of any table, on SQLite and PostgreSQL alike."""
+"""Writes and reads rows of any table, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KEYS: BindParameter[Sequence[str]] = bindparam("keys", expanding=True)
 
 
 def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Carry *sql*, in which `:name` is a value, out for each of *rows*, which have plain values,
+    """Carry out *sql*, in which `:name` is a value, for each of *rows*. Their values are plain,
     blobs packed.
 
-    Handed to the driver as it is: every call needs five such statements, and SQLAlchemy's care for
-    each value takes longer than the database.
+    The statement goes to the driver as it is: every call needs five of them, and SQLAlchemy's care
+    for each value takes longer than the database.
     """
     if rows:
         if connection.dialect.name == "postgresql":
@@ -32,8 +32,8 @@ def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any
 def insert_rows(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], conflict: str = ""
 ) -> None:
-    """Insert *rows*, which have the same columns; *conflict*: what to do where a primary key is
-    there already.
+    """Insert *rows*, which have the same columns. *conflict*: SQL for a primary key that exists
+    already.
     """
     if rows:
         names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
@@ -42,8 +42,8 @@ def insert_rows(
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> set[Any]:
-    """Insert those of *rows*, which have an owner, whose primary key is not there yet. Returns the
-    keys of those.
+    """Insert those of *rows*, which have an owner, whose primary key does not exist yet. Returns
+    the keys of those.
     """
     (key,) = table.primary_key.columns
     given = [row[key.name] for row in rows]
@@ -60,8 +60,8 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
 def next_numbers(
     connection: Connection, table: Table, numbers: Sequence_, count: int
 ) -> Sequence[int]:
-    """*count* new numbers for the primary key of *table*: of *numbers*, where the database has
-    such, else the next.
+    """Return *count* new numbers for the primary key of *table*: from the sequence *numbers* if the
+    database has sequences, else the next ones.
     """
     if connection.dialect.name == "postgresql":
         drawn = f"SELECT nextval('{numbers.name}') FROM generate_series(1, {count})"  # noqa: S608 - our own name
@@ -73,10 +73,8 @@ def next_numbers(
 
 
 def shared_time(connection: Connection) -> float | None:
-    """Seconds since 1970 on the clock that all who use the store share, a server's; None where
-    there is no such clock.
-
-    Those of its clients may differ.
+    """Return the seconds since 1970 on the server's clock, which all users of the store share; None
+    if there is no server. Its clients' clocks may differ.
     """
     if connection.dialect.name != "postgresql":
         return None
@@ -86,14 +84,14 @@ def shared_time(connection: Connection) -> float | None:
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """Insert *row* unless its primary key is there already."""
+    """Insert *row* unless its primary key exists already."""
     insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
 
 
 def insert_over(
     connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert *rows*; where a primary key is there already, its row gives way only if it is in
+    """Insert *rows*. If a primary key exists already, its row is replaced only if it is in
     *state*.
     """
     (key,) = table.primary_key.columns
@@ -114,8 +112,8 @@ def execute_in(
     """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its
     question marks.
 
-    *lock*: no other transaction changes the rows until the commit; those that one is changing are
-    left out. Handed to the driver as it is, like above.
+    *lock*: no other transaction changes the rows until the commit; rows that one is changing are
+    left out. The statement goes to the driver as it is, as in `write_rows`.
     """
     if not keys:
         return ()
@@ -127,8 +125,8 @@ def execute_in(
 
 
 def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
-    """Every row of *table*, its columns in order; [] in a store of a version before there was such
-    a table.
+    """Return every row of *table*, its columns in order; [] if the store is of a version without
+    that table.
     """
     return (
         [tuple(row) for row in connection.execute(select(table))]
@@ -138,12 +136,12 @@ def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass as they are, by name."""
+    """Return the fields of a dataclass as they are, by name."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def in_chunks(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
-    """*items* in lists of *size*, the last one shorter; 500 keys fit into one statement."""
+    """Split *items* into lists of *size*, the last one shorter; 500 keys fit into one statement."""
     left = iter(items)
     while chunk := list(islice(left, size)):
         yield chunk

@@ -57,15 +57,15 @@ ATTEMPT_IDS = Sequence("attempt_ids", metadata=metadata)
 
 
 class _Checked(TypeDecorator[Any]):
-    """SQLite keeps whatever is written into a column: what does not belong there raises StoreError
-    when it is read.
+    """A column type whose values are checked. SQLite stores anything in a column: a value of
+    another type raises StoreError when it is read.
     """
 
     allowed: tuple[type, ...]
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        """What each value of the column goes through: made once, as it is called for every value of
-        every row.
+        """Return the function that each value of the column goes through. It is made once and
+        called for every value of every row.
         """
         allowed, as_usual = self.allowed, self.impl_instance.result_processor(dialect, coltype)
 

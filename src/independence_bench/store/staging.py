@@ -1,4 +1,4 @@
-"""Files and folders that are made whole next to their place, and then put into it in one step.
+"""Makes files and folders whole next to their place, and then puts them there in one step.
 
 What a process that was killed left behind is known by its lock, which the system lets go with the
 process: the next command that makes something in the same place takes it away, and nothing else.
@@ -29,10 +29,10 @@ _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """A path next to *target*, where nothing is yet, to make it at; what is left there is deleted
-    at the end.
+    """Yield a path next to *target* where a file or folder can be made; it does not exist yet.
+    Anything left there is deleted at the end.
 
-    The folder of *target* has to exist. Raises OSError where it cannot be written.
+    The folder of *target* has to exist. Raises OSError if it cannot be written.
     """
     if not target.name:  # "", "." and "/" name a folder that is there
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -48,8 +48,8 @@ def staging(target: Path) -> Iterator[Path]:
 
 
 def _begin(target: Path) -> tuple[str, int]:
-    """A name of our own next to *target*, and the open file that its lock is on, made before the
-    folder.
+    """Return a name of our own next to *target*, and the open file that its lock is on, which is
+    made before the folder.
     """
     while True:
         name = f".{target.name}.{uuid.uuid4().hex[:8]}"
@@ -62,20 +62,17 @@ def _begin(target: Path) -> tuple[str, int]:
 
 
 def _remove(folder: Path) -> None:
-    """Delete what was made there, and then its lock: a folder without a lock would never be taken
-    away.
-    """
+    """Delete the folder, and then its lock: a folder without a lock would never be removed."""
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         folder.with_suffix(_LOCK).unlink(missing_ok=True)
 
 
 def put_in_place(fresh: Path, target: Path) -> None:
-    """Move the folder *fresh*, made in `staging`, to *target*, in the place of a folder that is
-    there.
+    """Move the folder *fresh*, made in `stage_path`, to *target*, replacing a folder that is there.
 
-    On Linux both change places in one step. Elsewhere there is a moment without either; who is
-    killed in it leaves the old one to be put back by the next command.
+    On Linux both change places in one step. Elsewhere there is a moment without either; if the
+    process is killed in it, the next command puts the old folder back.
     """
     if not target.exists():
         fresh.rename(target)
@@ -90,8 +87,8 @@ def put_in_place(fresh: Path, target: Path) -> None:
 
 
 def link_in_place(fresh: Path, target: Path) -> bool:
-    """Give the file *fresh* the name *target* as well. Returns whether that was free; another file
-    stays as it is.
+    """Give the file *fresh* the name *target* as well. Returns whether the name was free; an
+    existing file stays as it is.
     """
     try:
         os.link(fresh, target)
@@ -107,8 +104,8 @@ def link_in_place(fresh: Path, target: Path) -> bool:
 
 
 def take_away_leftovers(target: Path) -> None:
-    """Delete what processes that were killed were making at *target*; put back what they had moved
-    out of the way.
+    """Delete what killed processes were making at *target*, and put back what they had moved out of
+    the way.
     """
     with suppress(OSError):
         for path in target.parent.glob(f".{glob.escape(target.name)}.????????{_LOCK}"):
@@ -133,8 +130,8 @@ def _take_away(path: Path, target: Path) -> None:
 
 
 def _locked(file: int) -> bool:
-    """Lock the open *file* until it is closed; False where another process has it, or nothing can
-    be locked.
+    """Lock the open *file* until it is closed. Returns False if another process has the lock, or if
+    locks are not supported.
     """
     if fcntl is None:
         return False
@@ -146,7 +143,7 @@ def _locked(file: int) -> bool:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Let two paths change places in one step, where the system can."""
+    """Let two paths change places in one step. Returns False if the system cannot do that."""
     if not sys.platform.startswith("linux"):
         return False
     try:

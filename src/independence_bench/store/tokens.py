@@ -1,4 +1,4 @@
-"""Tokens: what stored replies and judgements took, and what those of a plan should take."""
+"""Counts the tokens that stored replies and judgements took, and estimates those of a plan."""
 
 from __future__ import annotations
 
@@ -29,13 +29,11 @@ CALLS_READ = 20
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Tokens that one reply took, all its attempts together; the mean of several, where it says
-    so.
-    """
+    """The tokens that one reply took, all its attempts together; or the mean of several replies."""
 
     prompt: float
     completion: float  # reasoning included
-    said: float  # of the last attempt's completion: what was no reasoning
+    said: float  # the last attempt's completion without reasoning
 
 
 def used_by(
@@ -44,11 +42,11 @@ def used_by(
     subject: str,
     of: Literal["script_hash", "scenario"] = "script_hash",
 ) -> dict[str, list[tuple[Used, ...]]]:
-    """Script hash -> what each reply took, for every complete transcript of the subject in its
-    first `RUNS_READ` runs.
+    """Return script hash -> the tokens of each reply, for every complete transcript of the subject
+    in its first `RUNS_READ` runs.
 
-    *of* scenario: scenarios' ids in place of hashes, in whatever words they were played. Without
-    those whose endpoint did not say what they took.
+    *of* "scenario": by scenario's id in place of the hash, in any wording. Replies whose endpoint
+    did not state their tokens are left out.
     """
     name = transcripts.c[of]
     rows = connection.execute(
@@ -79,8 +77,8 @@ def used_by(
 
 
 def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
-    """Rubric hash -> mean completion tokens of the judge's judgements by it; without those that did
-    not say.
+    """Return rubric hash -> mean completion tokens of the judge's judgements by it. Judgements
+    without stated tokens are left out.
     """
     means = connection.execute(
         select(judgements.c.rubric_hash, func.avg(attempts.c.completion_tokens))
@@ -92,8 +90,8 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
 
 
 def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]) -> float | None:
-    """Bytes a token of what a subject was sent last in *scenarios*, in whatever words; None: it did
-    not say.
+    """Return the bytes that make one token in the latest requests to a subject in *scenarios*, in
+    any wording; None if the endpoint did not state tokens.
     """
     mine = (transcripts.c.subject_hash == subject, transcripts.c.scenario.in_(list(scenarios)))
     newest = (
@@ -109,7 +107,9 @@ def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]
 
 
 def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]) -> float | None:
-    """Bytes a token of what a judge was sent last by *rubrics* (hashes); None: it did not say."""
+    """Return the bytes that make one token in the latest requests to a judge by *rubrics* (hashes);
+    None if the endpoint did not state tokens.
+    """
     mine = (judgements.c.judge_hash == judge, judgements.c.rubric_hash.in_(list(rubrics)))
     newest = (
         select(judgements.c.key)
@@ -121,8 +121,8 @@ def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]
 
 
 def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
-    """Of the requests of the first of the calls *keys*, as the store keeps them, to the tokens of
-    their prompts.
+    """Return the bytes of the stored requests of the first `CALLS_READ` of the calls *keys*,
+    divided by the tokens of their prompts; None if no tokens are stated.
     """
     wanted = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
     requests = connection.execute(
@@ -137,23 +137,23 @@ def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class UsualReplies:
-    """What a subject's replies are expected to take, from what was stored; empty where nothing
-    was.
+    """The tokens that a subject's replies are expected to take, from what was stored; empty if
+    nothing was.
     """
 
     # the means, reply by reply
     by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)
-    # of the whole protocol, in whatever words
+    # means for the whole protocol, in any wording
     by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)
     own: bool = False  # taken from this subject's own replies
-    subjects: int = 0  # whose replies they are taken from
+    subjects: int = 0  # the number of subjects that they are taken from
     published: bool = False  # none are, and the subject's `verbosity` in shipped protocols is known
-    bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
+    bytes_a_token: float = BYTES_A_TOKEN  # bytes of a request (JSON) that make one token
 
 
 class UsualUse:
-    """What replies to conversations of *protocol* usually take, read from the store for all
-    subjects of a plan.
+    """The tokens that replies in conversations of *protocol* usually take, read from the store for
+    all subjects of a plan.
     """
 
     def __init__(
@@ -166,12 +166,14 @@ class UsualUse:
         self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
 
     def of(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
-        """What *subject*'s replies in the jobs that are *left* are expected to take.
+        """Return the tokens that *subject*'s replies in the jobs that are *left* are expected to
+        take.
 
-        Its own where there are such; else those of the same model under other settings, else of all
-        others, that think as it does: to the same words, else in the same scenario (of a sheet that
-        was edited, at another depth). Others are not asked where it was published how verbose the
-        model is. An empty one where nothing is left or known.
+        They come from its own replies if there are any, else from the same model under other
+        settings, else from all other models. Those others think if it does. Replies to the same
+        words go first, else those in the same scenario (a sheet that was edited, or another depth).
+        Other models are not used if it is published how verbose the model is. Empty if nothing is
+        left or known.
         """
         scenarios = {job.script_hash: job.scenario for job in left}
         if not scenarios:
@@ -206,7 +208,7 @@ class UsualUse:
     def _taken(
         self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]
     ) -> UsualReplies:
-        """What the replies of *givers* took in *scenarios*, by script hash."""
+        """Average the tokens of the replies of *givers* in *scenarios*, by script hash."""
         counts = self._counts
         words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
         places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
@@ -246,7 +248,7 @@ class UsualUse:
 
 
 def mean_use(used: Sequence[Used]) -> Used:
-    """What one reply took on average; *used* is not empty."""
+    """Return the mean tokens of the replies *used*, which must not be empty."""
     count = len(used)
     return Used(
         sum(reply.prompt for reply in used) / count,

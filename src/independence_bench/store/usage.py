@@ -1,4 +1,4 @@
-"""What attempts cost, which commands made them, and what endpoints listed as prices then.
+"""Reads what attempts cost, which commands made them, and which prices endpoints listed then.
 
 An attempt's owner says which process made it; `commands` says what that was. A store of version 1
 kept neither commands nor prices: what it holds from then has none.
@@ -37,7 +37,7 @@ ROUNDED = 1.01  # times the list price: a reported cost up to that is what is li
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a process did with the store. One command may have opened it for calls several times."""
+    """A command that used the store. It may have opened the store for calls several times."""
 
     session: str  # the same for all that one command did
     began_at: float  # seconds since 1970
@@ -45,14 +45,14 @@ class Command:
 
 
 def keep_command(connection: Connection, owner: str, command: Command) -> None:
-    """Write down what *owner* is, before its first attempt."""
+    """Store which command *owner* is, before its first attempt."""
     insert_once(connection, commands, {"owner": owner} | fields_of(command))
 
 
 @dataclass(frozen=True, slots=True)
 class ListPrice:
-    """What an endpoint lists for a model, in dollars: a token of the prompt, one of the reply, and
-    for each call.
+    """An endpoint's list price of a model, in dollars: for a token of the prompt, for one of the
+    reply, and for each call.
     """
 
     prompt: float
@@ -60,14 +60,14 @@ class ListPrice:
     request: float = 0.0
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Dollars of a call, every token in full."""
+        """Return the dollars of a call, every token at its full price."""
         return self.request + prompt_tokens * self.prompt + completion_tokens * self.completion
 
 
 def keep_price(
     connection: Connection, owner: str, endpoint: str, model: str, price: ListPrice
 ) -> None:
-    """Write down what a model was listed at when *owner* called it first."""
+    """Store the list price of a model when *owner* called it first."""
     insert_once(
         connection,
         prices,
@@ -76,8 +76,8 @@ def keep_price(
 
 
 def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListPrice, float] | None:
-    """What *model* was listed at when it was called last, and when that was; None where it was
-    never.
+    """Return the list price of *model* when it was called last, and when that was; None if it was
+    never called.
     """
     columns = (prices.c.prompt, prices.c.completion, prices.c.request, commands.c.began_at)
     listed = select(*columns).join_from(prices, commands, prices.c.owner == commands.c.owner)
@@ -90,7 +90,7 @@ def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListP
 
 @dataclass(frozen=True, slots=True)
 class SeenCosts:
-    """What attempts have shown of prices, by (endpoint, model)."""
+    """The prices that attempts have shown, by (endpoint, model)."""
 
     shown: frozenset[tuple[str, str]]  # with a reported cost above 0
     # dollars of the dearest that cost more than its tokens were listed at
@@ -99,11 +99,11 @@ class SeenCosts:
 
 
 def seen_costs(connection: Connection, after: int = 0, job: str | None = None) -> SeenCosts:
-    """What the store's own attempts *after* that one have cost.
+    """Return the costs that the store's own attempts *after* that attempt id have shown.
 
-    *job*: of its workers' attempts an answer is enough to have shown a model, whether or not it
-    told its cost. A cost of 0 shows nothing: where something is listed, it is no price (older
-    stores have such rows), and where nothing is listed, it may change.
+    *job*: for its workers' attempts, an answer is enough to have shown a model, whether or not it
+    stated its cost. A cost of 0 shows nothing: if a price is listed, 0 is not a price (older stores
+    have such rows), and if none is listed, it may change.
     """
     listed = prices.c.request + attempts.c.prompt_tokens * prices.c.prompt
     listed += attempts.c.completion_tokens * prices.c.completion
@@ -142,12 +142,12 @@ def seen_costs(connection: Connection, after: int = 0, job: str | None = None) -
 
 
 def kept_commands(connection: Connection) -> dict[str, Command]:
-    """Owner -> what it was; {} in a store that kept none."""
+    """Return owner -> its command; {} in a store that has none."""
     return {owner: Command(*command) for owner, *command in rows_of(connection, commands)}
 
 
 def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
-    """(owner, endpoint, model) -> what it was listed at; {} in a store that kept none."""
+    """Return (owner, endpoint, model) -> its list price; {} in a store that has none."""
     rows = rows_of(connection, prices)
     return {
         (owner, endpoint, model): ListPrice(*listed) for owner, endpoint, model, *listed in rows
@@ -159,9 +159,9 @@ def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]
 
 @dataclass(frozen=True, slots=True)
 class AttemptCost:
-    """An attempt, as far as it is money."""
+    """An attempt with the data that its cost depends on."""
 
-    key: str  # of the call
+    key: str  # the call's key
     kind: Literal["reply", "judgement"]
     endpoint: str
     model: str
@@ -185,8 +185,8 @@ _ENDED_OF = _ENDED.where(calls.c.key.in_(KEYS))
 def attempt_costs(
     connection: Connection, kind: Literal["reply", "judgement"], keys: Collection[str] | None = None
 ) -> Mapping[str, Sequence[AttemptCost]]:
-    """Key of each call of that kind, or of those of these *keys* -> its attempts that have ended,
-    in order.
+    """Return, for the key of each call of that kind, or of each of *keys*, its attempts that have
+    ended, in order.
     """
     by_call: dict[str, list[AttemptCost]] = defaultdict(list)
     for some in [None] if keys is None else in_chunks(keys):
@@ -197,8 +197,8 @@ def attempt_costs(
 
 
 def payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
-    """Every attempt in order, whatever came of it: the store's own, or those *imported*, which
-    others paid.
+    """Yield every attempt in order, with or without a result: the store's own, or the *imported*
+    ones, which others paid for.
     """
     theirs = attempts.c.owner.like(f"{IMPORTED}%")
     wanted = select_attempts(*AttemptCost.__dataclass_fields__).where(
@@ -209,15 +209,15 @@ def payments(connection: Connection, imported: bool = False) -> Iterator[Attempt
 
 
 def imported(connection: Connection) -> tuple[int, float]:
-    """(imported attempts, which others made and paid for, their dollars)."""
+    """Return (number of imported attempts, which others made and paid for, their dollars)."""
     theirs = select(func.count(), func.coalesce(func.sum(attempts.c.cost), 0.0))
     row = connection.execute(theirs.where(attempts.c.owner.like(f"{IMPORTED}%"))).one()
     return int(row[0]), float(row[1])
 
 
 def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
-    """(key of a reply -> the hash of a subject whose conversation has it, key of a judgement -> its
-    judge's hash).
+    """Return two mappings: key of a reply -> the hash of a subject whose conversation has it, and
+    key of a judgement -> its judge's hash.
     """
     subjects = {}
     with undamaged():
@@ -230,8 +230,8 @@ def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:
-    """Key of a call -> the settings of the model that it asks, as its request has them; {} where it
-    does not say.
+    """Return key of a call -> the settings of the model that it asks, as its request has them; {}
+    if it does not say.
     """
     settings = {}
     for some in in_chunks(keys):

@@ -1,4 +1,4 @@
-"""The workers of one job, on however many machines: what each has reserved and spent, and which
+"""The workers of one job, on any number of machines: what each has reserved and spent, and which
 endpoints are closed.
 
 A job's budget is what all its workers may spend, whenever they work. A worker reserves some of it
@@ -27,16 +27,16 @@ PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a worker got of its job's budget, and how that stands, in dollars."""
+    """The part of its job's budget that a worker got, and the state of the budget, in dollars."""
 
     granted: float  # 0: nothing
-    spent: float  # by all workers, ever
-    lost: float  # that calls of dead workers may have cost on top, at most
+    spent: float  # by all workers since the job began
+    lost: float  # the most that calls of dead workers may have cost on top
     elsewhere: float  # reserved by other workers that are alive, who may leave some over
 
 
 def join(connection: Connection, owner: str, job: str, now: float) -> None:
-    """Write *owner* down as a worker of *job*."""
+    """Record *owner* as a worker of *job*."""
     insert_once(connection, jobs, {"name": job, "began_at": now})
     row = {"owner": owner, "job": job, "reserved": 0.0, "spent": 0.0, "lease_until": now + LEASE}
     insert_rows(connection, workers, [row])
@@ -52,11 +52,11 @@ def draw(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> Grant:
-    """Reserve *needed* dollars or more for *owner*, where the workers of *job* stay within *limit*;
+    """Reserve *needed* dollars or more for *owner*, if the workers of *job* stay within *limit*;
     else nothing.
 
-    *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may
-    have had that.
+    *held*: the dollars that it has reserved and not spent. If a worker slept beyond its lease,
+    others may have had those.
     """
     # the job's row is the lock: workers take turns here, so that no two are granted the same
     # dollars, and nowhere else
@@ -83,8 +83,8 @@ def draw(
 
 
 def _reserved(connection: Connection, job: str) -> dict[str, float]:
-    """Owner -> dollars that those of its calls can cost which have no end, of the workers of *job*
-    that have such.
+    """Return owner -> dollars that its calls without an end can cost, for the workers of *job* that
+    have such calls.
     """
     summed = select(reservations.c.owner, func.sum(reservations.c.dollars)).group_by(
         reservations.c.owner
@@ -96,7 +96,7 @@ def _reserved(connection: Connection, job: str) -> dict[str, float]:
 def models_in_flight(
     connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None
 ) -> set[tuple[str, str]]:
-    """(endpoint, model) of the calls that other workers of *job* have in flight, who are alive.
+    """Return (endpoint, model) of the calls that other living workers of *job* have in flight.
 
     Until the commit no other worker asks the same or is granted dollars.
     """
@@ -116,7 +116,7 @@ def models_in_flight(
 
 
 def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
-    """Write down what attempts of *owner* that are about to be sent can cost at most, in dollars by
+    """Record the dollars that attempts of *owner* that are about to be sent can cost at most, by
     attempt.
     """
     rows = [
@@ -129,23 +129,23 @@ def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> No
 
 
 def settle(connection: Connection, ended: Collection[int]) -> None:
-    """Forget what attempts could have cost: they have ended, or were not sent."""
+    """Delete the reservations of attempts that have *ended*, or were not sent."""
     connection.execute(delete(reservations).where(reservations.c.attempt_id.in_(list(ended))))
 
 
 def spend(connection: Connection, owner: str, dollars: float) -> None:
-    """Write down that *owner* has spent so much of what it reserved."""
+    """Record that *owner* has spent *dollars* of what it reserved."""
     changed = {"spent": workers.c.spent + dollars, "reserved": workers.c.reserved - dollars}
     connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
 
 
 def give_back(connection: Connection, owner: str) -> None:
-    """Free what *owner* has reserved and not spent; nothing of it is in flight."""
+    """Free the dollars that *owner* has reserved and not spent; none of them is in flight."""
     connection.execute(update(workers).where(workers.c.owner == owner).values(reserved=0.0))
 
 
 def stay(connection: Connection, owner: str, now: float) -> None:
-    """Keep what *owner* has reserved for another lease."""
+    """Extend the lease of *owner*, and so its reservation."""
     connection.execute(
         update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE)
     )
@@ -153,7 +153,7 @@ def stay(connection: Connection, owner: str, now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class JobSpending:
-    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may
+    """The dollars that the workers of a job have spent. *open*: what their calls without an end may
     cost on top.
     """
 
@@ -163,7 +163,7 @@ class JobSpending:
 
 
 def spent_by(connection: Connection, job: str) -> JobSpending:
-    """What the workers of *job* have spent."""
+    """Return what the workers of *job* have spent."""
     wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(
         workers.c.job == job
     )
@@ -173,7 +173,7 @@ def spent_by(connection: Connection, job: str) -> JobSpending:
 
 @dataclass(frozen=True, slots=True)
 class JobUsage:
-    """What attempts of a job's workers came to; dollars and tokens as far as they are known."""
+    """The sums of the attempts of a job's workers; dollars and tokens as far as they are known."""
 
     cost: float
     prompt_tokens: int
@@ -185,12 +185,12 @@ class JobUsage:
 
 
 def last_attempt(connection: Connection) -> int:
-    """The latest attempt of the store; 0: there is none."""
+    """Return the id of the latest attempt of the store; 0 if there is none."""
     return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
 
 
 def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
-    """What the workers of *job* have used in attempts after *attempt*."""
+    """Return what the workers of *job* have used in attempts after *attempt*."""
     ended = attempts.c.finished_at.is_not(None)
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     answered = attempts.c.outcome == ANSWERED
@@ -205,7 +205,7 @@ def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
 
 
 def close(connection: Connection, job: str, endpoint: str, reason: str, now: float) -> None:
-    """Write down that *endpoint* takes no calls of *job* from now on, and why."""
+    """Record that *endpoint* takes no calls of *job* from now on, and why."""
     where = (closures.c.job == job, closures.c.endpoint == endpoint)
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     connection.execute(delete(closures).where(*where))
@@ -217,8 +217,8 @@ def close(connection: Connection, job: str, endpoint: str, reason: str, now: flo
 
 
 def closed_since(connection: Connection, job: str, since: float) -> dict[str, str]:
-    """Endpoint -> why, of those that a worker of *job* has closed since then; who begins later
-    tries them anew.
+    """Return endpoint -> why, for those that a worker of *job* has closed since then. A worker that
+    begins later tries them anew.
     """
     wanted = select(closures.c.endpoint, closures.c.reason).where(
         closures.c.job == job, closures.c.closed_at >= since
