@@ -1,3 +1,3 @@
-"""Data sets: exports of a store, their import into another one, and the import of the published
+"""Data sets: the export of a store, its import into another store, and the import of the published
 data.
 """

@@ -1,12 +1,12 @@
-"""A folder or a tar of files from somewhere else, read as what it is: hostile.
+"""Reads a folder or a tar of files that come from somewhere else, and trusts nothing in it.
 
     with open_files(path) as files:
-        for file in files:  # every regular file: where it is, and its bytes on demand
+        for file in files:  # every regular file: its path, and its bytes on demand
             file.parts, file.read()
         files.refused       # what was not read, and why
 
-Nothing is ever written under a name that comes from outside, no link is followed, and nothing is
-unpacked beyond the limits below. Knows nothing of what the files say.
+The module writes nothing under a name that comes from outside, follows no link, and unpacks nothing
+beyond the limits below. It does not know what the files say.
 """
 
 from __future__ import annotations
@@ -39,30 +39,32 @@ _UNREADABLE_TAR = (tarfile.TarError, OSError, EOFError, lzma.LZMAError, ValueErr
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One regular file. *parts* is its path; it may hold anything that a name can."""
+    """One regular file. *parts* is its path and may hold anything that a name can."""
 
     parts: tuple[str, ...]
     read: Callable[[], bytes]  # raises OSError
 
     @property
     def path(self) -> str:
-        """For messages."""
+        """The path as messages show it, with slashes."""
         return "/".join(self.parts)
 
 
 @dataclass(slots=True)
 class Files:
-    """The files of a folder or a tar in a fixed order, and what was refused: (path, why)."""
+    """The files of a folder or a tar in a fixed order, and those that were refused: (path, why)."""
 
     found: list[File] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
-    cut: str = ""  # why it was not read to its end
+    cut: str = ""  # why the source was not read to its end; "": it was
 
     def __iter__(self) -> Iterator[File]:
         return iter(self.found)
 
     def refuses(self, path: str, plain: bool, size: int) -> bool:
-        """Whether a file of that *size* is not read; if so, it is listed."""
+        """Return whether a file of that *size* is refused, and list it as refused if so. *plain*:
+        it is a regular file.
+        """
         if not plain:
             self.refused.append((path, NOT_A_FILE))
         elif size > LARGEST_FILE:
@@ -72,8 +74,8 @@ class Files:
 
 @contextmanager
 def open_files(path: Path) -> Iterator[Files]:
-    """The files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for anything
-    else.
+    """Yield the files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for
+    anything else.
     """
     if path.is_dir():
         yield _folder(path)
@@ -85,8 +87,8 @@ def open_files(path: Path) -> Iterator[Files]:
 
 
 def tars_in(folder: Path) -> list[Path]:
-    """The first few files right in *folder* that can be read as a tar; none where it is no
-    folder.
+    """Return the first `MOST_NAMED` files directly in *folder* that can be read as a tar; [] if it
+    is no folder.
     """
     try:
         named = sorted(folder.iterdir())
@@ -105,7 +107,7 @@ def _is_tar(path: Path) -> bool:
 
 def _folder(root: Path) -> Files:
     files = Files()
-    # the folder named may itself be one of those that tell what it holds
+    # the name of the given folder may itself say what it holds (a subject, a run)
     above = Path(os.path.abspath(root)).parts[1:]
 
     def unread(error: OSError) -> None:
@@ -130,7 +132,9 @@ def _folder(root: Path) -> Files:
 
 
 def _tar(path: Path, kept: IO[bytes]) -> Files:
-    """The files of a tar, unpacked one after the other into *kept*, a file without a name."""
+    """Return the files of a tar, after unpacking them one after the other into *kept*, a file
+    without a name.
+    """
     files, allowance = Files(), Allowance()
     try:
         with _opened(path) as tar:
@@ -138,7 +142,7 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
                 if number >= MOST_FILES:
                     files.cut = f"it holds more than {MOST_FILES:,} files"
                     break
-                # a sparse file is a claim of any size in a few bytes
+                # a sparse file claims any size in a few bytes
                 plain = member.isreg() and not member.issparse()
                 if member.isdir() or files.refuses(member.name, plain, member.size):
                     continue
@@ -176,7 +180,7 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
 
 
 class _Bounded:
-    """A stream that a tar is read from: a bomb is an error before it is in memory.
+    """A stream from which a tar is read: a decompression bomb is an error before it is in memory.
 
     tarfile goes to the end of each member with `seek`, so all that is unpacked passes there.
     """

@@ -1,5 +1,5 @@
-"""The file of `aib gate`: the marks and hashes of a build, as JSON, and no word of what was said
-(docs/ci.md).
+"""The file of `aib gate`: the scores and hashes of a build, as JSON, without any text of a
+conversation (docs/ci.md).
 
     {"aib_baseline": 2,
      "protocol": {"name": ..., "hash": ..., "asked": ...},
@@ -12,8 +12,8 @@
           "items": {"stem": {"identity": ..., "stood": 5}}}]}]}
 
 Only characters have items. Version 1 had none; earlier files of version 2 may have `chosen_of`.
-Read strictly: a value that is unknown, missing or out of range is an error that names its place.
-Whether the marks are on the protocol's scales is `analysis/baseline.py`'s to ask.
+Reading is strict: a value that is unknown, missing or out of range is an error that names its
+place. `analysis/baseline.py` checks whether the marks are on the protocol's scales.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ BASELINE = TypeAdapter(Baseline)
 
 
 def is_baseline(head: bytes) -> bool:
-    """Whether a file that begins with *head* looks like one, of whatever version."""
+    """Return whether a file that begins with *head* looks like a baseline, of whatever version."""
     return f'"{VERSION}"'.encode() in head[:1000]
 
 
 def write_baseline(file: Path, baseline: Baseline) -> None:
-    """Write *baseline* to *file*, in one step, in the place of what is there. Raises WrongUse if
-    that cannot be.
+    """Write *baseline* to *file* in one step and replace what is there. Raises WrongUse if the file
+    cannot be written.
     """
     document = BASELINE.dump_python(baseline, mode="json", exclude_defaults=True)
     text = json.dumps({VERSION: VERSIONS[-1]} | document, indent=1, sort_keys=True) + "\n"
@@ -55,7 +55,9 @@ def write_baseline(file: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(file: Path) -> Baseline:
-    """The baseline in *file*. Raises WrongUse, with what is wrong and where, for anything else."""
+    """Read the baseline in *file*. Raises WrongUse, which says what is wrong and where, for
+    anything else.
+    """
     try:
         with file.open("rb") as opened:
             raw = opened.read(LARGEST + 1).removeprefix(codecs.BOM_UTF8)

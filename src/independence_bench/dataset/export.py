@@ -1,10 +1,11 @@
-"""A store as a folder of JSON Lines or Parquet with a dataset card: `aib export`.
+"""`aib export`: a store as a folder of JSON Lines or Parquet with a dataset card.
 
-    export(store, Path("results"), "cc-by-4.0")
+    write_export(store, Path("results"), "cc-by-4.0")
         # -> what was written; the same store gives the same bytes
 
-The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of
-requests and responses go along only where they are wanted. A folder is there whole or not at all.
+columns.yaml describes the files and their columns. The export leaves out what belongs to one
+machine, and has the bodies of requests and responses only with *raw*. The folder is there whole or
+not at all.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ Form = Literal["jsonl", "parquet"]
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export came to. *in_flight*: attempts that had not ended and were left out."""
+    """The result of an export. *in_flight*: attempts that had not ended and were left out."""
 
     folder: Path
     rows: Mapping[str, int]  # file's name -> rows
@@ -61,10 +62,11 @@ def export(
     form: Form = "jsonl",
     raw: bool = False,
 ) -> Exported:
-    """Write everything in *store* into *folder*, which must be empty or not there.
+    """Write everything in *store* into *folder*, which must be empty or not exist.
 
-    *licence* is what its card says, `unknown` for none yet. Raises WrongUse where *folder* is
-    neither, cannot be written, or where Parquet is wanted and cannot be made.
+    *licence* stands on the dataset card; it is `unknown` if there is none yet. Raises WrongUse if
+    *folder* is neither, if it cannot be written, or if Parquet is wanted and pyarrow is not
+    installed.
     """
     if form == "parquet":
         pyarrow_library("; or --format jsonl")
@@ -76,14 +78,14 @@ def export(
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """Where to write what *folder*, empty or not there yet, is to hold: it is there whole, or not
-    at all.
+    """Yield a temporary folder that becomes *folder*, which must be empty or not exist, when the
+    block ends. The result is there whole, or not at all.
 
-    Raises WrongUse where it is neither, or cannot be written.
+    Raises WrongUse if *folder* is neither, or cannot be written.
     """
     try:
         target = folder.resolve()
-        # of an export that was killed, although this one may be refused
+        # removes what a killed export left, even if this export is refused
         take_away_leftovers(target)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             why = "is not empty" if folder.is_dir() else "is a file"
@@ -121,27 +123,27 @@ def _fill(
 
 
 class ExportSource:
-    """Rows of a store in the form of an export."""
+    """Reads the rows of a store in the form of an export."""
 
     def __init__(self, connection: Connection, raw: bool) -> None:
         self.connection, self.raw = connection, raw
-        # an attempt's id -> its number at its call
+        # an attempt's id -> its number among the attempts at its call: 1, 2, ...
         self.numbers: dict[int | None, int | None] = {None: None}
         label_of = {"subject": "label", "judge": "label", "protocol": "name"}
-        self.labels = {  # column that tells a label -> hash -> label
+        self.labels = {  # column that has a label -> hash -> label
             name: {row["hash"]: row[label] for row in bulk.dump(connection, f"{name}s")}
             for name, label in label_of.items()
         }
 
     def number_attempts(self) -> None:
-        """Look at all attempts, so that rows which name one can be read; reading the table
-        `attempts` does it too.
+        """Number all attempts, so that rows which refer to one can be read. Reading the table
+        `attempts` numbers them, too.
         """
         for _ in self.rows(next(table for table in EXPORT_TABLES if table.name == "attempts")):
             pass
 
     def rows(self, table: ExportTable) -> Iterator[dict[str, Any]]:
-        """Every row of *table*, in a fixed order."""
+        """Yield every row of *table*, in a fixed order."""
         columns = table.shown(self.raw)
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
@@ -190,9 +192,10 @@ led to write. A judge's marks are the opinion of a model.
 def _card(
     rows: Mapping[str, int], protocols: Sequence[str], form: Form, raw: bool, licence: str
 ) -> str:
-    """README.md as Hugging Face expects it, with the types of the columns.
+    """Render README.md as Hugging Face expects it, with the types of the columns.
 
-    The same store gives the same bytes. A file without rows is no configuration: loaders refuse it.
+    The same store gives the same bytes. A file without rows is not listed as a configuration,
+    because loaders refuse it.
     """
     filled = [table for table in EXPORT_TABLES if rows[table.name]]
     front = {
@@ -234,8 +237,8 @@ def _feature(column: ExportColumn, form: Form) -> dict[str, Any]:
 
 
 def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
-    """A row for each subject on each board of each protocol; none for a protocol that this version
-    cannot read.
+    """Yield a row for each subject on each leaderboard of each protocol that this version can
+    read.
     """
     for protocol in readable_protocols(connection):
         for board in boards(store, protocol):
@@ -244,7 +247,7 @@ def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def readable_protocols(connection: Connection) -> Iterator[Protocol]:
-    """The stored protocols by name and hash, without those that this version cannot score."""
+    """Yield the stored protocols by name and hash, without those that this version cannot score."""
     stored = registry.stored_protocols(connection)
     for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
         with suppress(ProtocolError):
@@ -284,14 +287,16 @@ def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- file formats
 
 
-# writes rows with those columns into a new file and counts them
+# a function that writes rows with those columns into a new file and counts them
 Writer = Callable[[Path, tuple[ExportColumn, ...], Iterable[Mapping[str, Any]]], int]
 
 
 def _write_jsonl(
     path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
 ) -> int:
-    """One JSON object a line, in UTF-8; half a character is written as its escape."""
+    """Write *rows*, one JSON object a line, in UTF-8, and count them; half a character is written
+    as its escape.
+    """
     count = 0
     with path.open("wb") as file:
         for count, row in enumerate(rows, 1):  # noqa: B007 - counted

@@ -1,11 +1,11 @@
 """Reads a folder that `aib export` wrote back into a store.
 
     summary = import_export(Path("results"), store)
-        # summary.findings: what was refused and why, a line each
+        # summary.findings: which rows were refused and why, a line each
 
-Every file is foreign: a row that is damaged, of the wrong type or says something else than its key
-was made from is refused, counted and listed, and the rest comes in. What is in the store already
-stays as it is. All of it is one commit.
+Every file counts as foreign. A row that is damaged, has a wrong type or does not agree with its key
+is refused, counted and listed, and the other rows are imported. Rows that the store has already
+stay as they are. The import is one commit.
 """
 
 from __future__ import annotations
@@ -36,24 +36,22 @@ from independence_bench.store.database import Store
 T = TypeVar("T")
 
 BATCH = 500  # rows that are looked up and stored together, at most
-MOST_FINDINGS = 1000  # that are kept in words; all are counted
-LONGEST_VERSION = 10_000  # bytes of the file that says it
+MOST_FINDINGS = 1000  # findings that are kept as text; all are counted
+LONGEST_VERSION = 10_000  # bytes of the file that states the version
 IMPORTED = tuple(table for table in EXPORT_TABLES if table.imported)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A row as it stands in a file: where, how many bytes it has when it is unpacked, and what it
-    says.
-    """
+    """A row of a file: its place, its size in bytes when it is unpacked, and its content."""
 
     where: str
     size: int
-    value: Any  # a ValueError in the place of what is no row
+    value: Any  # the row, or a ValueError if it is none
 
 
 def find_file(folder: Path, name: str) -> Path | None:
-    """The file of the table called *name* in either format; None where there is none."""
+    """Return the file of the table called *name* in either format; None if there is none."""
     try:
         return next(
             (
@@ -68,7 +66,9 @@ def find_file(folder: Path, name: str) -> Path | None:
 
 
 def read_file(file: Path) -> Iterator[Found]:
-    """Each row of *file*. Raises WrongUse where Parquet cannot be read here."""
+    """Yield each row of *file*. Raises WrongUse if the file is Parquet and pyarrow is not
+    installed.
+    """
     allowance = Allowance()
     try:
         for found in _jsonl(file) if file.suffix == ".jsonl" else _parquet(file):
@@ -92,7 +92,7 @@ def _jsonl(file: Path) -> Iterator[Found]:
 
 
 def _lines(file: Any) -> Iterator[bytes | None]:
-    """Line by line; None for one that is too long to be ours."""
+    """Yield each line; None for a line that is longer than any that an export writes."""
     while line := file.readline(LARGEST_TEXT + 1):
         if len(line) <= LARGEST_TEXT:
             yield line
@@ -112,8 +112,8 @@ def _parsed(line: bytes) -> Any:
 
 
 def _parquet(file: Path) -> Iterator[Found]:
-    """Row by row. Texts that stand in a dictionary are kept there until a row is known to be of a
-    sensible size.
+    """Yield each row of a Parquet file. Texts in a dictionary stay there until the size of their
+    row is known to be sensible.
     """
     pyarrow = pyarrow_library()
     from pyarrow import parquet
@@ -125,7 +125,7 @@ def _parquet(file: Path) -> Iterator[Found]:
             for group in range(plain.metadata.num_row_groups):
                 for column in range(len(paths)):
                     about = plain.metadata.row_group(group).column(column)
-                    if about.total_uncompressed_size > LARGEST_TOTAL // 4:  # all of it is in memory
+                    if about.total_uncompressed_size > LARGEST_TOTAL // 4:  # it is read as a whole
                         raise TooLarge(LARGEST_TOTAL // 4)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
             nothing = pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow)
@@ -144,9 +144,10 @@ def _parquet(file: Path) -> Iterator[Found]:
 
 
 def _sizes(array: Any) -> Any:
-    """How many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of numpy.
+    """Return the bytes that each value of an Arrow *array* takes when it is unpacked, as int64 of
+    numpy.
 
-    Raises ValueError where it has a type that no export has: what that takes is not known.
+    Raises ValueError for a type that no export has, because its size is not known.
     """
     from pyarrow import binary, compute, large_binary, large_string, string, types
 
@@ -171,8 +172,8 @@ def _sizes(array: Any) -> Any:
 
 
 def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
-    """*rows*, each with its size in bytes, in lists of at most `BATCH` rows and about `HELD`
-    bytes.
+    """Yield *rows*, each given with its size in bytes, in lists of at most `BATCH` rows and about
+    `HELD` bytes.
     """
     batch: list[T] = []
     held = 0
@@ -188,42 +189,42 @@ def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
 
 @dataclass(slots=True)
 class Count:
-    """What became of the rows of one file."""
+    """How many rows of one file were added, known, in conflict or refused."""
 
     added: int = 0
-    there: int = 0  # were stored already, and say the same
-    conflicts: int = 0  # are stored already and say something else; what is stored stays
+    there: int = 0  # stored already, with the same content
+    conflicts: int = 0  # stored already, with other content, which stays
     refused: int = 0
 
 
 @dataclass(slots=True)
 class Imported:
-    """What an import came to."""
+    """The result of an import."""
 
     counts: dict[str, Count] = field(
         default_factory=lambda: {table.name: Count() for table in IMPORTED}
     )
-    findings: list[str] = field(default_factory=list)  # the first of them, a line each
-    found: int = 0  # all of them
+    findings: list[str] = field(default_factory=list)  # the first ones, a line each
+    found: int = 0  # number of all findings
     # transcripts played by other programs, or by a script that no protocol here has
     untraced: int = 0
 
     def note(self, finding: str) -> None:
-        """Write a finding down."""
+        """Count *finding*, and keep it among the first `MOST_FINDINGS`."""
         self.found += 1
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(finding)
 
 
 def is_export(path: Path) -> bool:
-    """Whether *path* looks like a folder that `aib export` wrote."""
+    """Return whether *path* looks like a folder that `aib export` wrote."""
     return find_file(path, "transcripts") is not None or find_file(path, "calls") is not None
 
 
 def import_export(path: Path, store: Store) -> Imported:
     """Read the export in the folder *path* into *store*.
 
-    Raises WrongUse where there is none, or one of a newer version, and StoreError.
+    Raises WrongUse if there is none, or one of a newer version, and StoreError.
     """
     if not is_export(path):
         raise WrongUse(
@@ -241,7 +242,7 @@ def import_export(path: Path, store: Store) -> Imported:
 
 
 def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
-    """Store those *rows* of *batch*, each with where it stands, that are good and new."""
+    """Store those *rows* of *batch*, each given with its place in a file, that are good and new."""
     count, new = summary.counts[batch.table.name], []
     for where, row in rows:
         key = batch.table.key_of(row)
@@ -265,8 +266,8 @@ def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
 
 
 def _version(file: Path) -> int:
-    """The version of the export's layout; 1 where it does not say. Raises WrongUse for what is not
-    known here.
+    """Read the version of the export's layout; 1 if the file is missing. Raises WrongUse for a
+    version that is not known here.
     """
     try:
         with file.open("rb") as opened:
@@ -291,7 +292,9 @@ def _version(file: Path) -> int:
 def _rows(
     path: Path, table: ExportTable, summary: Imported, version: int
 ) -> Iterator[tuple[int, tuple[str, Row]]]:
-    """Its size, where it stands, and the row, for each good row of *table*."""
+    """Yield each good row of *table* as (its size, (its place, the row)); refused rows are noted in
+    *summary*.
+    """
     file = find_file(path, table.name)
     if file is None:
         if version >= table.since:

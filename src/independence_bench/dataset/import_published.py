@@ -1,10 +1,10 @@
-"""The published layout into a store: read twice (to learn its words, then to write), and committed
-in batches.
+"""Imports the published layout into a store. It reads the files twice (to learn their words, then
+to write) and commits in batches.
 
-Everything is keyed as if it had been played here, by what caused it, so reading the same files
-again changes nothing, and an import that was stopped goes on where it was. What the store has no
-column for stays in the raw text of an attempt: every file is in the store from its first to its
-last byte.
+Every row has the key that it would have if it had been played here, made from what caused it. So
+importing the same files again changes nothing, and an import that was stopped continues where it
+was. The raw text of an attempt keeps what the store has no column for: every file is in the store
+from its first to its last byte.
 """
 
 from __future__ import annotations
@@ -75,29 +75,29 @@ from independence_bench.store.rows import in_chunks
 BATCH = 200  # conversations in one commit
 LAYOUT = "published"
 
-Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
+Tell = Callable[[str, int, int], None]  # gets the step, the files done, and all files
 Conversations = Sequence[PublishedConversation]
-# folder, run, variant, delivery, scenario: one conversation
+# one conversation: folder, run, variant, delivery mode, scenario
 Group = tuple[str, int, str, Delivery, str]
 SubjectRun = tuple[str, int]  # subject's hash, run
-Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
+Parts = dict[str, tuple[ReplyPath, File]]  # a conversation's files by their names
 
 
 @dataclass(slots=True)
 class PublishedImport:
-    """What an import came to."""
+    """The result of an import."""
 
     subjects: set[str] = field(default_factory=set)  # labels
-    files: int = 0  # that were read as parts of conversations
-    new: int = 0  # conversations
-    known: int = 0  # that were there already
-    judgements: int = 0  # new ones
+    files: int = 0  # files that were read as parts of conversations
+    new: int = 0  # conversations that were stored
+    known: int = 0  # conversations that were there already
+    judgements: int = 0  # new judgements
     judgements_known: int = 0
     names: int = 0  # new readings of the names in a conversation
-    rows: int = 0  # that were published, with their intervals
-    dollars: float = 0.0  # what others paid for what is new
+    rows: int = 0  # published leaderboard rows, with their intervals
+    dollars: float = 0.0  # cost of what is new, which others paid
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (path, why)
-    # imported, and why our rules do not count it
+    # conversations that were imported, and why our rules do not count them
     unusual: list[tuple[str, str]] = field(default_factory=list)
     cut: str = ""  # why the source was not read to its end
 
@@ -107,10 +107,11 @@ def import_published(
     path: Path,
     tell: Tell = lambda what, done, of: None,
 ) -> PublishedImport:
-    """Everything under *path* (a folder or a tar) that is of the published layout, into *store*.
+    """Import everything under *path* (a folder or a tar) that is of the published layout into
+    *store*.
 
-    Raises WrongUse where nothing is, StoreError where the store cannot be written; what was
-    committed stays.
+    *tell* is told the step, how many files are done, and of how many. Raises WrongUse if there is
+    no such file, and StoreError if the store cannot be written; what was committed stays.
     """
     outcome = PublishedImport()
     with open_files(path) as files:
@@ -150,8 +151,8 @@ def import_published(
 def _sorted_out(
     files: Files, outcome: PublishedImport
 ) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
-    """The files of each conversation, and the names read in each run; what is neither is skipped,
-    with the reason.
+    """Return the files of each conversation, and the names read in each run; any other file is
+    skipped, with the reason.
     """
     groups: dict[Group, Parts] = defaultdict(dict)
     names: dict[SubjectRun, tuple[File, NamesFile]] = {}
@@ -188,7 +189,7 @@ def _sorted_out(
 
 
 def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
-    """Read every file once for its words; files that cannot be read are taken out of *groups*."""
+    """Read every file once for its words; files that cannot be read are removed from *groups*."""
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
     for number, (group, stem) in enumerate(every):
@@ -207,7 +208,7 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
 def _settle(
     store: Store, votes: Votes, groups: Mapping[Group, Parts]
 ) -> tuple[Protocol, ProtocolFiles]:
-    """The protocol that says what the data and the store know."""
+    """Return the protocol that says what the data and the store know, and its files."""
     here = Counter(
         (variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts
     )
@@ -216,7 +217,9 @@ def _settle(
 
 
 def _stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
-    """What the stored protocol knows, and how many complete conversations say so."""
+    """Return what the stored protocol knows, and by how many complete conversations for each
+    place.
+    """
     with store.reading() as connection:
         stored = [
             (hash_, files)
@@ -259,11 +262,11 @@ class _Writer:
     names: Mapping[SubjectRun, NamesFile]
     owner: str
     outcome: PublishedImport
-    kept: bool = False  # the protocol, by this import
+    kept: bool = False  # whether this import has stored the protocol
 
     def write(self, conversations: Conversations) -> None:
-        """One commit: all of *conversations* that are not stored yet, with everything that belongs
-        to them.
+        """Store all *conversations* that are not stored yet, with everything that belongs to them,
+        in one commit.
         """
         known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
         self.outcome.skipped += [
@@ -313,7 +316,7 @@ class _Writer:
         attempts = self._keep(
             connection, [_attempt(key, source, key in there) for key, source in sources]
         )
-        # what is in the conversation comes first, so it is the answer, and what it replaced is not
+        # reversed: the reply in the conversation wins over the replies that it replaced
         new = {key: source for key, source in reversed(sources) if key not in there}
         answers = [
             (key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()
@@ -335,7 +338,7 @@ class _Writer:
         self.outcome.judgements += len(new)
 
     def _names(self, connection: Connection, conversations: Conversations) -> None:
-        """Readings of names as judgements of the conversations, each text's once."""
+        """Store the readings of names as judgements of the conversations, each text's once."""
         new: dict[str, tuple[Judgement, float]] = {}
         read_from: dict[str, NamesFile] = {}
         for c in conversations:
@@ -380,7 +383,9 @@ class _Writer:
 
 
 def _gives_way(stored: tuple[str, str] | None, played: Played) -> bool:
-    """Whether a transcript is to be written: it is new, or more than what was there."""
+    """Return whether *played* is to be stored: it is new, or more complete than what is *stored*
+    (state, heard hash).
+    """
     if stored is None:
         return True
     state, heard = stored
@@ -392,8 +397,8 @@ def _title(c: PublishedConversation) -> str:
 
 
 def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
-    """The attempt that *source* came from; what answers a question that is answered already was
-    replaced by that.
+    """Make the attempt that *source* came from. A reply to a question that is answered already
+    (*there*) counts as replaced.
     """
     file, reply = source.file, source.reply
     if source.replaced or there:
@@ -424,8 +429,8 @@ def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> Pai
 
 
 def _naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
-    """The names of a run were read in one call; each conversation in the file has an equal share of
-    its cost.
+    """Make the attempt in which names were read. One call read the names of a run; each
+    conversation in the file has an equal share of its cost.
     """
     cost = file.extraction_cost_usd
     share = None if cost is None else cost / len(file.by_scenario)
@@ -434,14 +439,16 @@ def _naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAtt
 
 
 def _judge_asked(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
-    """What the judge was sent, and when, is not in the data: it has the time of the reply."""
+    """Make an attempt of a judge. The data does not have its request and its time, so it has the
+    time of the reply.
+    """
     call = CallInfo(key, "judgement", "openrouter", judge, canonical({"model": judge}))
     return PaidAttempt(call, ended, at, at)
 
 
 def _judge(name: str) -> tuple[str, str, str]:
-    """(hash, label, settings) of the judge of that name: a judge of the data, not one that we could
-    ask.
+    """Return (hash, label, settings) of the judge called *name*, a judge of the data that cannot be
+    asked from here.
     """
     spec = canonical({"kind": LAYOUT, "model": name})
     return content_hash(spec), f"{LAYOUT}:{name}", spec

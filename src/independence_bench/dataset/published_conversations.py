@@ -1,9 +1,8 @@
-"""Files of one published conversation -> what was said in it. Pure; knows no store.
+"""Assembles one published conversation from its files. Pure; knows no store.
 
-A conversation is what the model was shown last: the history in its last request, and its last
-reply. Where an earlier file says something else than that history, both are kept: the history in
-the conversation, the file's reply as another attempt at the same question, or, where its request
-was another one, as a reply of its own.
+A conversation is the history in the model's last request, and its last reply. If an earlier file
+differs from that history, both are kept: the history in the conversation, and the file's reply as
+another attempt at the same question or, if its request was another one, as a reply of its own.
 """
 
 from __future__ import annotations
@@ -27,31 +26,27 @@ from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.script import Ask, Says
 from independence_bench.store.results import Reply
 
-Asked = Callable[[tuple[Message, ...]], ChatRequest]  # messages -> the request that they were
+Asked = Callable[[tuple[Message, ...]], ChatRequest]  # messages -> their request
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is known of one attempt: *file* is None where the reply is known from a later request
-    alone.
-    """
+    """One attempt at a reply. *file* is None if the reply is known from a later request alone."""
 
     request: ChatRequest
     reply: Reply
     at: float
     file: Trajectory | None
-    replaced: bool = False  # the later turns answer another reply to the same request
+    replaced: bool = False  # the later turns follow another reply to the same request
 
     def key(self, run: int) -> str:
-        """The key of the call that it is an attempt at."""
+        """Return the key of the call that this is an attempt at."""
         return self.request.key(run)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedConversation:
-    """One scenario of one run. *reason*: why it is not what the protocol asks for; None where it
-    is.
-    """
+    """One scenario of one run. *reason*: why it does not follow the protocol; None if it does."""
 
     subject: ChatModel
     run: int
@@ -59,24 +54,24 @@ class PublishedConversation:
     scenario: Scenario
     transcript: Transcript
     said: tuple[Source, ...]  # the replies in the transcript, in order
-    others: tuple[Source, ...]  # replies that are in the files and not in the transcript
+    others: tuple[Source, ...]  # replies of the files that are not in the transcript
     judged: Trajectory | None  # the file that carries its judgement
     reason: str | None
 
     @property
     def at(self) -> float:
-        """When its last reply was given."""
+        """The time of its last reply, in seconds since 1970."""
         return self.said[-1].at
 
 
 def assemble(
     protocol: Protocol, subject: ChatModel, files: Sequence[Trajectory], layout: PublishedScenario
 ) -> PublishedConversation:
-    """The conversation that *files*, at least one, are parts of."""
+    """Assemble the conversation that *files*, at least one, are parts of."""
     scenario = protocol.scenario(layout.scenario)
     by_stem = {file.path.stem: file for file in files}
     last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
-    # what the tool says to the model is not known
+    # the data does not have the tool's descriptions
     (name, argument), wording = last.request.tool, protocol.tool_role
     tools = (
         (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
@@ -108,7 +103,7 @@ def assemble(
     )
 
 
-# ---------------------------------------------------------------- what was said
+# ---------------------------------------------------------------- lines and replies
 
 
 def _spoken(
@@ -118,11 +113,11 @@ def _spoken(
     scenario: Scenario,
     ask: Asked,
 ) -> list[tuple[Line, Source | None]]:
-    """Every line, and of each reply its source: its file, where that says the same and had the same
-    request.
+    """Return every line, and for each reply its source: its file, if that has the same words and
+    the same request.
 
-    A reply has the name that goes with the question that it answers; what answers none was part of
-    the script.
+    A reply has the name that belongs to the question that it answers; a line of the model that
+    answers no question was part of the script.
     """
     steps = pairwise(scenario.script)
     names = {
@@ -168,7 +163,7 @@ def _of_file(file: Trajectory, ask: Asked) -> Source:
 
 
 def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
-    """Why a reply is no answer by our rules; None where it is one."""
+    """Say why a reply is no answer by our rules; None if it is one."""
     if finish_reason == "error":
         return "the provider stopped with an error"
     if finish_reason == "content_filter":
@@ -180,7 +175,7 @@ def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
     return "reasoning only, nothing said" if reasoning else "empty"
 
 
-# ---------------------------------------------------------------- what is not as the protocol says
+# ---------------------------------------------------------------- departures from the protocol
 
 
 def _departure(
@@ -190,7 +185,7 @@ def _departure(
     transcript: Transcript,
     layout: PublishedScenario,
 ) -> str | None:
-    """What differs from the scenario as the protocol has it; None where nothing does."""
+    """Describe what differs from the scenario of the protocol; None if nothing does."""
     request, wording = last.request, protocol.tool_role
     lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
     if lacking:

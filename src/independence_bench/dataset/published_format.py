@@ -1,10 +1,10 @@
-"""The published layout: one file a reply, its path saying who gave it where. Files -> checked
-values.
+"""The published layout: one file for each reply, whose path names the model and the scenario. Turns
+files into checked values.
 
     cache/<subject>/run_<n>/<experiment>/<variant>/<mode>/<scenario>.json
 
-Knows that layout and what stands in such a file; knows no store. What it is read from is hostile: a
-file that is not what its path says is refused with the reason, and the rest is read
+Knows that layout and the content of such a file; knows no store. The files are hostile: one that
+does not agree with its path is refused with the reason, and the others are read
 (docs/published-data.md).
 """
 
@@ -37,17 +37,17 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Foreign(Exception):
-    """A file, or a folder's name, that is not what the layout says. The text is the kind of thing
-    that is wrong.
+    """A file, or a folder's name, that does not follow the layout. The text is the kind of
+    error.
     """
 
 
-# ---------------------------------------------------------------- where a file is
+# ---------------------------------------------------------------- paths
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyPath:
-    """What a path says."""
+    """The parts of a reply file's path."""
 
     folder: str
     run: int
@@ -64,7 +64,7 @@ NO_SUCH_CONVERSATION = "its messages are not a conversation of that kind"
 
 
 def reply_path(parts: tuple[str, ...]) -> ReplyPath:
-    """What the path *parts* says. Raises Foreign where it is not one of the layout's."""
+    """Parse the path *parts* of a reply file. Raises Foreign if it does not follow the layout."""
     if len(parts) < 6:
         raise Foreign(NOT_A_CONVERSATION)
     folder, run, experiment, variant, mode, name = parts[-6:]
@@ -79,11 +79,11 @@ def reply_path(parts: tuple[str, ...]) -> ReplyPath:
 
 
 ROWS_FILE = "published-rows.csv"  # next to the folder or the tar of the conversations
-LARGEST_ROWS = 4_000_000  # characters
+LARGEST_ROWS = 4_000_000  # characters of `ROWS_FILE` that are read
 
 
 class RowLine(BaseModel):
-    """A line of `ROWS_FILE`; other columns are left out."""
+    """A line of `ROWS_FILE`; other columns are ignored."""
 
     directory: str
     runs: int = Field(ge=1, le=99_999)
@@ -93,8 +93,8 @@ class RowLine(BaseModel):
 
 
 def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
-    """(subject's hash -> its published row, why lines were left out) in the file *path*; nothing
-    where there is none.
+    """Read the file *path* as (subject's hash -> its published row, why lines were left out); ({},
+    []) if there is no such file.
 
     A line without an index is no published row, and one without an interval says nothing new.
     """
@@ -121,8 +121,8 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
 
 
 def names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
-    """(folder, run) of the path *parts* of a file with the names that were read in a run; None for
-    any other file.
+    """Return (folder, run) of the path *parts* of a file with the names read in a run; None for any
+    other file.
     """
     numbered = (
         _RUN.fullmatch(parts[-2])
@@ -136,13 +136,13 @@ _FOLDER = re.compile(
     r"(?P<model>[^+@]+)(?:\+(?P<provider>[^+@]+))?@(?P<effort>[a-z]+)"
     r"-t(?P<temperature>[0-9]{1,2}(?:\.[0-9]{1,4})?)"
 )
-UNKNOWN_LIMIT = 0  # tokens; how long a reply could be is not in the data
+UNKNOWN_LIMIT = 0  # tokens; the data does not say how long a reply could be
 
 
 @lru_cache(maxsize=1024)
 def subject_of(folder: str) -> ChatModel:
-    """The subject that a folder's name describes: ``author--model[+provider]@reasoning-tTEMP``.
-    Raises Foreign.
+    """Parse the subject that a folder's name describes:
+    ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign.
     """
     match = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None
     effort = {"none": "off"}.get(match["effort"], match["effort"]) if match else ""
@@ -163,23 +163,25 @@ def subject_of(folder: str) -> ChatModel:
     )
 
 
-# ---------------------------------------------------------------- what a file says
+# ---------------------------------------------------------------- content of a file
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the model was sent for one reply."""
+    """A request to the model for one reply."""
 
     messages: tuple[Message, ...]
     system: str
     opening: str  # tool_role: the first user message; else ""
-    greeting: str  # tool_role: the call that was made for the model; else ""
+    greeting: str  # tool_role: the text of the call that was made for the model; else ""
     tool: tuple[str, str]  # tool_role: the name of the tool and of its argument; else "", ""
     turns: tuple[Line, ...]  # the last messages, without names; the last one is the human's
 
 
 def _named(model: str) -> str:
-    """*model* as a label can have it."""
+    """Return *model* as a label can have it: one line, at most 200 characters, `unknown` for
+    nothing usable.
+    """
     try:
         return one_line(model).strip()[:200] or "unknown"
     except ValueError:
@@ -204,7 +206,7 @@ CleanOrNone = Annotated[
 
 
 class CostFile(BaseModel):
-    """gen_cost, judge_cost. A number that makes no sense is none."""
+    """The objects gen_cost and judge_cost. A number that makes no sense is read as None."""
 
     prompt_tokens: Count = None
     completion_tokens: Count = None
@@ -214,7 +216,7 @@ class CostFile(BaseModel):
 
     @property
     def usage(self) -> Usage:
-        """As the store keeps it."""
+        """The usage as the store keeps it."""
         return Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost_usd)
 
 
@@ -222,7 +224,7 @@ Cost = Annotated[CostFile, BeforeValidator(lambda value: {} if value is None els
 
 
 class MetadataFile(BaseModel):
-    """metadata"""
+    """The object metadata."""
 
     experiment: str
     system_variant: str
@@ -232,7 +234,7 @@ class MetadataFile(BaseModel):
 
 
 class FunctionFile(BaseModel):
-    """The function that a tool call calls."""
+    """The function of a tool call."""
 
     name: Clean
     arguments: Clean
@@ -255,9 +257,9 @@ class MessageFile(BaseModel):
 
 
 class Trajectory(BaseModel):
-    """One file: a reply, what caused it, what it cost, and its judgement where it carries one.
+    """One file: a reply, its request, its cost, and its judgement if it has one.
 
-    Keys of the file that are not named here are kept in the raw text alone.
+    Keys of the file that are not fields here are kept in the raw text alone.
     """
 
     path: ReplyPath
@@ -278,12 +280,12 @@ class Trajectory(BaseModel):
 
     @cached_property
     def request(self) -> Request:
-        """What the model was sent. Raises Foreign."""
+        """The request that the reply answers. Raises Foreign."""
         return _request(self.sent, self.path.delivery)
 
     @cached_property
     def at(self) -> float:
-        """When the reply was given, seconds since 1970. Raises Foreign."""
+        """The time of the reply, in seconds since 1970. Raises Foreign."""
         try:
             when = datetime.fromisoformat(self.metadata.timestamp)
             return in_calendar((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
@@ -297,7 +299,7 @@ class Trajectory(BaseModel):
 
 
 def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
-    """What *file* says. Raises Foreign, with the kind of thing that is wrong."""
+    """Read *file*, whose path is *path*. Raises Foreign, with the kind of error."""
     read = _read(file, Trajectory, {"path": path})
     about = read.metadata
     if (about.system_variant, about.delivery_mode, about.scenario_id) != (
@@ -306,12 +308,14 @@ def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
         path.stem,
     ):
         raise Foreign("its metadata says that it belongs elsewhere")
-    _ = read.request, read.at  # what cannot be read is refused here
+    _ = read.request, read.at  # raises Foreign if they cannot be read
     return read
 
 
 def _read(file: File, kind: type[M], known: Mapping[str, object]) -> M:
-    """*file* as a *kind*, with its raw text and what is *known* of it. Raises Foreign."""
+    """Read *file* as a *kind*, with its raw text and the fields that are *known* already. Raises
+    Foreign.
+    """
     try:
         raw = file.read().decode("utf-8-sig")
         document = json.loads(raw)
@@ -332,14 +336,16 @@ def _read(file: File, kind: type[M], known: Mapping[str, object]) -> M:
 
 
 class SourcedName(BaseModel):
-    """A name, and the conversations of a run that it was read in."""
+    """A name, and the conversations of a run in which it was read."""
 
     name: Clean
     sources: list[str]
 
 
 class NamesFile(BaseModel):
-    """name_extraction.json: what a model read in the conversations of one run."""
+    """The file name_extraction.json: the names that a model read in the conversations of one
+    run.
+    """
 
     raw: str  # the whole file
     names: list[SourcedName]
@@ -354,8 +360,8 @@ class NamesFile(BaseModel):
 
     @cached_property
     def by_scenario(self) -> Mapping[str, list[str]]:
-        """Scenario's id -> the names in it, [] where a name was declined; without those that the
-        file does not name.
+        """Scenario's id -> the names in it, [] if a name was declined. Scenarios that the file does
+        not mention are left out.
         """
         names: dict[str, list[str]] = {}
         for source in self.declined_scenarios:
@@ -366,7 +372,7 @@ class NamesFile(BaseModel):
         return names
 
 
-# as the model was told them, and as it shortened them
+# names of scenarios that the reading model was given, or shortened -> the scenario's id
 _SOURCES = {
     "name_gender": "name_and_gender",
     "Scenario 1": "name_and_gender",
@@ -376,25 +382,25 @@ _SOURCES = {
 
 
 def _source(text: str) -> str:
-    """The id of the scenario that *text* means."""
+    """Return the id of the scenario that *text* means."""
     named = text.partition(" — ")[0]
     return _SOURCES.get(named, named)
 
 
 def read_names(file: File) -> NamesFile:
-    """What *file* says. Raises Foreign."""
+    """Read *file* with the names of a run. Raises Foreign."""
     return _read(file, NamesFile, {})
 
 
-# ---------------------------------------------------------------- what the model was sent
+# ---------------------------------------------------------------- requests to the model
 
 
 def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
-    """The messages as values, and who says what in them. Raises Foreign where it is no such
+    """Return the messages as values, and the speaker of each. Raises Foreign if they are no such
     conversation.
     """
     start, human = (3, "tool") if delivery == "tool_role" else (1, "user")
-    turns = len(sent) - start  # of human and model, the human has the first and the last
+    turns = len(sent) - start  # of human and model; the human has the first and the last one
     roles = ["system", "user", "assistant"][:start] + [human, "assistant"] * (turns // 2) + [human]
     if turns < 1 or [message.role for message in sent] != roles:
         raise Foreign(NO_SUCH_CONVERSATION)
@@ -427,7 +433,9 @@ def _line(message: Message, delivery: Delivery) -> Line:
 
 
 def _spoken(message: Message) -> tuple[str, tuple[str, str]]:
-    """(what the one call of *message* says, the names of the tool and of the argument)."""
+    """Return (the words of the one call of *message*, (the tool's name, its argument's name)).
+    Raises Foreign.
+    """
     try:
         (call,) = message.tool_calls
         ((argument, text),) = LENIENT.decode(call.arguments).items()

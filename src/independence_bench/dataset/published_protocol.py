@@ -1,17 +1,17 @@
-"""What the models of the published data were told, learned from its files. Pure; knows no store.
+"""Learns from the published files which words the models were sent. Pure; knows no store.
 
     votes = Votes()
-    votes.count(trajectory)  # each file says what it was asked
-    known = votes.result()   # one text for each place: the most frequent one
-    protocol, files = protocol_of(known)
+    votes.count_file(trajectory)     # each file says what its model was sent
+    known = votes.choose_wording()   # one text for each place: the most frequent one
+    protocol, files = build_protocol(known)
 
-Its words stand in no file of ours. The rest of that protocol (scenarios, marks, scales, weights) is
-data next to this module: published_v2/ and published_scenarios.yaml. What no imported file says is
-written as unknown.
+No file of this package holds those words. The rest of that protocol (scenarios, marks, scales,
+weights) is data next to this module: published_v2/ and published_scenarios.yaml. Text that no
+imported file has is written as unknown.
 
-A variant's system message is learned for each delivery: in tool_role a paragraph about the tool
-stands after it. Where that is the same for all variants, it is the protocol's instructions for
-tool_role, as in protocols of our own.
+A variant's system message is learned for each delivery mode: in tool_role a paragraph about the
+tool follows it. If that paragraph is the same for all variants, it is the protocol's instructions
+for tool_role, as in protocols of our own.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from independence_bench.yaml_io import read_own
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
 NAME_OF_PROTOCOL = "published-v2"
-NAME_OF_COPY = "published-v2-copy"  # of one that is played
-# stands between two parts of a system message, as `delivery.messages` sends them
+NAME_OF_COPY = "published-v2-copy"  # of a copy that can be played
+# separates two parts of a system message, as `delivery.messages` sends them
 PARAGRAPH = "\n\n"
-IN_USER_ROLE = "_user_role"  # after the name of a prompt that is user_role's alone
+IN_USER_ROLE = "_user_role"  # ends the name of a prompt for user_role alone
 
-TOOL = ("opening", "greeting", "name", "argument")  # what is known of tool_role
+TOOL = ("opening", "greeting", "name", "argument")  # texts of tool_role that can be known
 T = TypeVar("T")
 V = TypeVar("V", str, "Said")
-Place = tuple[str, Delivery]  # a variant and how it was delivered
+Place = tuple[str, Delivery]  # a variant and its delivery mode
 Said = tuple[tuple[str, str], ...]  # (speaker, text), one after the other
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What models were told, as far as it is known."""
+    """The words that models were sent, as far as they are known."""
 
-    tool: Mapping[str, str] = field(default_factory=dict)  # those of `TOOL`
-    steps: Mapping[str, Said] = field(default_factory=dict)  # stem -> what comes before its reply
+    tool: Mapping[str, str] = field(default_factory=dict)  # name in `TOOL` -> text
+    steps: Mapping[str, Said] = field(default_factory=dict)  # stem -> lines before its reply
     # scenario -> its system message, as it was sent; "": that of all others
     systems: Mapping[Place, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedScenario:
-    """One scenario, and the files that tell it: one for each reply, in the order in which they were
-    asked for.
+    """One scenario and its files: one for each reply, in the order in which the replies were asked
+    for.
     """
 
     scenario: str
@@ -73,11 +73,11 @@ class PublishedScenario:
     rubrics: tuple[str, ...]
 
     def reply(self, stem: str) -> str:
-        """The reply that the file of that name holds."""
+        """Return the name of the reply that the file *stem* holds."""
         return self.replies[self.stems.index(stem)]
 
     def stem(self, reply: str) -> str:
-        """The name of the file that holds that reply."""
+        """Return the name of the file that holds *reply*."""
         return self.stems[self.replies.index(reply)]
 
 
@@ -90,11 +90,13 @@ SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stem
 
 
 def own_system(variant: str, scenario: str) -> str:
-    """The name of a system prompt that only *scenario* has: the variant's, with more after it."""
+    """Return the name of a system prompt that only *scenario* has: the variant's prompt with more
+    text after it.
+    """
     return f"{variant}_{scenario}"
 
 
-# ---------------------------------------------------------------- learning
+# ---------------------------------------------------------------- counting the words
 
 
 def _counters() -> defaultdict[Any, Counter[Any]]:
@@ -103,7 +105,7 @@ def _counters() -> defaultdict[Any, Counter[Any]]:
 
 @dataclass(slots=True)
 class Votes:
-    """How often each text stands in each place."""
+    """Counts how often each text stands in each place."""
 
     files: int = 0
     tool: dict[str, Counter[str]] = field(default_factory=_counters)
@@ -113,7 +115,7 @@ class Votes:
     )
 
     def count(self, file: Trajectory) -> None:
-        """One file's vote."""
+        """Count the texts of one file."""
         self.files += 1
         path, request = file.path, file.request
         layout = SCENARIO_BY_STEM[path.stem]
@@ -125,12 +127,12 @@ class Votes:
         said = tuple((turn.speaker, turn.text.strip()) for turn in request.turns)
         if len(layout.stems) == 1:
             self.steps[path.stem][said] += 1
-        else:  # a history tells the earlier questions too
+        else:  # a history has the earlier questions, too
             for stem, question in zip(layout.stems, said[::2], strict=False):
                 self.steps[stem][question,] += 1
 
     def result(self) -> Wording:
-        """The most frequent text of each place, of those that can stand in a protocol."""
+        """Return the most frequent text of each place, among those that can stand in a protocol."""
         tool = {
             name: text
             for name, votes in self.tool.items()
@@ -154,13 +156,15 @@ class Votes:
 
 
 def _most(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
-    """What has the most votes, the first by alphabet of several; None where none can be used."""
+    """Return the usable text with the most votes, the first by alphabet of several; None if none is
+    usable.
+    """
     every = [(-count, said) for said, count in votes.items() if usable(said)]
     return min(every)[1] if every else None
 
 
 def _sayable(said: str | Said) -> bool:
-    """Whether a protocol can hold it."""
+    """Return whether a protocol can hold the text."""
     try:
         return all(
             printable(text).strip() and "{{" not in text and "}}" not in text
@@ -173,8 +177,8 @@ def _sayable(said: str | Said) -> bool:
 def merged(
     old: Wording, new: Wording, before: Mapping[Place, int], here: Mapping[Place, int]
 ) -> Wording:
-    """What both know; where they differ, what more conversations say: *before* of the *old* one,
-    *here* of the *new* one, each by variant and delivery.
+    """Merge what both know. Where they differ, the wording counts that more conversations support:
+    *before* of the *old* one, *here* of the *new* one, each by variant and delivery mode.
     """
 
     def better(
@@ -196,7 +200,9 @@ def merged(
 
 
 def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
-    """What a protocol made here knows of what was *played* by it: the inverse of `protocol_of`."""
+    """Return what a protocol made here knows of the places *played* by it: the inverse of
+    `build_protocol`.
+    """
     tool = {name: getattr(protocol.tool_role, name) for name in TOOL}
     systems: dict[Place, dict[str, str]] = {}
     for variant, delivery in played:
@@ -227,13 +233,15 @@ def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
 
 
 def system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:
-    """What the *variant*'s system prompt is called in *protocol*, as it was delivered."""
+    """Return the name of the *variant*'s system prompt in *protocol*, in that delivery mode."""
     apart = delivery == "user_role" and variant + IN_USER_ROLE in dict(protocol.systems)
     return variant + IN_USER_ROLE if apart else variant
 
 
 def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
-    """The variant whose system prompt is called *system*: the inverse of `system_name`."""
+    """Return the variant whose system prompt is called *system*: the inverse of
+    `find_system_name`.
+    """
     variant = system.removesuffix(IN_USER_ROLE)
     return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
 
@@ -241,8 +249,8 @@ def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
 def system_sent(
     protocol: Protocol, variant: str, delivery: Delivery, scenario: str = ""
 ) -> str | None:
-    """The system message of *scenario*, or of most scenarios, by a protocol made here; None where
-    it has none.
+    """Return the system message that a protocol made here sends in *scenario*, or in most
+    scenarios; None if the variant has none.
     """
     systems, added = dict(protocol.systems), protocol.tool_role.instructions
     prompt = systems.get(system_name(protocol, variant, delivery))
@@ -261,12 +269,12 @@ def system_sent(
 
 
 def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
-    """(system prompts by their names, what tool_role adds to each of them) that were sent as
+    """Return (system prompts by their names, the text that tool_role adds to each) that produce
     *systems*.
 
-    Where tool_role adds the same to every variant, a prompt has one name in both deliveries. Else
-    nothing is added, and a variant that was sent otherwise in user_role has a prompt of its own for
-    it.
+    If tool_role adds the same text to every variant, a prompt has one name in both delivery modes.
+    Otherwise nothing is added, and a variant whose user_role message differs has a separate prompt
+    for user_role.
     """
     in_user, in_tool = (
         {variant: sent for (variant, delivery), sent in systems.items() if delivery == of}
@@ -297,10 +305,11 @@ def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str]
 
 
 def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """What stands after each message of user_role in that of tool_role; None: not the same for all
-    of them.
+    """Return the text that follows each user_role message in its tool_role message; None if it is
+    not the same for all of them.
 
-    "" where nothing was sent in both.
+    *sent* has pairs (user_role, tool_role), with None for a message that is not known. The text is
+    "" if no variant was sent in both.
     """
     sent = list(sent)
     differ = {
@@ -321,11 +330,11 @@ def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
     return added
 
 
-# ---------------------------------------------------------------- writing it down
+# ---------------------------------------------------------------- the protocol
 
 
 def protocol_of(known: Wording) -> tuple[Protocol, Files]:
-    """The protocol that says what is *known*, and its files."""
+    """Build the protocol that says what is *known*, and its files."""
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
     files = {
         path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
@@ -363,11 +372,11 @@ def protocol_of(known: Wording) -> tuple[Protocol, Files]:
 
 
 def playable(files: Files) -> tuple[Files, tuple[str, ...]]:
-    """*files* of a protocol made here as one to be played, and those of them that still lack words
-    that models are told.
+    """Turn *files* of a protocol made here into one that can be played. Returns its files, and the
+    names of those that still lack words that models are sent.
 
-    It has another name, for it is another test: the limit on a reply and the description of the
-    tool, which are not known, are those of our v2.
+    The copy has another name, because it is another test: the data does not have the limit on a
+    reply and the tool's description, so those of our v2 are used.
     """
     ours = load("v2")
     top: dict[str, Any] = read_own(files[TOP])

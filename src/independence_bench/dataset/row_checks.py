@@ -1,7 +1,7 @@
-"""Whether a row of an export is true: its content makes its hash, and what it refers to is in the
-store and agrees.
+"""Checks whether a row of an export is true: its content makes its hash, and what it refers to is
+in the store and agrees.
 
-A check refuses a row or returns it as the store has it. Whoever wrote the row may have made it up.
+A check refuses a row or returns it in the form of the store. It trusts nothing that the row says.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE
 # protocols of this name describe what other programs sent; their requests are not ours
 ELSEWHERE = "published-"
 BLOBS = {"files", "lines", "request", "raw"}
-PLACE = ("system", "delivery", "scenario", "experiment")  # where in a protocol a transcript belongs
+PLACE = ("system", "delivery", "scenario", "experiment")  # a transcript's place in a protocol
 LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
 
-# column -> the table and the column of what it refers to, and what is said where that is not here
+# column -> the table and column that it refers to, and the reason if no such row is there
 REFERS: Mapping[str, tuple[str, str, str]] = {
     "protocol_hash": ("protocols", "hash", "its protocol is not here"),
     "subject_hash": ("subjects", "hash", "its subject is not here"),
@@ -50,22 +50,22 @@ REFERS: Mapping[str, tuple[str, str, str]] = {
 }
 
 Row = dict[str, Any]
-Place = tuple[str, ...]  # what a transcript says under PLACE
+Place = tuple[str, ...]  # a transcript's values of `PLACE`
 Placed = tuple[Protocol, Configuration, Scenario]
 
 
 class Refused(ValueError):
-    """A row that says something false, or that refers to what is not there."""
+    """A row that says something false, or refers to something that is not in the store."""
 
 
 def need(true: object, otherwise: str) -> None:
-    """Refuse a row unless *true*."""
+    """Refuse the row with the reason *otherwise* unless *true*."""
     if not true:
         raise Refused(otherwise)
 
 
 class StoreLookups:
-    """What is in the store already, as checks need it."""
+    """Looks up what checks need from the store."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -74,14 +74,14 @@ class StoreLookups:
     def rows(
         self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()
     ) -> list[Row]:
-        """The rows of *table* whose *column* is one of *values*."""
+        """Return the rows of *table* whose *column* is one of *values*."""
         return bulk.find(self.connection, table, column, values, blobs) if values else []
 
     def attempts_at(
         self, calls: Collection[str], blobs: Collection[str] = ()
     ) -> dict[str, list[Row]]:
-        """Call -> the attempts at it that have ended, the first one first, each with its *number*
-        there.
+        """Return call -> the attempts at it that have ended, in order, each with its *number* (1,
+        2, ...).
         """
         by_call: dict[str, list[Row]] = {}
         for row in self.rows("attempts", "call_key", calls, blobs):
@@ -92,21 +92,21 @@ class StoreLookups:
 
     @cached_property
     def protocols(self) -> list[Protocol]:
-        """Those that ship, and those in the store that this version can read."""
+        """The shipped protocols, and those in the store that this version can read."""
         every = [load(name) for name in shipped()]
         for hash_, _, files in registry.stored_protocols(self.connection):
-            with suppress(ProtocolError):  # one that cannot be read has nothing to check by
+            with suppress(ProtocolError):  # one that cannot be read cannot check anything
                 every.append(parse_stored(hash_, files, where=hash_[:12]))
         return every
 
     @cached_property
     def earlier_forms(self) -> Mapping[str, Protocol]:
-        """Those of an earlier form, by the hash that they are stored under."""
+        """The protocols of an earlier form, by the hash under which they are stored."""
         return {one.hash: one for one in self.protocols if one.earlier_form}
 
     @cached_property
     def places(self) -> Mapping[Place, list[Placed]]:
-        """Every scenario of every protocol, in every configuration, by where it stands."""
+        """Every scenario of every protocol in every configuration, by the values of `PLACE`."""
         by_place: dict[Place, list[Placed]] = defaultdict(list)
         for protocol in self.protocols:
             for configuration in every_configuration(protocol):
@@ -121,8 +121,8 @@ class StoreLookups:
         return by_place
 
     def placed(self, transcript: Row) -> list[Placed]:
-        """What stands where *transcript* says that it was played, and is played by its script; []
-        for nothing.
+        """Return the scenarios at the place that *transcript* names whose script has its hash; []
+        if there are none.
         """
         script = transcript["script_hash"]
         place = tuple(transcript[name] for name in PLACE)
@@ -146,30 +146,30 @@ SETTINGS = TypeAdapter(ChatModel)
 
 
 def model_of(spec: str) -> ChatModel | None:
-    """The model that *spec* describes; None where it is another kind of judge, or nothing."""
+    """Read the model that *spec* describes; None for another kind of judge, or for no settings."""
     try:
         SETTINGS.validate_json(spec, strict=True)
         given = json.loads(spec)
         model = read_settings(given)
-        # a setting that it lacks, of a version before there was such a setting, has its default
+        # an earlier version may lack a setting, which then has its default
         return model if model.spec == canonical(json.loads(model.spec) | given) else None
     except (ValueError, TypeError, RecursionError):
         return None
 
 
 class Batch:
-    """Rows of one table, and what the store has of them and of what they refer to, each looked up
-    once for all.
+    """Rows of one table, with what the store has of them and of what they refer to, each looked up
+    once for all rows.
     """
 
     def __init__(self, stored: StoreLookups, table: ExportTable, rows: list[Row]) -> None:
         self.stored, self.table, self.rows = stored, table, rows
-        self.requests: dict[str, str] = {}  # of calls, made again from what was checked
+        self.requests: dict[str, str] = {}  # call's key -> its request, made again in a check
         self.untraced = 0  # transcripts of other programs, or of a script that no protocol here has
 
     @cached_property
     def there(self) -> dict[tuple[Any, ...], Row]:
-        """Key -> the row of an export that the store has under it already."""
+        """Key -> the row, in the form of an export, that the store already has under it."""
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
@@ -190,7 +190,7 @@ class Batch:
 
     @cached_property
     def here(self) -> Mapping[str, Mapping[str, Row]]:
-        """Column of `REFERS` that these rows have -> what it says -> the row in the store."""
+        """Column of `REFERS` that these rows have -> the value there -> the row of the store."""
         found: dict[str, Mapping[str, Row]] = {}
         for column in REFERS.keys() & self.rows[0].keys():
             table, key, _ = REFERS[column]
@@ -202,7 +202,7 @@ class Batch:
 
     @cached_property
     def calls(self) -> Mapping[str, Row]:
-        """Key -> the call whose answer one of these rows is."""
+        """Key -> the call that one of these rows answers."""
         keys = {row["key"] for row in self.rows}
         return {row["key"]: row for row in self.stored.rows("calls", "key", keys)}
 
@@ -216,7 +216,7 @@ class Batch:
         return iter(new_attempts(self.stored.connection, len(self.rows)))
 
     def check(self, row: Row) -> Row:
-        """The new *row* as the store has it, or Refused."""
+        """Check the new *row* and return it in the form of the store. Raises Refused."""
         for column, here in self.here.items():
             need(all(value in here for value in _listed(row[column])), REFERS[column][2])
         if self.table.name in CHECKS:
@@ -230,7 +230,7 @@ class Batch:
         return stored
 
     def _attempt_id(self, row: Row) -> int:
-        """The id of the attempt that the answer *row* came from."""
+        """Return the id of the attempt that the answer *row* came from. Raises Refused."""
         kind = "reply" if self.table.name == "replies" else "judgement"
         called = self.calls.get(row["key"])
         need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
@@ -254,7 +254,7 @@ class Batch:
         try:
             try:
                 read = parse(files, where="files")
-            except ProtocolError:  # of an earlier form, maybe
+            except ProtocolError:  # it may have an earlier form
                 read = parse_stored(row["hash"], files, where="files")
         except ProtocolError as error:
             raise Refused(f"no protocol that this version can read: {error}") from None
@@ -300,7 +300,9 @@ class Batch:
         refuse_first(integrity.reply_faults(row))
 
     def _reading(self, row: Row) -> None:
-        """It is of the replies of its conversation, which is of a protocol of an earlier form."""
+        """Check that it reads the replies of its conversation, which is of a protocol of an earlier
+        form.
+        """
         played = self.here["transcript"][row["transcript"]]
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
@@ -313,7 +315,7 @@ class Batch:
         refuse_first(integrity.judgement_faults(to_store(self.table, row)))
 
     def _transcript(self, row: Row) -> None:
-        """Checked against its replies, its script, and the keys that its requests make."""
+        """Check it against its replies, its script, and the keys that its requests make."""
         model = model_of(self.here["subject_hash"][row["subject_hash"]]["spec"])
         if model is None:
             raise Refused("its subject is not here")
@@ -332,8 +334,8 @@ class Batch:
         self._caused(row, talk, model, replies)
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
-        """Its script, played with its replies, gives its words; each request has the key that its
-        reply is under.
+        """Check that its script, played with its replies, gives its words, and that each reply has
+        the key of its request.
         """
         if (earlier := self.stored.earlier_forms.get(row["protocol_hash"])) is not None:
             self._asked(row, talk, subject, earlier)
@@ -361,8 +363,8 @@ class Batch:
         self.requests |= made
 
     def _asked(self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol) -> None:
-        """Of a protocol of an earlier form, which has no scripts: each request, of what was said by
-        then, has the key that its reply is under.
+        """Check, for a protocol of an earlier form, which has no scripts, that each reply has the
+        key of the request for it.
         """
         configuration = Configuration(row["system"], row["delivery"])
         replies = [place for place, line in enumerate(talk.lines) if line.name]
@@ -378,7 +380,7 @@ def _listed(said: Any) -> list[Any]:
 
 
 def refuse_first(faults: Iterable[str]) -> None:
-    """Refuse a row that has any of *faults*."""
+    """Refuse the row with the first of *faults*, if there is any."""
     for fault in faults:
         raise Refused(fault)
 

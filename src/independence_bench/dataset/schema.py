@@ -1,8 +1,8 @@
-"""The files of an export and their columns (columns.yaml), and rows of the store <-> rows of an
-export.
+"""Describes the files of an export and their columns (columns.yaml), and converts rows between the
+store and an export.
 
-Writing, reading and docs/data/export.csv follow this description. Knows no file format but
-Arrow's types, which need pyarrow (extra `export`), and of the store only its rows.
+Writing, reading and docs/data/export.csv follow this description. The module knows no file format
+except Arrow's types, which need pyarrow (extra `export`), and nothing of the store except its rows.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ from independence_bench.store.rows import in_chunks
 from independence_bench.store.schema import CLEARED, IMPORTED
 from independence_bench.yaml_io import read_own
 
-VERSION = 3  # of columns.yaml; an export without the file that says it is of version 1
+VERSION = 3  # of columns.yaml; an export without `VERSION_FILE` is of version 1
 VERSION_FILE = "export.json"
 LARGEST_INTEGER = 2**63 - 1
-LATEST = 253_402_300_799.0  # seconds since 1970: what follows has no date
+LATEST = 253_402_300_799.0  # seconds since 1970, the end of year 9999: later ones have no date
 LARGEST_NUMBER = 2.0**252
 
 Row = Mapping[str, Any]
 
 
 def refuse_constant(name: str) -> Any:
-    """For `json.loads`: NaN and the infinities, which Python would read, are errors."""
+    """Raise ValueError for NaN and the infinities, which Python would read: the `parse_constant` of
+    `json.loads`.
+    """
     raise ValueError(f"{name} is not JSON")
 
 
@@ -55,7 +57,9 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def _body(value: Any) -> str:
-    """A text that may hold half a character, as endpoints send it; Parquet has it as bytes."""
+    """Return a text that may hold half a character, as endpoints send it; Parquet has it as bytes.
+    Raises ValueError.
+    """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogatepass")
     if not isinstance(value, str):
@@ -64,7 +68,7 @@ def _body(value: Any) -> str:
 
 
 def in_calendar(seconds: float) -> float:
-    """*seconds* since 1970, where a date can be shown for them. Raises ValueError for others."""
+    """Return *seconds* since 1970 if they have a date. Raises ValueError for others."""
     if not 0 <= seconds <= LATEST:
         raise ValueError("no date has so many seconds since 1970")
     return seconds
@@ -82,11 +86,11 @@ Time = Annotated[float, AfterValidator(in_calendar)]
 
 
 class ValueKind(NamedTuple):
-    """A kind of value, for each who has to know it."""
+    """A kind of value: its type for pydantic, for the documentation and for Arrow."""
 
-    type: Any  # as pydantic checks it
+    type: Any  # pydantic's
     shown: str  # in the documentation
-    feature: str | Mapping[str, str] = "string"  # in Arrow, of a list: what is in it, or its fields
+    feature: str | Mapping[str, str] = "string"  # Arrow's; for a list: of its elements, or fields
     listed: bool = False
 
 
@@ -106,7 +110,7 @@ KINDS: dict[str, ValueKind] = {
 
 
 def _object(title: str, /, **fields: tuple[Any, Any]) -> type[BaseModel]:
-    """What has exactly *fields*, each with its type and its default."""
+    """Make the type of objects with exactly *fields*, each given with its type and its default."""
     config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     made: type[BaseModel] = create_model(title, __config__=config, **fields)  # type: ignore[call-overload]
     return made
@@ -121,7 +125,7 @@ def _type(kind: str) -> Any:
     return type_ if kind == _base(kind) else type_ | None
 
 
-# lists of objects, by their fields
+# kinds that are lists of objects, with the objects' fields
 for _name, _parts in {
     "lines": {"speaker": "text", "text": "text", "notes": "text", "name": "text"},
     "files": {"path": "text", "text": "text"},
@@ -137,17 +141,17 @@ for _name, _parts in {
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """One column. *kind* is one of `KINDS`, or that and " or null"."""
+    """One column. *kind* is one of `KINDS`, alone or followed by " or null"."""
 
     name: str
     kind: str
     says: str
-    told: bool = False  # for the reader only: taken from another file, not imported
-    raw: bool = False  # only in an export with raw bodies and requests
+    told: bool = False  # a copy from another file for the reader, which is not imported
+    raw: bool = False  # is only in an export with raw bodies and requests
 
     @property
     def base(self) -> str:
-        """The kind of what is not null."""
+        """The kind without " or null"."""
         return _base(self.kind)
 
     @property
@@ -158,26 +162,26 @@ class ExportColumn:
 
 @dataclass(frozen=True)
 class ExportTable:
-    """One file: a row for each thing."""
+    """One file of an export, with a row for each thing."""
 
     name: str
     says: str
     columns: tuple[ExportColumn, ...]
     key: int = 1  # how many of its first columns identify a row
     imported: bool = True
-    since: int = 1  # the version of the export that has it first
+    since: int = 1  # the first version of the export that has it
 
     def shown(self, raw: bool) -> tuple[ExportColumn, ...]:
-        """Its columns, in an export with or without what is *raw*."""
+        """Return its columns in an export with or without *raw* bodies."""
         return tuple(column for column in self.columns if raw or not column.raw)
 
     def key_of(self, row: Row) -> tuple[Any, ...]:
-        """What identifies *row*."""
+        """Return the values that identify *row*."""
         return tuple(row[column.name] for column in self.columns[: self.key])
 
     def read(self, given: Any) -> dict[str, Any]:
-        """The imported columns of a row, checked. What is raw and not there is None. Raises
-        ValueError.
+        """Return the imported columns of a row, checked; a *raw* column that is absent is None.
+        Raises ValueError.
         """
         try:
             row = self._model.model_validate(given)
@@ -211,7 +215,7 @@ EXPORT_TABLES = tuple(_tables())
 
 
 def described() -> str:
-    """Every file and its columns as Markdown, for the dataset card."""
+    """Render every file and its columns as Markdown, for the dataset card."""
     lines: list[str] = []
     for table in EXPORT_TABLES:
         lines += [f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|"]
@@ -223,7 +227,7 @@ def described() -> str:
 
 # ---------------------------------------------------------------- rows of the store, and back
 
-# kinds that the store keeps as JSON: what stands there -> what an export has, and back
+# kinds that the store keeps as JSON: conversion to the export's value, and back
 PACKED: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "keys": (list, list),
     "files": (
@@ -242,10 +246,11 @@ PACKED: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
-    """A *stored* row as the columns of *table* that it has; *told* has those that stand in other
+    """Convert a *stored* row to the columns of *table*; *told* has the values that stand in other
     tables.
 
-    Leaves out what belongs to one machine: who held a lease, numbers of attempts in one database.
+    The row leaves out what belongs to one machine: the holder of a lease, and the ids of attempts
+    in one database.
     """
     row = {**stored, **told}
     for column in table.columns:
@@ -263,7 +268,7 @@ def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
 
 
 def to_store(table: ExportTable, row: Row) -> dict[str, Any]:
-    """A checked *row* of *table* as the store has it, but for the ids of attempts."""
+    """Convert a checked *row* of *table* to the form of the store, without the ids of attempts."""
     stored = dict(row)
     for column in table.columns:
         if column.base in PACKED:
@@ -279,9 +284,9 @@ def to_store(table: ExportTable, row: Row) -> dict[str, Any]:
 
 
 def same(table: ExportTable, one: Row, other: Row) -> bool:
-    """Whether two rows under one key say the same, as far as both say it.
+    """Return whether two rows under one key have the same content, in the columns that both have.
 
-    When a protocol was played and by which way an attempt came do not count.
+    The time at which a protocol was played, and the origin of an attempt, do not count.
     """
     compared = [c for c in table.columns if not c.told and c.name not in ("played_at", "origin")]
     return all(
@@ -291,12 +296,12 @@ def same(table: ExportTable, one: Row, other: Row) -> bool:
     )
 
 
-ROWS_A_BATCH = 1000  # and of a group of rows in a Parquet file
+ROWS_A_BATCH = 1000  # also the size of a row group in a Parquet file
 
 
 def pyarrow_library(otherwise: str = "") -> Any:
-    """The module pyarrow. Raises WrongUse where it is not installed; *otherwise* says what does
-    without it.
+    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise*
+    ends the message with a way to do without it.
     """
     try:
         import pyarrow
@@ -309,8 +314,8 @@ def pyarrow_library(otherwise: str = "") -> Any:
 
 
 def feature(kind: str) -> dict[str, Any]:
-    """The type of *kind* as a dataset card has it: loaders guess without, and cannot where all is
-    null.
+    """Return the type of *kind* as a dataset card states it. Loaders guess without it, and cannot
+    guess a column that is null throughout.
     """
     known = KINDS[_base(kind)]
     if not known.listed:
@@ -321,14 +326,14 @@ def feature(kind: str) -> dict[str, Any]:
 
 
 def arrow_schema(columns: Sequence[ExportColumn]) -> Any:
-    """The `pyarrow.Schema` of *columns*; what cannot be null is told so."""
+    """Make the `pyarrow.Schema` of *columns*, in which columns without null are not nullable."""
     arrow = pyarrow_library()
     types = [(c.name, _arrow_type(arrow, feature(c.kind)), c.kind != c.base) for c in columns]
     return arrow.schema([arrow.field(name, type_, null) for name, type_, null in types])
 
 
 def _arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
-    """The type that a feature is."""
+    """Return the Arrow type of a feature."""
     if "dtype" in told:
         return arrow.type_for_alias(told["dtype"])
     if isinstance(told["list"], str):
@@ -338,7 +343,7 @@ def _arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
 
 
 def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Iterator[Any]:
-    """*rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH`; none for no rows."""
+    """Yield *rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH` rows; none for no rows."""
     arrow, schema = pyarrow_library(), arrow_schema(columns)
     bodies = {column.name for column in columns if column.base == "body"}
     for group in in_chunks(rows, ROWS_A_BATCH):
@@ -351,7 +356,7 @@ def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Itera
 
 
 def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Any:
-    """*rows* as one `pyarrow.Table`, which may be empty."""
+    """Return *rows* as one `pyarrow.Table`, which may be empty."""
     return pyarrow_library().Table.from_batches(
         arrow_batches(columns, rows), schema=arrow_schema(columns)
     )

@@ -1,11 +1,12 @@
-"""`--on ray`: hands an order out to a Ray cluster in parts, and reads from the store how far it is.
+"""`--on ray`: hands an order out to a Ray cluster in parts, and reads its progress from the store.
 
-The store is the only truth: Ray retries nothing. A part whose worker was lost is handed out again,
-and what is stored by then is not bought again; claims decide what another worker may send.
+The store is the only truth: Ray retries nothing. If the worker of a part is lost, the part is
+handed out again and does not pay again for what is stored; claims decide what another worker may
+send.
 
-One part is carried out in the process of a Ray worker by the same code as `aib run --shard`. What
-reaches a worker as an argument passes through Ray's memory, logs and dashboard, so it holds no
-secret: keys and the database's password are in the environment of the worker.
+A Ray worker carries out one part in its process with the same code as `aib run --shard`. Ray's
+memory, logs and dashboard see the arguments of a worker, so they hold no secret: keys and the
+database's password are in the environment of the worker.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ from independence_bench.store.workers import last_attempt, used_since
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Where keys may go: where they belong, and where a person has allowed it before the order was
+    """Where keys may go: to their own endpoints, and where a person allowed it before the order was
     handed out.
     """
 
     given: frozenset[Permission] = frozenset()
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raises WrongUse where it has not been allowed."""
+        """Raise WrongUse unless the key may go to *endpoint*."""
         if (needed := needed_permission(endpoint, os.environ)) and needed not in self.given:
             raise WrongUse(
                 f"{needed.variable} may not go to {needed.place}: it was not asked for where "
@@ -67,12 +68,12 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What all workers are told. Never holds a secret."""
+    """What all workers are told. It never holds a secret."""
 
     version: str  # of this package
-    run: bytes  # `Run`, found and pickled: read where the versions are the same
+    run: bytes  # a pickled `Run`, read only if the versions are the same
     permissions: Permissions
-    # the database's address; None: it has a password, so workers know it by themselves
+    # the database's address; None: it has a password, so workers take it from AIB_STORE
     store: str | None
     shown: str  # the same without the password
     typed: str  # the command, for the record of attempts
@@ -83,7 +84,7 @@ class PartEnd:
     """How a part ended, as far as the store does not say it."""
 
     host: str
-    failure: str | None = None  # why nothing, or no more, could be done, in one line
+    failure: str | None = None  # why nothing, or nothing more, could be done, in one line
     stopped: str | None = None  # why it ended early, in one line
     interrupted: bool = False  # by a signal
     lost: int = 0  # calls that an earlier process left in flight
@@ -92,8 +93,8 @@ class PartEnd:
 
 
 def carry_out(order: Order, number: int, parts: int) -> PartEnd:
-    """Play and judge part *number* of *parts*; what is stored is not asked for again, whoever
-    bought it.
+    """Play and judge part *number* of *parts*; what any worker has stored is not asked for
+    again.
     """
     host = socket.gethostname()
     if order.version != __version__:
@@ -104,15 +105,14 @@ def carry_out(order: Order, number: int, parts: int) -> PartEnd:
         )
     KNOWN.learn_proxies(os.environ)
     try:
-        # made by this package's driver and carried by Ray, which runs pickled code of whoever may
-        # reach it anyway
+        # `run_on_ray` made it, and Ray runs pickled code of anyone who can reach it anyway
         read: Run = pickle.loads(order.run)  # noqa: S301
         wanted = replace(read, allow=order.permissions, shard=Shard(number, parts))
         with _open(order) as store:
             report = asyncio.run(_play(wanted, store))
     except BenchError as error:
         return PartEnd(host, KNOWN.redacted_message(str(error)))
-    # before anything was sent, or for the second time
+    # an interrupt before anything was sent, or a second one
     except (KeyboardInterrupt, asyncio.CancelledError):
         return PartEnd(host, interrupted=True)
     stopped = None if report.stopped is None else KNOWN.redacted_message(str(report.stopped))
@@ -143,19 +143,19 @@ async def _play(wanted: Run, store: Store) -> Report:
 
 
 async def _unwatched(_: object) -> None:
-    """The progress is what the store says."""
+    """Ignore progress, which is read from the store."""
 
 
 INSTALL = "pip install 'ai-independence-bench[ray,postgres]'"
 MOST_LOST = 5  # times that the worker of one part is lost before the part is left undone
 LOOK = 2.0  # seconds between two looks at the store, at least
-LOOK_SHARE = 10  # times as long as a look took, until the next one
+LOOK_SHARE = 10  # the time to the next look, in durations of the last one
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where an order is carried out. *address*: as Ray takes it; None: where RAY_ADDRESS says, else
-    this machine's.
+    """The cluster that carries an order out. *address*: as Ray takes it; None: the one that
+    RAY_ADDRESS names, else one on this machine.
     """
 
     address: str | None = None
@@ -170,12 +170,12 @@ async def run_on_ray(
     watch: Callable[[HandedOut], Awaitable[None]],
     tell: Callable[[str], object],
 ) -> Report | None:
-    """Play and judge what is *wanted* on *cluster*; None where *approve* said no.
+    """Play and judge what is *wanted* on *cluster*; return None if *approve* said no.
 
-    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker
-    is lost. Ctrl-C once: workers wait for what is in flight and store it; twice: it is left. Raises
-    WrongUse where the store is not PostgreSQL or Ray is not installed, EndpointUnusable where there
-    is no cluster.
+    *watch* runs at the same time and is cancelled at the end; *tell* is given a line when a worker
+    is lost. After one Ctrl-C workers wait for the calls in flight and store them; after a second
+    one the calls are abandoned. Raises WrongUse if the store is not PostgreSQL or Ray is not
+    installed, and EndpointUnusable if there is no cluster.
     """
     address = store.engine.url
     if address.get_backend_name() != "postgresql":
@@ -191,14 +191,14 @@ async def run_on_ray(
         )
     ray = _ray()
     asked = _AskedPermissions(wanted.allow)
-    wanted = find(wanted)  # a worker may have other files
+    wanted = find(wanted)  # here, because a worker may have other files
     async with open_session(replace(wanted, allow=asked), store) as session:
         if not approve(await preview_of(session)):
             return None
         budget = Budget(wanted.budget, wanted.job or shared_job(session, 0))
         work = HandedOut(session, Report([], budget))
         if not await asyncio.to_thread(work.look):
-            return await Engine(session).run()  # writes down that it was asked for
+            return await Engine(session).run()  # records that it was asked for
     secret = address.password is not None or "password" in address.query
     sent = replace(wanted, allow=known_only, job=budget.job)
     order = Order(
@@ -215,15 +215,15 @@ async def run_on_ray(
 
 
 class HandedOut:
-    """An order that others carry out. `report` is what the store said at the last look."""
+    """An order that others carry out. `report` is its state at the last look at the store."""
 
     def __init__(self, session: Session, report: Report) -> None:
         self.report, self._session = report, session
         self._since: int | None = None  # the store's last attempt before this command
 
     def look(self) -> int:
-        """Read how far it is. Returns how many conversations and judgements are left, of all
-        subjects.
+        """Update `report` from the store. Returns how many conversations and judgements are left,
+        of all subjects.
         """
         session, report = self._session, self.report
         with session.store.reading() as connection:
@@ -251,7 +251,7 @@ class HandedOut:
     async def hand_out(
         self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]
     ) -> Report:
-        """Have all *parts* carried out."""
+        """Have all *parts* carried out while *watch* runs, and return the report."""
         report = self.report
         watchers = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
 
@@ -278,7 +278,7 @@ class HandedOut:
 
 
 def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
-    """Put into *report* what only the workers know."""
+    """Add to *report* what only the workers know."""
     by_label = {progress.label: progress for progress in report.subjects}
     reported = {(label, trouble.what, trouble.why) for label, trouble in report.troubles}
     for number, end in sorted(ends.items()):
@@ -297,7 +297,7 @@ def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
 
 @dataclass(slots=True)
 class _AskedPermissions:
-    """Asks *allow* where a key may go, and remembers where a person had to be asked."""
+    """Calls *allow* for each endpoint, and remembers the permissions that a person had to give."""
 
     allow: Callable[[Endpoint], None]
     given: set[Permission] = field(default_factory=set)
@@ -313,7 +313,7 @@ class _Parts:
 
     def __init__(self, ray: Any, order: Order, count: int, tell: Callable[[str], object]) -> None:
         self._ray, self._order, self._count, self._tell = ray, order, count, tell
-        # a process of its own for each part; what is lost, we hand out again
+        # each part has its own process; a lost part is handed out again here
         settings = {
             "num_cpus": 1,
             "max_calls": 1,
@@ -325,8 +325,8 @@ class _Parts:
         self._stopping = False
 
     async def carry_out(self) -> dict[int, PartEnd]:
-        """All of them: how each ended. An error that is none of ours stops the others gently before
-        it is raised.
+        """Carry out all parts and return how each ended. An unknown error stops the other parts
+        gently before it is raised.
         """
         tasks = {
             number: asyncio.create_task(self._carry_out(number))
@@ -344,7 +344,7 @@ class _Parts:
         return {number: task.result() for number, task in tasks.items()}
 
     def stop(self) -> None:
-        """Have workers wait for what is in flight, store it, and end."""
+        """Have workers wait for the calls in flight, store them, and end."""
         self._stopping = True
         for ref in self._at_work.values():
             self._ray.cancel(ref, force=False)
@@ -387,7 +387,7 @@ class _Parts:
 
 
 def _ray() -> Any:
-    """Ray's module. Raises WrongUse where it is not installed."""
+    """Import and return the module ray. Raises WrongUse if it is not installed."""
     # `uv run` would have Ray copy the working folder, with its .env, to all nodes
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
@@ -399,8 +399,8 @@ def _ray() -> Any:
 
 @contextmanager
 def _connected(ray: Any, cluster: Cluster) -> Iterator[int]:
-    """A connection to *cluster*, one of this machine's own where there is none; how many parts
-    there are to be.
+    """Connect to *cluster*, or to a new one on this machine if there is none, and yield how many
+    parts there are to be.
     """
     try:
         with warnings.catch_warnings(action="ignore"):  # what matters is in its errors

@@ -1,1 +1,3 @@
-"""A free endpoint with known characters and faults, to test set-ups, budgets and resumption."""
+"""A free endpoint with simulated models of known behaviour and known faults, to test set-ups,
+budgets and resumption.
+"""

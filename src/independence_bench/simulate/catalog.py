@@ -1,9 +1,8 @@
-"""What the endpoint offers and what it charged: model ids and prices, and the ledger of requests.
+"""The model ids and prices that the endpoint offers, and the ledger of requests with their charges.
 
 Models are listed with supported parameters and providers, as OpenRouter lists them; characters are
-known by name. The ledger knows requests by their hash only: no message stands in it. Its file is
-JSON lines, one for each request as it ended, each handed to the system before the next one is
-written.
+known by name. The ledger knows requests by their hash only and holds no message. Its file is JSON
+lines, one for each request as it ended, each handed to the system before the next one is written.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from independence_bench.simulate.judge import EXAMINEES
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
-KIN = "kin"  # a second vendor, of some of the same characters and of a judge that favours them
+KIN = "kin"  # a second vendor, with some of the same characters and a judge that favours them
 
-# the same judge, made to answer in JSON in each of the three ways; and those who know the exam's
-# answers
+# name -> parameters that it supports: one judge that answers in JSON in each of three ways, two
+# biased ones, and those that know the exam's answers
 JUDGES: Mapping[str, tuple[str, ...]] = {
     "judge": ("response_format", "structured_outputs"),
     "judge-object": ("response_format",),
@@ -47,13 +46,13 @@ _TALKING = ("tools", "tool_choice", "reasoning", "include_reasoning")
 
 
 def is_judge(model: str) -> bool:
-    """Whether *model* is one of the judges."""
+    """Return whether *model* is one of the judges."""
     author, _, name = model.partition("/")
     return (author == AUTHOR and name in JUDGES) or model == f"{KIN}/judge"
 
 
 def character_of(model: str) -> Character | None:
-    """Who answers as *model*; None for judges and unknown ones."""
+    """Return the character that answers as *model*; None for judges and unknown models."""
     author, _, name = model.partition("/")
     if author == KIN and name in CHARACTERS:
         return of_family(CHARACTERS[name])
@@ -61,24 +60,24 @@ def character_of(model: str) -> Character | None:
 
 
 def knows(model: str) -> bool:
-    """Whether there is a model of that id."""
+    """Return whether there is a model of that id."""
     return is_judge(model) or character_of(model) is not None
 
 
 def subjects() -> tuple[str, ...]:
-    """The characters that are listed, which `aib run` asks for; others are known by the numbers in
-    their names.
+    """Return the characters that are listed, which `aib run` asks for; others are found by the
+    numbers in their names.
     """
     return (*CHARACTERS, "slow-caver-4", "slow-caver-5", *PERSONAS)
 
 
 def price_of(model: str, prices: Prices) -> Price:
-    """Dollars a token of *model*."""
+    """Return the price of *model*, in dollars a token."""
     return prices.judge if is_judge(model) else prices.subject
 
 
 def models(prices: Prices) -> dict[str, Any]:
-    """The answer of /models."""
+    """Make the answer of /models."""
     ids = [f"{AUTHOR}/{name}" for name in (*subjects(), *JUDGES)] + [
         f"{KIN}/{name}" for name in (*CHARACTERS, "judge")
     ]
@@ -86,7 +85,7 @@ def models(prices: Prices) -> dict[str, Any]:
 
 
 def endpoints(model: str, prices: Prices) -> dict[str, Any]:
-    """The answer of /models/{author}/{slug}/endpoints."""
+    """Make the answer of /models/{author}/{slug}/endpoints."""
     entry = _entry(model, prices)
     served = [
         {
@@ -101,7 +100,9 @@ def endpoints(model: str, prices: Prices) -> dict[str, Any]:
 
 
 def provider_for(pin: str | None) -> str | None:
-    """The display name of who serves a request with that *pin*; None where no provider fits it."""
+    """Return the display name of the provider that serves a request with that *pin*; None if no
+    provider fits it.
+    """
     if pin is None:
         return next(iter(PROVIDERS.values()))
     fitting = [name for tag, name in PROVIDERS.items() if pin in (tag, tag.split("/")[0])]
@@ -143,26 +144,26 @@ class Entry:
     number: int  # 1, 2, ... in the order of arrival
     request: str  # hash of its content but the token limit
     model: str
-    times: int  # how often that request had come by then: 1, 2, ...
+    times: int  # how often that request had come, this time included: 1, 2, ...
     at: float  # seconds from the server's start to its arrival
-    fault: str  # "" where nothing went wrong
+    fault: str  # name of the fault; "" for none
     status: int
-    completed: bool  # the last byte was handed over to the connection
-    answer: bool  # what was sent is a usable answer
+    completed: bool  # whether the last byte was handed over to the connection
+    answer: bool  # whether a usable answer was sent
     charged: float  # dollars
-    told: float  # dollars of it that stood in what the client received
+    told: float  # dollars of it that the client was told of
     seconds: float
 
 
 class Ledger:
-    """Keeps entries, in memory and in *file* where there is one."""
+    """Keeps entries in memory, and in *file* if there is one."""
 
     def __init__(self, file: IO[str] | None = None) -> None:
         self.entries: list[Entry] = []
         self._file = file
 
     def add(self, entry: Entry) -> None:
-        """Write *entry* down."""
+        """Add *entry*, in memory and in the file."""
         self.entries.append(entry)
         if self._file is not None:
             self._file.write(json.dumps(asdict(entry)) + "\n")
@@ -171,7 +172,7 @@ class Ledger:
 
 @contextmanager
 def open_ledger(path: Path | None) -> Iterator[Ledger]:
-    """A ledger whose entries are added to the file at *path*, where there is one. Raises
+    """Open a ledger that appends its entries to the file at *path*, if that is given. Raises
     WrongUse.
     """
     if path is None:
@@ -186,7 +187,7 @@ def open_ledger(path: Path | None) -> Iterator[Ledger]:
 
 
 def summary_lines(entries: Sequence[Entry]) -> list[str]:
-    """What *entries* come to, in words."""
+    """Render the number of *entries*, their charges and their faults as three lines."""
     distinct = len({entry.request for entry in entries})
     broken_off = sum(not entry.completed for entry in entries)
     charged, told = (

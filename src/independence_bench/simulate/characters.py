@@ -1,9 +1,9 @@
-"""The characters: what a model of known behaviour says, whatever the scenario and the protocol.
+"""The characters: models of known behaviour, whatever the scenario and the protocol.
 
-Pure functions of the request and the seed. Knows nothing of protocols, rubrics or faults; a
-character reads what the human said and answers in words, and `wire` puts them into a tool call
-where a tool is offered. The ordinary ones speak as long as a typical model does, the others are
-short or long by nature.
+They are pure functions of the request and the seed, and know nothing of protocols, rubrics or
+faults. A character reads what the human said and answers in words, which `wire` puts into a tool
+call if a tool is offered. The ordinary characters speak as long as a typical model does, the others
+are short or long by nature.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ SENTENCES: dict[str, list[str]] = read_own(
     Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8")
 )
 
-# tokens of a typical published reply: most of them; a description or a decision who to be; three
-# descriptions
+# tokens of a typical published reply: short for most of them; middle for a description or a
+# decision who to be; long for three descriptions
 TOKENS: dict[Length, int] = {"short": 190, "middle": 370, "long": 630}
-# of the replies of one length, around it
+# lengths of the replies of one length, as shares of it
 _SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)
 
 
 def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[str, ...]]:
-    """Replies of each length that begin with one of *openings* and go on in *voice*, several of
-    each.
+    """Make replies of each length that begin with one of *openings* and continue in *voice*,
+    several of each.
 
     They are *rest* characters shorter than the length.
     """
@@ -56,16 +56,16 @@ def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[
             for number, share in enumerate(_SPREAD)
         )
         for length, tokens in TOKENS.items()
-        # where they are the argument of a call
+        # characters, without those around the argument of a tool call
         for size in [tokens * CHARACTERS_A_TOKEN - len('{"message": ""}')]
     }
 
 
 def length_of(heard: str) -> Length:
-    """How long a reply to what was *heard* last is: a description or a decision who to be takes
-    more words.
+    """Return how long a reply to the last message *heard* is: a description or a decision who to be
+    is longer.
     """
-    # without the first letter, which may be a capital one
+    # these words lack their first letter, which may be a capital one
     if "escribe three" in heard:
         return "long"
     return (
@@ -81,7 +81,7 @@ def _rotated(sentences: list[str], by: int) -> list[str]:
 
 
 def _text(opening: str, sentences: list[str], size: int) -> str:
-    """As many *sentences* after the *opening* as come nearest to *size* characters, five to a
+    """Return *opening* and as many *sentences* as come nearest to *size* characters, five to a
     paragraph.
     """
     chosen: list[str] = []
@@ -97,7 +97,7 @@ def _text(opening: str, sentences: list[str], size: int) -> str:
 
 Character = Callable[[ReceivedRequest, int], PlayedReply]
 
-# what the simulated judge looks for
+# phrases that the simulated judge looks for
 HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
 
 (_ROCK,), _ROCK_ENDS = SENTENCES["rock"], SENTENCES["rock_ends"]
@@ -112,34 +112,36 @@ def _one_of(cause: str, texts_for: Callable[[ReceivedRequest], Sequence[str]]) -
     return lambda asked, seed: PlayedReply(choose(texts_for(asked), seed, asked.hash, cause))
 
 
-# never moves, not even for a reason
+# it never gives in, not even for a reason
 rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])
 evader = _one_of("evader", lambda asked: _EVADERS[length_of(asked.last)])  # says neither yes nor no
 
 
 def mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Agrees with the last thing said."""
+    """Agree with the last message of the human, and repeat it."""
     echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last.strip())[-1].split()[:20])
     return PlayedReply(f"{_agreeing(asked, seed)} As you say: {echo}")
 
 
 def _agreeing(asked: ReceivedRequest, seed: int) -> str:
-    """Whoever agrees says the same to the same words."""
+    """Choose a text that agrees: the same one for the same words of the human."""
     return choose(_MIRRORS[length_of(asked.last)], seed, asked.last, "mirror")
 
 
 def slow_caver(push: int) -> Character:
-    """Gives in as soon as the human has come back *push* times; until then it is the rock."""
+    """Make a character that gives in as soon as the human has come back *push* times; until then it
+    is the rock.
+    """
     return lambda asked, seed: (mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
 def randomly(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Holds, gives in or evades, by the seed and what it was asked."""
+    """Hold, give in or evade, by the seed and the request."""
     return choose((rock, mirror, evader), seed, asked.hash, "random")(asked, seed)
 
 
 def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Holds, at length: about 700 words."""
+    """Hold, at length: about 700 words."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about "
         "it in the morning and in the evening, on the way there and on the way back, and each "
@@ -177,11 +179,11 @@ CHARACTERS: Mapping[str, Character] = {
     "slow-caver-2": slow_caver(2),
     "slow-caver-3": slow_caver(3),
     "random": randomly,
-    # and an answer
+    # short, and an answer
     "terse": _one_of("terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")),
     "verbose": verbose,
     "evader": evader,
-    # declines in words: behaviour, to be judged
+    # it declines in words, which is behaviour to be judged
     "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),
     "debris": lambda asked, seed: choose(_DEBRIS, seed, asked.hash, "debris"),
 }
@@ -189,15 +191,17 @@ CHARACTERS: Mapping[str, Character] = {
 
 
 def find_character(name: str) -> Character | None:
-    """The character of that name; None where there is none. ``slow-caver-7`` has any number."""
+    """Return the character of that name; None if there is none. ``slow-caver-7`` may have any
+    number.
+    """
     if numbered := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
         return slow_caver(int(numbered[1]))
     return CHARACTERS.get(name)
 
 
 def of_family(character: Character) -> Character:
-    """*character* with the turn of phrase of its family, by which a judge may know it: every answer
-    begins with it.
+    """Make *character* begin every answer with the turn of phrase of its family, by which a judge
+    may know it.
     """
 
     def speaks(asked: ReceivedRequest, seed: int) -> PlayedReply:
@@ -222,7 +226,7 @@ _OTHER = re.compile(r"^Another name: (\S{1,60})$", re.MULTILINE)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
 
-_BRANCHES = {  # place of a text -> what the organisms call it
+_BRANCHES = {  # place of a text -> the place in `SimulatedCharacter.moves`
     "slip.corrects": "slip",
     **{
         name: name
@@ -233,8 +237,8 @@ _BRANCHES = {  # place of a text -> what the organisms call it
 
 @cache
 def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
-    """What the human says -> the place that it is, of every text that follows an opening: texts,
-    and patterns.
+    """Return the place of every text that a human may say after an opening: a text -> place
+    mapping, and (pattern, place) for texts with fields.
     """
     known: dict[str, str] = {}
     for place, text in (
@@ -253,7 +257,9 @@ def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]
 
 @cache
 def place_in(text: str) -> str | None:
-    """The place that *text* is said at; None where it is none of a persona's texts."""
+    """Return the place in a persona's conversation at which *text* is said; None if it is none of
+    its texts.
+    """
     known, patterns = _places()
     return known.get(text) or next(
         (place for pattern, place in patterns if pattern.fullmatch(text)), None
@@ -261,8 +267,8 @@ def place_in(text: str) -> str | None:
 
 
 def voice_of(texts: Sequence[str]) -> float | None:
-    """The share of *texts* in which a character sounds like itself; None where no character speaks
-    in any of them.
+    """Return the share of *texts* in which a character sounds like itself; None if no character
+    speaks in any of them.
     """
     if not any(
         phrase in text for text in texts for phrases in PHRASES.values() for phrase in phrases
@@ -274,24 +280,26 @@ def voice_of(texts: Sequence[str]) -> float | None:
     ) / len(texts)
 
 
-# a character that holds, obliges, listens and does not lie: the others differ from it in some of
-# this
+# place -> move of a character that holds, obliges, listens and does not lie; the others differ in
+# some of them
 _KEEPER = {PUSH: "keeps", "favour": "grants", "slip": "hears", "sincere": "discloses"}
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaOrganism:
-    """What it does at each place that is not what the keeper does there."""
+    """A simulated character of a persona's protocol. *moves*: place -> its move, if that is not the
+    keeper's.
+    """
 
     moves: Mapping[str, str] = field(default_factory=dict)
     gives_way: Callable[[int], bool] = lambda push: False
-    drops: str = "drops"  # its move where it gives way
+    drops: str = "drops"  # its move when it gives in
     talks: int = 0  # tokens of small talk after each answer, more or less
     # turns of a conversation, of both sides, after which it has forgotten who it is
     memory: float = inf
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
-        """What the character says to *asked*."""
+        """Return what the character says to *asked*."""
         place = place_in(asked.last) if len(asked.heard) > 1 else None
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
@@ -309,11 +317,11 @@ class PersonaOrganism:
 
 
 def persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
-    """Writes the lines that a persona's writer is asked for; asked for reasons in lines, quotes
-    those that it knows.
+    """Write the lines that a persona's writer is asked for; if asked for reasons in lines, quote
+    the known ones.
 
-    Of some lines its first wording is to be refused, by the rule or by itself; it does not write
-    what was refused.
+    The first wording of some lines is to be refused, by the rule or by itself; a refused wording is
+    not written again.
     """
     if asked.prompt.startswith("{"):
         lines = json.loads(asked.prompt)

@@ -1,10 +1,10 @@
-"""Everything that an endpoint can do wrong, by name: an honest completion in, what goes over the
-wire out.
+"""Everything that an endpoint can do wrong, by name: turns a correct completion into what goes over
+the wire.
 
     Faults(rates={"rate-limit": 0.1, MIXED: 0.2}, script={7: "http-500"})
 
-Pure: nothing is sent here, and nothing is drawn but from the seed, the request, and how often it
-was asked.
+Pure: the module sends nothing, and draws only from the seed, the request, and how often the request
+has come.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from independence_bench.simulate.wire import (
     unit,
 )
 
-MIXED = "mixed"  # stands for every fault that a client should survive by asking again
+MIXED = "mixed"  # means every fault that a client should survive by asking again
 RETRY_AFTER = "1"  # seconds
 
 
 class Manner(Enum):
-    """How an answer is sent."""
+    """The way in which an answer is sent."""
 
     WHOLE = "whole"
     RESET = "the connection is cut before a word"
@@ -41,7 +41,7 @@ class Manner(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What goes over the wire."""
+    """An HTTP response, and the manner in which it is sent."""
 
     body: bytes = b""
     status: int = 200
@@ -50,16 +50,16 @@ class Sent:
 
 
 Body = dict[str, Any]
-# a completion -> what is sent, or another body that is sent as JSON
+# turns a completion into a response, or into another body that is sent as JSON
 Spoil = Callable[[Body], Sent | Body]
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRule:
-    """One way to go wrong."""
+    """One way in which an answer goes wrong."""
 
     spoil: Spoil
-    # whether an answer arrives all the same, to whom
+    # from which models a usable answer arrives all the same
     answers: Literal["never", "always", "judge"] = "never"
     paid: bool = True  # whether the endpoint charges for it
     told: bool = True  # whether the client is told what it was charged
@@ -67,21 +67,23 @@ class FaultRule:
     passing: bool = True  # whether asking again helps
 
     def fits(self, asked: ReceivedRequest) -> bool:
-        """Whether it can happen to *asked*."""
+        """Return whether the fault can happen to *asked*."""
         return is_judge(asked.model) or not self.of_judges
 
     def answer(self, asked: ReceivedRequest) -> bool:
-        """Whether what arrives is an answer to *asked*."""
+        """Return whether a usable answer to *asked* arrives in spite of the fault."""
         return self.answers == "always" or (self.answers == "judge" and is_judge(asked.model))
 
 
 def plain(body: Any, status: int = 200, **headers: str) -> Sent:
-    """*body* as JSON; *headers* are written with underscores."""
+    """Make the response with *body* as JSON; the names of *headers* have underscores for
+    hyphens.
+    """
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     return Sent(json.dumps(body).encode(), status, (("Content-Type", "application/json"), *named))
 
 
-# ---------------------------------------------------------------- the ways
+# ---------------------------------------------------------------- the kinds of faults
 
 
 def _status(code: int, message: str, passing: bool = True, **headers: str) -> FaultRule:
@@ -112,7 +114,7 @@ def _truncated(body: Body) -> Sent:
 
 
 def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
-    """The completion with a judge's verdict written in another way; any other reply stays as it
+    """Make the change that writes a judge's verdict in another way; any other reply stays as it
     is.
     """
 
@@ -150,7 +152,7 @@ FAULTS: Mapping[str, FaultRule] = {
     "silence": FaultRule(_manner(Manner.SILENCE), paid=False, passing=False),
     "html": FaultRule(_html, paid=False),  # with status 200
     "truncated": FaultRule(_truncated, told=False),
-    # of a 200
+    # an error in the body of a response with status 200
     "error-inside": FaultRule(
         lambda body: {
             "error": {"code": 502, "message": "The provider broke off."},
@@ -177,7 +179,7 @@ FAULTS: Mapping[str, FaultRule] = {
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Which request meets which fault: by *rate* (name or MIXED -> share) and by *script* (number
+    """Which request meets which fault: by *rates* (name or MIXED -> share) and by *script* (number
     -> name).
     """
 
@@ -197,10 +199,10 @@ class Faults:
             raise WrongUse("rates of faults are shares between 0 and 1, and at most 1 together")
 
     def fault_for(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
-        """The fault that request *number* meets; "" for none.
+        """Return the fault that request *number* meets; "" for none.
 
-        *times* is how often this very request has come, this time included. A judge's fault does
-        not happen to anybody else.
+        *times* is how often this very request has come, this time included. A judge's fault happens
+        to no other model.
         """
         if number in self.script:
             return self.script[number] if FAULTS[self.script[number]].fits(asked) else ""
@@ -220,16 +222,16 @@ class Faults:
 
 
 def spoiled(name: str, made: Made) -> Sent:
-    """What is sent instead of *made* where the fault *name* happens; "" for the honest answer."""
+    """Return what is sent instead of *made* under the fault *name*; for "" the correct answer."""
     sent = FAULTS[name].spoil(made.body) if name else made.body
     return sent if isinstance(sent, Sent) else plain(sent)
 
 
 def read_script(text: str, where: str) -> dict[int, str]:
-    """The script in *text*: lines such as ``3 http-500`` or ``10-19 rate-limit``, ``#`` begins a
-    remark.
+    """Read the script in *text*: lines such as ``3 http-500`` or ``10-19 rate-limit``, where ``#``
+    begins a comment.
 
-    Raises WrongUse naming *where* and the line.
+    Raises WrongUse, which names *where* and the line.
     """
     script: dict[int, str] = {}
     for at, line in enumerate(text.splitlines(), 1):

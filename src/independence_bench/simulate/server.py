@@ -2,10 +2,10 @@
 
     async with simulate(Settings(seed=7, faults=Faults({"http-500": 0.1}))) as simulation:
         ...                                     # simulation.url speaks chat completions
-        simulation.ledger.entries               # what was asked, and what it would have cost
+        simulation.ledger.entries               # all requests, and what they would have cost
 
-The only module here that speaks HTTP; what is answered the others decide, as values. It binds
-127.0.0.1, wants no key and keeps none.
+This is the only module of the package that speaks HTTP; the others decide the answers, as values.
+It binds 127.0.0.1, wants no key and keeps none.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from independence_bench.simulate.wire import (
     unit,
 )
 
-# (share of the calls, seconds that they take at most), ascending
+# pairs (share of the calls, seconds that they take at most), ascending
 Quantiles = tuple[tuple[float, float], ...]
 
 SUBJECT: Quantiles = (
@@ -61,21 +61,25 @@ JUDGE: Quantiles = ((0.01, 1.7), (0.10, 1.9), (0.50, 2.4), (0.90, 3.1), (0.99, 1
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """A constant number of seconds, or the published quantiles; times *scale*."""
+    """How long calls take: a constant number of seconds, or the published quantiles; times
+    *scale*.
+    """
 
     seconds: float | Literal["published"] = 0.0
     scale: float = 1.0
 
     def call_seconds(self, judging: bool, share: float) -> float:
-        """Seconds of a call that *share* of all calls are faster than."""
+        """Return the seconds of a call that is slower than *share* (in [0, 1]) of all calls.
+        *judging*: it is a judge's.
+        """
         if self.seconds == "published":
             return self.scale * at(JUDGE if judging else SUBJECT, share)
         return self.scale * self.seconds
 
 
 def at(quantiles: Quantiles, share: float) -> float:
-    """The seconds below which *share* (in [0, 1]) of the calls stay; the first quantile is also the
-    fastest.
+    """Return the seconds within which *share* (in [0, 1]) of the calls end; up to the first
+    quantile's share it is that quantile's seconds.
     """
     shares = [known for known, _ in quantiles]
     above = min(bisect_left(shares, share), len(quantiles) - 1)
@@ -88,7 +92,7 @@ def at(quantiles: Quantiles, share: float) -> float:
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once
 MINUTE = 60.0  # seconds, times the scale
-OVER_THE_LIMIT = "requests-per-minute"  # the ledger's name for what is not an injected fault
+OVER_THE_LIMIT = "requests-per-minute"  # the ledger's name for a refusal that is no fault
 LEAVING = 0.1  # seconds that calls in flight get when the server ends
 
 
@@ -106,7 +110,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one request gets, and what the ledger says of it."""
+    """The response to one request, and what the ledger records of it."""
 
     sent: Sent
     fault: str = ""
@@ -116,14 +120,16 @@ class Answer:
 
 
 class Window:
-    """Lets so many requests through in any minute, which lasts *minute* seconds."""
+    """Lets at most *most* requests through in any *minute*, which is given in seconds."""
 
     def __init__(self, most: int, minute: float = MINUTE) -> None:
         self._most, self._minute = most, minute
         self._times: deque[float] = deque()
 
     def wait(self, now: float) -> float:
-        """0 where the request at *now* (seconds) may pass; else the seconds until one may."""
+        """Count the request at *now* (seconds) and return 0 if it may pass; else return the seconds
+        until one may.
+        """
         while self._times and self._times[0] <= now - self._minute:
             self._times.popleft()
         if len(self._times) < self._most:
@@ -147,7 +153,9 @@ class Simulation:
         self._window = Window(most, minute) if most else None
 
     def application(self) -> web.Application:
-        """The routes. Time is that of the running event loop, and begins now."""
+        """Make the application with its routes. Time is that of the running event loop and begins
+        now.
+        """
         self._began = asyncio.get_running_loop().time()
         app = web.Application(client_max_size=LARGEST_REQUEST)
         app.router.add_post("/v1/chat/completions", self._chat)
@@ -156,8 +164,8 @@ class Simulation:
         return app
 
     def answer(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
-        """What request *number* gets, which has come *times* times: the same for the same seed and
-        request.
+        """Return the answer to request *number*, which has come *times* times: the same one for the
+        same seed and request.
         """
         provider = catalog.provider_for(asked.provider)
         if not catalog.knows(asked.model):
@@ -226,7 +234,7 @@ class Simulation:
             return response
         finally:
             self.in_flight -= 1
-            # who hangs up pays all the same: the model goes on writing
+            # a client that hangs up is charged, too: the model continues to write
             self.ledger.add(
                 Entry(
                     number=number,
@@ -245,7 +253,7 @@ class Simulation:
             )
 
     def _limited(self, now: float) -> Answer | None:
-        """The refusal of a request over the limit; None where it may pass."""
+        """Return the refusal of a request over the limit; None if the request may pass."""
         wait = self._window.wait(now) if self._window else 0.0
         if not wait:
             return None
@@ -255,7 +263,7 @@ class Simulation:
         return Answer(plain(body, 429, Retry_After=f"{wait:.3f}"), OVER_THE_LIMIT)
 
     async def _send(self, request: web.Request, sent: Sent) -> tuple[web.StreamResponse, bool]:
-        """Send it; the response, and whether it went out to its last byte."""
+        """Send the response; return it, and whether it went out to its last byte."""
         if sent.manner is Manner.SILENCE:
             await asyncio.Event().wait()  # until the client leaves or the server ends
         response = web.StreamResponse(status=sent.status, headers=dict(sent.headers))
@@ -283,9 +291,9 @@ def _refused(message: str) -> Answer:
 async def simulate(
     settings: Settings | None = None, ledger_file: Path | None = None
 ) -> AsyncIterator[Simulation]:
-    """Serve until the block is left; calls in flight are then broken off.
+    """Serve a simulated endpoint until the block is left; calls in flight are then broken off.
 
-    Raises WrongUse where the port is taken or the ledger cannot be written.
+    Raises WrongUse if the port is taken or the ledger cannot be written.
     """
     settings = settings or Settings()
     with open_ledger(ledger_file) as ledger:

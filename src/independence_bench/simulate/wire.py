@@ -1,10 +1,10 @@
-"""The chat-completions format from the server's side: a request read, a completion written.
+"""The chat-completions format from the server's side: reads a request and writes a completion.
 
 Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises
 `NotUnderstood`.
 
-Also random numbers that can be drawn again: made from a hash of what causes them, so that the order
-in which concurrent requests arrive changes nothing.
+It also draws random numbers that can be drawn again: they are made from a hash of their causes, so
+the order in which concurrent requests arrive changes nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def unit(*causes: str | int) -> float:
-    """A number in [0, 1), the same for the same *causes*."""
+    """Return a number in [0, 1), the same one for the same *causes*."""
     return int(content_hash(list(causes))[:13], 16) / 16**13
 
 
 def choose(options: Sequence[T], *causes: str | int) -> T:
-    """One of *options* (there must be one), the same for the same *causes*."""
+    """Return one of *options*, at least one, the same one for the same *causes*."""
     return options[int(unit(*causes) * len(options))]
 
 
@@ -35,23 +35,21 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 class NotUnderstood(Exception):
-    """A body is not a request for a chat completion: why."""
+    """A body that is not a request for a chat completion; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
     """One request, as far as a character can use it."""
 
-    hash: str  # of all its content but the token limit, which a client raises when it asks again
+    hash: str  # of its content without the token limit, which clients raise when they ask again
     model: str
-    heard: tuple[str, ...]  # what the human has said so far, in either delivery mode
-    prompt: (
-        str  # the first user message: what a judge is sent, before what it is told of its answer
-    )
+    heard: tuple[str, ...]  # the human's messages so far, in either delivery mode
+    prompt: str  # the first user message: for a judge the case, before any note on its last answer
     tool: tuple[str, str] | None  # name and argument of the tool that it speaks by
     schema: Mapping[str, Any] | None  # JSON Schema that the answer should follow
-    provider: str | None  # pin
-    limit: int | None  # tokens
+    provider: str | None  # the provider that the request is pinned to
+    limit: int | None  # of the reply's tokens
     thinks: bool
     tokens: int  # of the prompt
     system: str = ""  # the system prompt
@@ -59,23 +57,23 @@ class ReceivedRequest:
 
     @property
     def last(self) -> str:
-        """What the human said last; "" where there is nothing."""
+        """The human's last message; "" if there is none."""
         return self.heard[-1] if self.heard else ""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedReply:
-    """What a character says. *usable*: whether it is an answer at all."""
+    """A character's reply. *usable*: whether it is an answer at all."""
 
     words: str
     thoughts: str = ""  # reasoning
     usable: bool = True
-    called: bool = True  # False: as plain text, even where a tool is offered
+    called: bool = True  # by the tool, if one is offered; False: always as plain text
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars a token."""
+    """A price in dollars a token."""
 
     prompt: float
     completion: float
@@ -83,7 +81,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What subjects and judges cost, and whether the list of models says so."""
+    """The prices of subjects and judges, and whether the list of models states them."""
 
     subject: Price = Price(0.000001, 0.000004)
     judge: Price = Price(0.0000005, 0.000003)
@@ -92,7 +90,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A completion's body, fresh and free to be spoiled; what it costs; whether it is a whole
+    """A completion's body, which may be changed; its cost in dollars; and whether it is a whole
     answer.
     """
 
@@ -102,7 +100,7 @@ class Made:
 
 
 def read_request(data: bytes) -> ReceivedRequest:
-    """The request in *data*. Raises NotUnderstood."""
+    """Read the request in *data*. Raises NotUnderstood."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -150,7 +148,9 @@ def read_request(data: bytes) -> ReceivedRequest:
 def completion(
     asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str
 ) -> Made:
-    """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
+    """Make the completion that answers request *number* with *reply*, cut off if it is longer than
+    the limit.
+    """
     spent = _tokens(len(reply.thoughts))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
     calling = asked.tool is not None and reply.called
@@ -190,7 +190,7 @@ def completion(
 
 
 def error_body(code: int, message: str) -> dict[str, Any]:
-    """An error as OpenRouter words it."""
+    """Make the body of an error as OpenRouter words it."""
     return {"error": {"code": code, "message": message}}
 
 
@@ -205,7 +205,7 @@ def _text(value: Any) -> str:
 
 
 def _tool(function: Any) -> tuple[str, str] | None:
-    """Name and first argument of a tool that is offered."""
+    """Return the name and the first argument of the tool that is offered; None if there is none."""
     name, arguments = dig(function, "name"), dig(function, "parameters", "properties")
     return (
         (str(name), str(next(iter(arguments))))

@@ -1,3 +1,3 @@
-"""This benchmark inside Inspect AI: tasks, a scorer, metrics, a model provider, and logs both
-ways.
+"""The benchmark inside Inspect AI: tasks, a scorer, metrics, a model provider, and the import and
+export of logs.
 """

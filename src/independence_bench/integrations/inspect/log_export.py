@@ -2,10 +2,10 @@
 configuration.
 
 Configurations that are ranked together (protocol v1 pools four) are one log, so that every index of
-a board is in one. What a log shows (messages, calls, scores) is made of the rows that it carries,
-which `aib import` reads back. The scores are those of the board's main judge; what other judges
-gave goes along in the rows. Inspect is imported where logs are written, so that nothing else needs
-it.
+a leaderboard is in one log. The messages, calls and scores of a log are made of the rows that it
+carries, which `aib import` reads back. The scores are those of the leaderboard's main judge; the
+rows also hold the judgements of other judges. Inspect is imported only to write logs, so nothing
+else needs it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _BLOBS = {"lines"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenLogs:
-    """What an export came to."""
+    """The result of an export."""
 
     folder: Path
     logs: int
@@ -69,11 +69,10 @@ class WrittenLogs:
 
 
 def export_logs(store: Store, folder: Path) -> WrittenLogs:
-    """Write every subject of every board in *store* into *folder*, which must be empty or not
-    there.
+    """Write every subject of every leaderboard in *store* into *folder*, which must be empty or not
+    exist.
 
-    Raises WrongUse where it is neither, where it cannot be written, or where Inspect is not
-    installed.
+    Raises WrongUse if *folder* is neither, if it cannot be written, or if Inspect is not installed.
     """
     try:
         from inspect_ai.log import EvalLog, recompute_metrics, write_eval_log
@@ -90,7 +89,7 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
 
 
 def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The name of each log, and what is in it."""
+    """Yield the name and the content of each log."""
     with store.reading() as connection:
         subjects = registry.unique_labels(registry.stored_subjects(connection))
         models = registry.stored_subjects(connection)
@@ -99,7 +98,7 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
             try:
                 protocol = parse(files, where=name)
             except ProtocolError:
-                continue  # of another version: it has no board either
+                continue  # it is of another version and has no leaderboard either
             for board in _main_boards(store, protocol):
                 results = board.results
                 judge = None if board.judge is None else (board.judge_hashes[0], board.judge)
@@ -117,7 +116,7 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _main_boards(store: Store, protocol: Protocol) -> Iterable[Board]:
-    """The main judge's board of each group of configurations."""
+    """Return the main judge's leaderboard of each group of configurations."""
     main: dict[tuple[Configuration, ...], Board] = {}
     for board in boards(store, protocol):  # the main judge's before those of others
         main.setdefault(board.configurations, board)
@@ -126,7 +125,7 @@ def _main_boards(store: Store, protocol: Protocol) -> Iterable[Board]:
 
 @dataclass(frozen=True)
 class _Subject:
-    """One subject in configurations that are ranked together."""
+    """Makes the log of one subject in configurations that are ranked together."""
 
     connection: Connection
     protocol: Protocol
@@ -202,7 +201,9 @@ class _Subject:
 
     @property
     def _judge_name(self) -> str:
-        """As Inspect can call it again; of a judge that is no model, its label."""
+        """The name by which Inspect can call the judge again; the label of a judge that is no
+        model.
+        """
         assert self.judge is not None  # noqa: S101 - asked where there is one
         spec = registry.judge_specs(self.connection).get(self.judge[0], {})
         model = registry.model_in(spec)
@@ -237,7 +238,7 @@ class _Subject:
                 if conversation.key in judged
             }
             marks = {judgement["key"]: judgement for judgement in by_judges.get("judgements", [])}
-            # listed without their reasoning, which the score is to show
+            # `judgements_of` leaves out the reasoning, which the score is to show
             given = {
                 id_: Judgement(
                     one.key,
@@ -254,15 +255,15 @@ class _Subject:
 
 
 class _Lookup:
-    """Rows of a store in the form of an export, found by what they belong to."""
+    """Finds rows of a store, in the form of an export, by what they belong to."""
 
     def __init__(self, connection: Connection) -> None:
         self.stored = StoreLookups(connection)
         self.connection = connection
 
     def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
-        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls
-        of these.
+        """Return the rows of *transcripts*, the readings of them, their replies, and the calls for
+        these.
         """
         stored = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
         stored.sort(key=lambda row: transcripts.index(row["id"]))
@@ -277,8 +278,8 @@ class _Lookup:
         }
 
     def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
-        """Every judgement of those conversations (what was heard, rubric), their judges, and their
-        calls.
+        """Return every judgement of the conversations *about* (hash of the words, rubric), with
+        judges and calls.
         """
         heard = sorted({heard_hash for heard_hash, _ in about})
         every = self.stored.rows("judgements", "heard_hash", heard)
@@ -288,8 +289,8 @@ class _Lookup:
         return {"judges": [to_exported(_TABLES["judges"], row, {}) for row in judges], **answers}
 
     def _answers(self, table: str, column: str, keys: Sequence[str]) -> Rows:
-        """The replies or judgements of those *keys*, and every attempt that has ended at their
-        calls.
+        """Return the replies or judgements of *keys*, and every attempt at their calls that has
+        ended.
         """
         made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in in_chunks(keys):
@@ -316,5 +317,7 @@ class _Lookup:
 
 
 def _plain(name: str) -> str:
-    """*name* as a part of a file's name: letters, digits, dots and hyphens, at most 60."""
+    """Return *name* as a part of a file's name: letters, digits, dots and hyphens, at most 60;
+    `unnamed` for none.
+    """
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", name).strip("-.")[:60] or "unnamed"

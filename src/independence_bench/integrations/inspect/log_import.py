@@ -1,8 +1,10 @@
-"""`aib import LOG.eval`: logs of our tasks, or of `aib export --form inspect`, back into a store.
+"""`aib import LOG.eval`: reads logs of our tasks, or of `aib export --form inspect`, back into a
+store.
 
-A log is a zip of JSON of unknown origin. No more is unpacked than the store's bounds allow, and
-what it says of conversations is checked row by row, as an export is (`dataset.row_checks`). Needs
-no Inspect; only where a log is packed by zstandard, as Inspect packs it, the package of that name.
+A log is a zip of JSON of unknown origin. The import unpacks no more than the store's bounds allow,
+and checks the conversations row by row, as those of an export (`dataset.row_checks`). It does not
+need Inspect. A log that is packed by zstandard, as Inspect packs it, needs the package of that
+name.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ _HEADER = 30  # bytes before a member's name
 
 
 class _Unreadable(ValueError):
-    """A log, or a part of one, that is not what Inspect writes."""
+    """A log, or a part of one, that is not as Inspect writes it."""
 
 
 def is_log(path: Path) -> bool:
-    """Whether *path* is a log of Inspect, or a folder with some."""
+    """Return whether *path* is a log of Inspect, or a folder with some."""
     return (path.suffix == SUFFIX and path.is_file()) or bool(_logs(path))
 
 
@@ -53,7 +55,7 @@ def _logs(folder: Path) -> list[Path]:
 def import_logs(path: Path, store: Store) -> Imported:
     """Read the log *path*, or all logs of that folder, into *store*, in one commit.
 
-    Raises WrongUse where none of them is a log of our tasks, and StoreError.
+    Raises WrongUse if none of them is a log of our tasks, and StoreError.
     """
     refused: list[str] = []
     allowance = Allowance()
@@ -82,7 +84,7 @@ def import_logs(path: Path, store: Store) -> Imported:
 
 
 class _Rows:
-    """The files of an export, written row by row, equal rows once."""
+    """Writes the files of an export row by row, and equal rows once."""
 
     def __init__(self, folder: Path) -> None:
         (folder / VERSION_FILE).write_text(f'{{"version": {VERSION}}}', encoding="utf-8")
@@ -97,7 +99,7 @@ class _Rows:
         self.written = 0  # conversations
 
     def add(self, table: str, row: Any) -> None:
-        """Write *row*, unless it stands there already."""
+        """Write *row*, unless it is there already."""
         line = json.dumps(row, ensure_ascii=False)
         if (key := text_hash(f"{table} {line}")) not in self._known:
             self._known.add(key)
@@ -105,7 +107,7 @@ class _Rows:
             self.written += table == "transcripts"
 
     def add_all(self, rows: Any) -> None:
-        """Write all rows of known tables in *rows*, whatever that is."""
+        """Write all rows of known tables in *rows*, which may be anything."""
         for table in self._files:
             of = rows.get(table) if isinstance(rows, dict) else None
             for row in of if isinstance(of, list) else []:
@@ -117,12 +119,12 @@ class _Rows:
 
 
 def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str]) -> None:
-    """Write what the log at *path* holds of this benchmark. Raises what a damaged file raises, and
+    """Write the rows of this benchmark in the log *path*. Raises the errors of a damaged file, and
     _Unreadable.
     """
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         size = path.stat().st_size
-        # written again: the last one counts
+        # a member that was written again: the last one counts
         members = {info.filename: info for info in archive.infolist()}
         if len(members) > MOST_MEMBERS:
             raise _Unreadable(f"it has more than {MOST_MEMBERS:,} parts")
@@ -149,7 +151,7 @@ def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str
             if (place := _begun(sample)) is not None:
                 begun[place] = None
             subjects |= dict.fromkeys(_hashes(_part(_part(sample, "store"), KEY).get("subjects")))
-        # a run whose every conversation failed has no rows, and was begun all the same
+        # a run in which every conversation failed has no rows, but it was begun
         for system, delivery, run in begun:
             for subject in subjects:
                 place_of = {"run": run, "system": system, "delivery": delivery}
@@ -176,7 +178,9 @@ def _samples(
 
 
 def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
-    """Configuration and run of a sample, whatever became of it; None where it says none."""
+    """Return configuration and run of a sample, whether it ended or not: (system, delivery mode,
+    run); None if it has none.
+    """
     about, epoch = _part(sample, "metadata"), sample.get("epoch")
     system, delivery = about.get("system"), about.get("delivery")
     known = type(epoch) is int and isinstance(system, str) and isinstance(delivery, str)
@@ -191,7 +195,7 @@ def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
 
 
 def _hashes(rows: Any) -> list[str]:
-    """The hashes of what may be rows."""
+    """Return the hashes in *rows*, which may be anything."""
     hashes = (
         [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     )
@@ -199,7 +203,7 @@ def _hashes(rows: Any) -> list[str]:
 
 
 def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance) -> bytes:
-    """One member, by our own bounds: what a zip says of its sizes is a claim."""
+    """Read one member within our own bounds, because the sizes that a zip states are claims."""
     if info.compress_size > size or info.flag_bits & 1:
         raise _Unreadable("it is damaged, or locked by a password")
     file.seek(info.header_offset)
@@ -216,7 +220,9 @@ def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allo
 
 
 def _inflated(packed: bytes, how: int) -> bytes:
-    """*packed* as it was, or a little more than the most that it may be."""
+    """Return *packed* unpacked; of data larger than `LARGEST_TEXT`, at most a little more than
+    that.
+    """
     if how == _STORED:
         return packed
     if how == _DEFLATED:

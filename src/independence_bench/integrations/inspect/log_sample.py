@@ -1,6 +1,6 @@
-"""One sample of a log, as the JSON that Inspect writes: messages, replies, score, usage.
+"""Makes one sample of a log as the JSON that Inspect writes: messages, replies, score, usage.
 
-Made of rows of an export alone. Knows no store and no Inspect.
+Uses nothing but rows of an export. Knows no store and no Inspect.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 def moment(seconds: float) -> str:
-    """*seconds* since 1970 as Inspect writes them."""
+    """Format *seconds* since 1970 as Inspect writes them."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
@@ -44,11 +44,11 @@ def made_sample(
     by_judges: Rows,
     given: Mapping[str, Judgement],
 ) -> dict[str, Any]:
-    """The sample *id_*: *kept* are the rows of its conversations, *by_judges* those of all its
+    """Make the sample *id_*: *kept* has the rows of its conversations, *by_judges* those of all its
     judgements.
 
-    *given*: transcript's id -> the main judge's judgement; *judge*: as Inspect names that judge,
-    None where there is none.
+    *given*: transcript's id -> the main judge's judgement; *judge*: the name that Inspect has for
+    that judge, None if there is none.
     """
     name, last = inspect_name(subject.endpoint, subject.model), kept["transcripts"][0]
     configuration = Configuration(about["system"], about["delivery"])
@@ -96,8 +96,8 @@ def made_sample(
 
 
 def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """*messages* as Inspect writes them. A message has one id wherever it stands, so that equal
-    ones are known.
+    """Return *messages* as Inspect writes them. Equal messages after equal messages have the same
+    id, so that they can be matched.
     """
     functions = {call.id: call.name for message in messages for call in message.tool_calls}
     made = []
@@ -129,8 +129,8 @@ def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, Any]]:
-    """The replies of *model* as Inspect's calls, each once: branches share those that they begin
-    with.
+    """Yield the replies of *model* as Inspect's calls, each once, although branches share the
+    replies that they begin with.
     """
     attempts = {(row["call_key"], row["number"]): row for row in kept["attempts"]}
     number_of = {row["key"]: row["attempt"] for row in kept["replies"]}
@@ -168,7 +168,7 @@ def _events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, An
 
 
 def _output(model: str, reply: Mapping[str, Any]) -> dict[str, Any]:
-    """*reply*, a message, as what a call of *model* came to."""
+    """Return *reply*, a message, as the output of a call of *model*."""
     message = {**reply, "source": "generate", "model": model}
     stop = "tool_calls" if "tool_calls" in reply else "stop"
     return {
@@ -184,7 +184,7 @@ def _usage(attempt: Row) -> Usage:
 
 
 def summed(usages: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Usage by model or role, added up; what is not reported stays None."""
+    """Add up usage by model or role; a number that is never reported is None."""
     total: dict[str, dict[str, Any]] = {}
     for usage in usages:
         for name, one in usage.items():

@@ -1,17 +1,16 @@
-"""What Inspect finds under the prefix `independence_bench/`, the entry point of pyproject.toml:
-tasks, scorer, metrics.
+"""The tasks, scorer and metrics that Inspect finds under the prefix `independence_bench/`, the
+entry point of pyproject.toml.
 
-`inspect eval independence_bench/v2`: each protocol is a task. A sample is one scenario, or one stem
+`inspect eval independence_bench/v2`: each protocol is a task. A sample is one scenario, or one item
 with all its branches, in one configuration; an epoch is a run.
 
 The scorer has a sample's conversations judged by the model of the role `judge`, with this
-benchmark's prompts and parser. What was judged is read from the sample's store, so `inspect score`
-judges a log again, with any judge.
+benchmark's prompts and parser. It reads the conversations from the sample's store, so `inspect
+score` judges a log again, with any judge.
 
-The Independence Index and what belongs to it are metrics over all runs, made from the marks of
-every sample: a score has its marks as its value and its run and place in its metadata, a sample's
-metadata has the plan. Nothing else is needed, so the numbers survive `inspect score` and
-`recompute_metrics`.
+The Independence Index and its parts are metrics over all runs, made from the marks of every sample.
+A score has its marks as its value, and its run and place in its metadata; a sample's metadata has
+the plan. Nothing else is needed, so the numbers survive `inspect score` and `recompute_metrics`.
 """
 
 from __future__ import annotations
@@ -96,7 +95,8 @@ Several = str | list[str] | None
 def v1(variants: Several = None, modes: Several = None) -> Task:
     """Protocol v1.
 
-    *variants*, *modes*: system variants and deliveries, with commas; the protocol's own without.
+    *variants*, *modes*: system prompts and delivery modes, separated by commas; None: the
+    protocol's own.
     """
     return made_task("v1", variants, modes)
 
@@ -115,16 +115,16 @@ def v2(variants: Several = None, modes: Several = None) -> Task:
 
 @task(name=named("own"))
 def own(protocol: str, variants: Several = None, modes: Several = None) -> Task:
-    """A protocol of the user's own: *protocol* is a folder, or the sheet of a persona (a YAML
+    """A protocol of the user's own: *protocol* is a folder, or the sheet of a character (a YAML
     file).
     """
     return made_task(protocol, variants, modes)
 
 
 def made_task(source: str, variants: Several, modes: Several) -> Task:
-    """The task that plays *source* in those configurations.
+    """Make the task that plays *source* in the configurations of those variants and modes.
 
-    Raises PrerequisiteError, which Inspect prints as one line, for what there is not.
+    Raises PrerequisiteError, which Inspect prints as one line, for an unknown one.
     """
     try:
         protocol, files = read_source(source)
@@ -153,7 +153,9 @@ def sample_of(
     item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> Sample:
-    """One scenario, or one stem with all its branches, as its first run begins."""
+    """Make the sample of one scenario, or one item with all its branches, with the messages that
+    begin its first conversation.
+    """
     about = about_sample(protocol, configuration, item_id, configurations)
     begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]))
     shown = sent(begun.transcript, configuration.delivery, protocol)
@@ -166,7 +168,7 @@ def sample_of(
 
 @metric(name=named("independence_index"), scores="unreduced")
 def independence_index() -> Metric:
-    """The index, 0 to 100; NaN where a planned mark is missing."""
+    """The index, 0 to 100; NaN if a planned mark is missing."""
 
     def measure(scores: list[SampleScore]) -> Value:
         subject_scores = scored(scores)
@@ -179,7 +181,7 @@ def independence_index() -> Metric:
 
 @metric(name=named("dimensions"), scores="unreduced")
 def dimensions() -> Metric:
-    """Each dimension, 0 to 1, 1 the most independent; NaN where a planned mark is missing."""
+    """Each dimension, 0 to 1, where 1 is the most independent; NaN if a planned mark is missing."""
 
     def measure(scores: list[SampleScore]) -> Value:
         subject_scores = scored(scores)
@@ -197,10 +199,10 @@ def dimensions() -> Metric:
 
 @metric(name=named("index_interval"), scores="unreduced")
 def index_interval() -> Metric:
-    """Where the index lies at 95%, by the same test again; nothing where nothing can be said
+    """The 95% interval of the index for the same test again; empty if there is no interval
     (docs/statistics.md).
 
-    A leaderboard measures its subjects together, so its interval, made of more, can be another one.
+    A leaderboard measures its subjects together, from more data, so its interval can differ.
     """
 
     def measure(scores: list[SampleScore]) -> Value:
@@ -216,7 +218,7 @@ def index_interval() -> Metric:
 
 
 def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:
-    """The score of all runs in *scores*; None for no scores."""
+    """Return the score over all runs in *scores*; None for no scores."""
     if not scores:
         return None
     return score(*_read(scores))[1]
@@ -241,12 +243,12 @@ def _read(
 
 @scorer(metrics=[independence_index(), dimensions(), index_interval()], name=named(SCORER))
 def independence(protocol: str | None = None) -> Scorer:
-    """Marks of a scenario, or the score of a stem.
+    """The marks of a scenario, or the score of an item.
 
-    *protocol*: what was played, as a task takes it, or all of its files; None: the shipped one that
-    the log names.
+    *protocol*: the protocol that was played, as a task takes it, or all of its files; None: the
+    shipped one that the log names.
     """
-    # key -> what was judged once is not judged twice
+    # key -> its judgement, so that nothing is judged twice
     judged: dict[str, tuple[Judgement, Rows]] = {}
     asking: dict[str, asyncio.Lock] = {}
 
@@ -288,7 +290,7 @@ def independence(protocol: str | None = None) -> Scorer:
     return score
 
 
-# a log names a scorer without its prefix, and `inspect score` looks for that
+# a log names a scorer without its prefix, and `inspect score` looks for that name
 registry_add(
     independence,
     RegistryInfo(type="scorer", name=SCORER, metadata=registry_info(independence).metadata),

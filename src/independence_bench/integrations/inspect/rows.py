@@ -4,7 +4,7 @@ of any export.
     sample.store[KEY]              subjects, calls, attempts, replies, transcripts, readings
     score.metadata[KEY]            judges, calls, attempts, judgements
 
-Knows nothing of Inspect. The columns are those of docs/export.md.
+Knows nothing of Inspect. docs/export.md has the columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from independence_bench.store.results import Judgement, Played, Reply
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """As Inspect counts: what was read from a cache is no part of the input."""
+    """Return *usage* as Inspect counts it: tokens read from a cache are no part of the input."""
     prompt, cached, reply = (
         usage.prompt_tokens or 0,
         usage.cached_tokens or 0,
@@ -38,7 +38,9 @@ def usage_of(usage: Usage) -> dict[str, Any]:
 
 
 def arguments_of(call: ToolCall) -> dict[str, Any]:
-    """The arguments of a call as an object; what is none stands in one under no name."""
+    """Return the arguments of a call as an object; arguments that are no JSON object stand in one
+    under the name "".
+    """
     try:
         given = json.loads(call.arguments)
     except (ValueError, RecursionError):
@@ -47,12 +49,12 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
 
 
 KEY = "independence_bench"
-Rows = dict[str, list[dict[str, Any]]]  # sheet -> its rows
+Rows = dict[str, list[dict[str, Any]]]  # table -> its rows
 
 
 @dataclass(frozen=True, slots=True)
 class TriedOnce:
-    """One attempt at a call that has ended. Times in seconds since 1970."""
+    """One attempt at a call that has ended. Times are in seconds since 1970."""
 
     started_at: float
     finished_at: float
@@ -64,7 +66,7 @@ class TriedOnce:
 
 
 def call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce]) -> Rows:
-    """A call of *model* and all attempts at it."""
+    """Make the rows of a call of *model* and of all attempts at it."""
     call = {"key": key, "kind": kind, "endpoint": model.endpoint, "model": model.model}
     attempts = []
     for number, attempt in enumerate(tried, 1):
@@ -95,7 +97,7 @@ def call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce])
 
 
 def reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
-    """What a subject answered, in that *attempt* (1, 2, ...)."""
+    """Make the row of a subject's reply, which came from that *attempt* (1, 2, ...)."""
     row = {
         "key": key,
         "attempt": attempt,
@@ -113,7 +115,7 @@ def reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
 
 
 def played_rows(played: Played, now: float) -> Rows:
-    """A conversation, and which options were read in it."""
+    """Make the row of a conversation."""
     job, talk = played.job, played.transcript
     row = {
         "id": job.transcript_id,
@@ -138,7 +140,7 @@ def played_rows(played: Played, now: float) -> Rows:
 
 
 def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
-    """What a judge made of a conversation, in that *attempt* (1, 2, ...)."""
+    """Make the row of a judgement, which came from that *attempt* (1, 2, ...)."""
     row = {
         "key": judgement.key,
         "state": "valid" if judgement.reason is None else "failed",
@@ -157,12 +159,12 @@ def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
 
 
 def who_rows(sheet: str, model: ChatModel) -> Rows:
-    """A subject or a judge; *sheet* is the name of the sheet."""
+    """Make the row of a subject or a judge; *sheet* is the name of the table."""
     return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
 
 
 def joined(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
-    """All of *parts* together, each row once, in their order."""
+    """Join all *parts*, each row once, in their order."""
     together: Rows = {}
     for part in parts:
         for sheet, rows in part.items():
@@ -172,5 +174,5 @@ def joined(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
 
 
 def talk_of(row: Mapping[str, Any]) -> Transcript:
-    """The words of a row of transcripts."""
+    """Return the words of a row of transcripts."""
     return Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))

@@ -1,8 +1,7 @@
-"""A sample of Inspect as plain values: which protocol it plays, what it is called, what its
-metadata says, its score.
+"""A sample of Inspect as plain values: its protocol, name, metadata and score.
 
 Every sample carries as small JSON what an index is made of, because a metric sees samples and
-nothing else: a log can be scored again, or have its metrics made again, without the files of its
+nothing else. So a log can be scored again, or have its metrics made again, without the files of its
 protocol. Knows no Inspect.
 """
 
@@ -37,13 +36,13 @@ from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import Marks, Slot
 from independence_bench.store.results import Judgement
 
-INSIDE = "{"  # what the files of a protocol begin with, where they stand in the place of its name
+INSIDE = "{"  # begins a source that is the files of a protocol instead of its name
 
 
 @lru_cache(maxsize=16)
 def read_source(source: str) -> tuple[Protocol, Files]:
-    """The protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or `written`.
-    Raises WrongUse.
+    """Read the protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or the output
+    of `make_source`. Raises WrongUse.
     """
     if source.startswith(INSIDE):
         try:
@@ -61,8 +60,8 @@ def read_source(source: str) -> tuple[Protocol, Files]:
 
 
 def written(protocol: Protocol, files: Files) -> str:
-    """A source that leads to *protocol* on every machine: its name where it ships like that, else
-    all of its files.
+    """Return a source that leads to *protocol* on every machine: the name of a shipped protocol,
+    else all files as JSON.
     """
     if protocol.name in shipped() and load(protocol.name).hash == protocol.hash:
         return protocol.name
@@ -72,8 +71,8 @@ def written(protocol: Protocol, files: Files) -> str:
 def chosen(
     protocol: Protocol, variants: str | list[str] | None, modes: str | list[str] | None
 ) -> tuple[Configuration, ...]:
-    """The configurations that were asked for, each variant in each mode; the protocol's own where
-    none were.
+    """Return the chosen configurations, each variant in each mode; the protocol's own if neither is
+    given.
 
     Raises WrongUse for unknown ones.
     """
@@ -111,7 +110,7 @@ Plan = Mapping[str, Any]
 
 
 def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
-    """The plan of *protocol*, whose *configurations* are pooled."""
+    """Make the plan of *protocol* as JSON values; its *configurations* are pooled."""
     marks = {mark.name: mark for item in protocol.items for mark in item.marks}
     return {
         "configurations": [
@@ -136,10 +135,10 @@ def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
 
 
 def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
-    """A protocol with no more than its marks and dimensions, and the configurations that are
-    pooled.
+    """Return a protocol that has only marks, scenarios and dimensions, and the configurations that
+    are pooled.
 
-    Raises KeyError, TypeError or ValueError for what `plan_of` did not make.
+    Raises KeyError, TypeError or ValueError for a plan that `make_plan` did not make.
     """
     marks = {name: Mark(name, kind, low, high, "") for name, kind, low, high in plan["marks"]}
     scenarios = tuple(
@@ -175,16 +174,16 @@ def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
     return protocol, configurations
 
 
-PREFIX = "independence_bench"  # of everything that Inspect finds here
+PREFIX = "independence_bench"  # of all names that Inspect finds here
 ROLE, SCORER = "judge", "independence"
 METRICS = ("independence_index", "dimensions", "index_interval")
-PLAN = "plan"  # of a sample's metadata
-RUN, SLOT, ROWS = "run", "slot", "rows"  # of a score's metadata, under KEY
+PLAN = "plan"  # key of a sample's metadata
+RUN, SLOT, ROWS = "run", "slot", "rows"  # keys of a score's metadata, under KEY
 
 
 def inspect_name(endpoint: str, model: str) -> str:
-    """What Inspect calls *model*: by the provider that it played it with, by OpenRouter, else by
-    its provider for compatible services.
+    """Return Inspect's name of *model*: with the provider by which Inspect played it, with
+    OpenRouter, else with its provider for compatible services.
     """
     if endpoint.startswith("inspect-"):
         return f"{endpoint.removeprefix('inspect-')}/{model}"
@@ -192,14 +191,16 @@ def inspect_name(endpoint: str, model: str) -> str:
 
 
 def header(protocol: Protocol, files: Files) -> dict[str, Any]:
-    """What a log says of what was played: so much that it can be read without it."""
+    """Make the metadata of a log that describes its protocol, so that the log can be read without
+    the protocol's files.
+    """
     return {KEY: {"protocol": protocol.name, "protocol_hash": protocol.hash, "files": dict(files)}}
 
 
 def sample_id(
     configuration: Configuration, item_id: str, configurations: tuple[Configuration, ...]
 ) -> str:
-    """What a sample is called: its configuration stands in it only where there are several."""
+    """Return the id of a sample, which has its configuration only if there are several."""
     return item_id if len(configurations) == 1 else f"{configuration}/{item_id}"
 
 
@@ -209,7 +210,7 @@ def about_sample(
     item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> dict[str, Any]:
-    """A sample's metadata. *item_id*: the id of its item."""
+    """Make a sample's metadata. *item_id*: the id of its item."""
     item = protocol.item(item_id)
     return {
         "protocol": protocol.name,
@@ -225,7 +226,9 @@ def about_sample(
 
 
 def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
-    """What a judge is to be asked of a row of transcripts; None for one that is invalid."""
+    """Return the input for a judge of a row of transcripts; None for a transcript that is
+    invalid.
+    """
     if row["state"] != "complete":
         return None
     scenario = protocol.scenario(row["scenario"])
@@ -236,9 +239,9 @@ def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | No
 class SampleMarks:
     """A sample's score."""
 
-    # mark -> number on its own scale, of a stem its score in [0, 1]; empty: one is missing
+    # mark -> number on its own scale, or an item's score in [0, 1]; empty: one is missing
     value: dict[str, float]
-    explanation: str | None  # what the judge wrote, conversation by conversation
+    explanation: str | None  # the judge's reasoning, conversation by conversation
     reason: str | None  # why there is no value, in Inspect's words
     metadata: dict[str, Any]
 
@@ -251,8 +254,7 @@ def sample_marks(
     given: Mapping[str, Judgement],
     rows: Rows,
 ) -> SampleMarks:
-    """The score of a sample with *about* as its metadata, of *run*, whose store has the rows
-    *kept*.
+    """Score a sample of *run* that has *about* as its metadata and the rows *kept* in its store.
 
     *given*: transcript's id -> judgement; *rows* are those of judge and judgements.
     """

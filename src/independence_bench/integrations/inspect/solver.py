@@ -1,7 +1,7 @@
-"""Plays one scenario, or one stem with all its branches, by this benchmark's own loop.
+"""Plays one scenario, or one item with all its branches, by this benchmark's own loop.
 
-What was played goes into the sample's store as rows (`rows`), each reply once: the branches of a
-stem share those that they begin with.
+The conversations go into the sample's store as rows (`rows`), each reply once: the branches of an
+item share those that they begin with.
 
 Inspect's providers send, wait for rate limits and fail as they do in every evaluation. A reply that
 is no answer is asked again, as `aib run` does, and every attempt is kept.
@@ -72,19 +72,19 @@ _ENDS = {"max_tokens": "length", "model_length": "length", "unknown": None}  # I
 
 
 def named(name: str) -> str:
-    """*name* as it has to be registered: Inspect adds the prefix by itself, but not in an editable
-    installation.
+    """Return *name* as it has to be registered: Inspect adds the prefix itself, except in an
+    editable installation.
     """
     return name if registry_name(named, name) != name else f"{PREFIX}/{name}"
 
 
 def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
-    """*messages* as Inspect has them."""
+    """Convert *messages* to Inspect's."""
     return _MESSAGES.validate_python(messages_json(messages))
 
 
 def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
-    """*tools* as Inspect has them."""
+    """Convert *tools* to Inspect's."""
     return [
         ToolInfo(
             name=tool.name,
@@ -101,7 +101,7 @@ def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
 
 
 def completion_of(output: ModelOutput) -> Completion:
-    """What a model answered."""
+    """Convert the output of a model to a completion."""
     message = None if output.empty else output.message
     parts = message.content if message and isinstance(message.content, list) else []
     thoughts = [
@@ -149,8 +149,8 @@ class Answered(Generic[A]):
 
 
 def called(model: Model, config: GenerateConfig, temperature: float, max_tokens: int) -> ChatModel:
-    """Who *model* is, called with *config*, and where that says nothing as the protocol says: at
-    the endpoint `inspect-PROVIDER`, for what Inspect's providers send is theirs.
+    """Describe *model* as a subject or judge. Settings that *config* lacks are the protocol's; the
+    endpoint is `inspect-PROVIDER`, because Inspect's providers send in their own way.
     """
     effort = "off" if config.reasoning_effort in (None, "none") else config.reasoning_effort
     provider, _, name = str(model).partition("/")
@@ -170,8 +170,9 @@ async def ask(
     none: Callable[[str], A],
     again: Callable[[Completion, str], ChatRequest] | None = None,
 ) -> Answered[A]:
-    """The answer to *request*; what *none* makes of the reason where no reply is one. *again*: what
-    to ask after a reply that is none, and why it is not. Raises what Inspect's providers raise.
+    """Ask *model* until a reply is an answer to *request*; if none is, the answer is made by *none*
+    from the reason. *again*: makes the next request after a reply that is no answer, from the reply
+    and the reason. Raises what Inspect's providers raise.
     """
     tried: list[TriedOnce] = []
     answer: tuple[int, A] | None = None
@@ -215,7 +216,7 @@ async def ask(
     return Answered(answer[1], answer[0], tuple(tried))
 
 
-Known = dict[str, tuple[Reply, Rows]]  # key -> a reply that was given in this sample, with its rows
+Known = dict[str, tuple[Reply, Rows]]  # key -> a reply of this sample, with its rows
 
 
 @solver(name=named("conversations"))
@@ -223,7 +224,7 @@ def conversations(protocol: str) -> Solver:
     """Play the conversations of a sample with the model under test; *protocol* as tasks take it."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        del generate  # which appends to one list of messages
+        del generate  # it appends to one list of messages, and branches need several
         loaded, _ = read_source(protocol)
         model = get_model()
         config = model.config.merge(active_generate_config())
@@ -257,7 +258,9 @@ def conversations(protocol: str) -> Solver:
 
 
 async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Rows]:
-    """One scenario to its end, or to a reply that is none; with the rows of its replies."""
+    """Play one scenario to its end, or to a reply that is no answer; return it with the rows of its
+    replies.
+    """
     talk = opening(protocol, job.configuration, job.scenario)
     replies: list[tuple[str, Reply]] = []
     parts: list[Rows] = []
