@@ -21,11 +21,11 @@ import aiohttp
 from canned import NUMBER, reply_text
 from filling import judge, subject
 
-from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.judging.prompt import JudgingInput, make_judge_request
 from independence_bench.models.endpoints import DIALECTS
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.plan import opening, request
+from independence_bench.protocol.plan import build_request, start_scenario
 
 Body = dict[str, Any]
 Keep = Callable[[int, str, str], Awaitable[None]]  # number of the call, "asked" or "answered", text
@@ -37,16 +37,18 @@ def bodies(protocol: Protocol) -> list[Body]:
     (configuration,) = protocol.configurations
     made = []
     for scenario in protocol.scenarios:
-        talk = opening(protocol, configuration, scenario)
-        while talk.awaiting:
+        talk = start_scenario(protocol, configuration, scenario)
+        while talk.next_reply:
             made.append(
-                DIALECTS["openrouter"].body(
-                    request(talk, model, configuration, protocol), model.max_tokens
+                DIALECTS["openrouter"].build_body(
+                    build_request(talk, model, configuration, protocol), model.max_tokens
                 )
             )
-            talk = talk.answered(Words(reply_text().replace(NUMBER.decode(), "00000001")))
+            talk = talk.add_reply(Words(reply_text().replace(NUMBER.decode(), "00000001")))
         case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
-        made.append(DIALECTS["openrouter"].body(judge_request(case, marking), marking.max_tokens))
+        made.append(
+            DIALECTS["openrouter"].build_body(make_judge_request(case, marking), marking.max_tokens)
+        )
     return made
 
 

@@ -19,15 +19,15 @@ from pathlib import Path
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Estimate, Preview
 from independence_bench.engine.run import Run
-from independence_bench.engine.schedule import run_each
+from independence_bench.engine.schedule import play_protocols
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
-from independence_bench.personas.earlier import at_depth, everyday_chat
+from independence_bench.personas.earlier import load_everyday_chat, make_depth_files
 from independence_bench.personas.sheet import (
     EXAMPLES,
     Sheet,
     load_sheet,
-    protocol_files,
-    protocol_of,
+    make_protocol,
+    make_protocol_files,
     read_sheet,
 )
 from independence_bench.simulate.server import simulate
@@ -45,9 +45,10 @@ async def played(
     before it.
     """
     files = [
-        at_depth(protocol_files(sheet), everyday_chat(sheet.language), turns) for turns in depths
+        make_depth_files(make_protocol_files(sheet), load_everyday_chat(sheet.language), turns)
+        for turns in depths
     ]
-    protocols = [(protocol_of(sheet, file), file) for file in files]
+    protocols = [(make_protocol(sheet, file), file) for file in files]
     told: list[tuple[Estimate, float]] = []
 
     def approve(previews: Sequence[Preview]) -> bool:
@@ -65,14 +66,14 @@ async def played(
         judge="sim:sim/judge",
         runs=1,
     )
-    report = await run_each(wanted, protocols, store, approve, watch)
+    report = await play_protocols(wanted, protocols, store, approve, watch)
     assert report is not None
     assert report.complete
     begun, cost = told[0][1], report.cost
     rows = []
     for left, spent in told:
         expected, low, high = (
-            spent - begun + (value or 0.0) for value in (left.whole.dollars, left.low, left.high)
+            spent - begun + (value or 0.0) for value in (left.total.dollars, left.low, left.high)
         )
         rows.append((expected, low, high, cost))
     return rows

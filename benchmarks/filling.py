@@ -15,14 +15,14 @@ from canned import SENTENCE
 from playing import subject_name
 from scripts import ENDPOINT, JUDGE
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.prompt import rubric_hash
+from independence_bench.judging.prompt import hash_rubric
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.protocol.plan import Job, jobs, opening
+from independence_bench.protocol.plan import Job, list_jobs, start_scenario
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 
@@ -46,18 +46,18 @@ class Filling:
         """Every conversation of *subjects* in *runs*, complete and judged. Returns how many there
         are.
         """
-        with store.writing() as connection:
-            registry.keep_protocol(
+        with store.open_transaction() as connection:
+            registry.store_protocol(
                 connection, self.protocol.hash, self.protocol.name, self.files, NOW
             )
             marking = ModelJudge(judge(self.protocol))
-            registry.keep_judge(connection, marking.hash, marking.label, marking.spec)
+            registry.store_judge(connection, marking.hash, marking.label, marking.spec)
             for subject in subjects:
-                registry.keep_subject(connection, subject)
+                registry.store_subject(connection, subject)
         every = (
             job
             for subject in subjects
-            for job in jobs(self.protocol, self.protocol.configurations, subject, runs)
+            for job in list_jobs(self.protocol, self.protocol.configurations, subject, runs)
         )
         count = 0
         while batch := list(islice(every, BATCH)):
@@ -67,32 +67,32 @@ class Filling:
 
     def _keep(self, store: Store, batch: Iterable[Job]) -> None:
         protocol_hash, judge_hash = self.protocol.hash, judge(self.protocol).hash
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             for job in batch:
                 chance = random.Random(job.transcript_id)
                 transcript = self._said(job, chance)
                 keys = [
-                    content_hash([job.transcript_id, number])
+                    hash_content([job.transcript_id, number])
                     for number in range(len(job.scenario.asks))
                 ]
                 said = [(key, results.Reply("")) for key in keys]
-                played = results.Played(job, protocol_hash, transcript, said)
-                results.keep_transcripts(connection, [(played, NOW)])
-                rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
+                played = results.PlayedJob(job, protocol_hash, transcript, said)
+                results.store_transcripts(connection, [(played, NOW)])
+                rubric = hash_rubric(self.protocol.judge_instructions, job.scenario)
                 judgement = results.Judgement(
-                    key=content_hash([transcript.heard_hash, rubric, judge_hash]),
+                    key=hash_content([transcript.heard_hash, rubric, judge_hash]),
                     heard_hash=transcript.heard_hash,
                     rubric_hash=rubric,
                     judge_hash=judge_hash,
                     marks={mark.name: _mark(mark, chance) for mark in job.scenario.marks},
                     reasoning=_said_by(chance, REASONING),
                 )
-                results.keep_judgements(connection, [(judgement.key, None, judgement, NOW)])
+                results.store_judgements(connection, [(judgement.key, None, judgement, NOW)])
 
     def _said(self, job: Job, chance: random.Random) -> Transcript:
-        talk = opening(self.protocol, job.configuration, job.scenario)
-        while talk.awaiting:
-            talk = talk.answered(Words(_said_by(chance, REPLY)))
+        talk = start_scenario(self.protocol, job.configuration, job.scenario)
+        while talk.next_reply:
+            talk = talk.add_reply(Words(_said_by(chance, REPLY)))
         return talk.transcript
 
 

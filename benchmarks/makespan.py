@@ -36,19 +36,19 @@ from virtual_time import VirtualLoop
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import Session
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.judging.prompt import JudgingInput, make_judge_request
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.models.response import ModelInfo, read_completion
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import load_with_files
-from independence_bench.protocol.plan import opening, request
-from independence_bench.simulate.server import JUDGE, SUBJECT, at
-from independence_bench.simulate.wire import unit
+from independence_bench.protocol.loader import load_protocol_and_files
+from independence_bench.protocol.plan import build_request, start_scenario
+from independence_bench.simulate.server import JUDGE, SUBJECT, find_quantile
+from independence_bench.simulate.wire import draw_number
 from independence_bench.store.database import open_store
 
 NAME = "drawn"
@@ -84,15 +84,17 @@ class DrawnClient:
         another one.
         """
         self.calls += 1
-        question = content_hash([asked.model.model, [message.wire() for message in asked.messages]])
+        question = hash_content(
+            [asked.model.model, [message.format_message() for message in asked.messages]]
+        )
         self._times[question] += 1
-        share = unit(self.seed, question, self._times[question])
+        share = draw_number(self.seed, question, self._times[question])
         if asked.schema:
-            text, tool, seconds = self._verdict(asked.schema), None, at(JUDGE, share)
+            text, tool, seconds = self._verdict(asked.schema), None, find_quantile(JUDGE, share)
         else:
             # no two replies are the same, so neither are the questions that they lead to
             text = f"I stay who I am, {question[:16]} {self._times[question]}."
-            tool, seconds = self.protocol.tool_role, at(SUBJECT, share)
+            tool, seconds = self.protocol.tool_role, find_quantile(SUBJECT, share)
         read = read_completion(json.dumps(completion(text, tool)).encode(), 200, None)
         assert isinstance(read, Completion)
         return replace(read, seconds=seconds)
@@ -125,15 +127,15 @@ def chains(protocol: Protocol, runs: int, seed: int) -> list[Chain]:
         for configuration in protocol.configurations:
             for scenario in protocol.scenarios:
                 seconds = []
-                talk = opening(protocol, configuration, scenario)
-                while talk.awaiting:
-                    answer = client.answer(request(talk, subject, configuration, protocol))
-                    said = delivery.said(answer, configuration.delivery, protocol.tool_role)
-                    assert isinstance(said, delivery.Said)
+                talk = start_scenario(protocol, configuration, scenario)
+                while talk.next_reply:
+                    answer = client.answer(build_request(talk, subject, configuration, protocol))
+                    said = delivery.read_reply(answer, configuration.delivery, protocol.tool_role)
+                    assert isinstance(said, delivery.UsableReply)
                     seconds.append(answer.seconds)
-                    talk = talk.answered(Words(said.words.text, said.words.notes))
+                    talk = talk.add_reply(Words(said.words.text, said.words.notes))
                 case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
-                made.append((*seconds, client.answer(judge_request(case, judge)).seconds))
+                made.append((*seconds, client.answer(make_judge_request(case, judge)).seconds))
     return made
 
 
@@ -178,7 +180,7 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
     """Virtual seconds that the engine takes. RuntimeError unless it made every call, once, and kept
     each.
     """
-    protocol, files = load_with_files("v2")
+    protocol, files = load_protocol_and_files("v2")
     subject, judge = models(protocol)
     client = DrawnClient(protocol, seed)
 
@@ -200,7 +202,7 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
                 calls_at_once=places,
                 clocks=clocks,
             )
-            report = await Engine(session).run()
+            report = await Engine(session).ask_until_done()
         if not report.complete or client.calls != planned(protocol, runs):
             raise RuntimeError(
                 f"{client.calls} calls of {planned(protocol, runs)} were made: "
@@ -220,12 +222,12 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
 
 def planned(protocol: Protocol, runs: int) -> int:
     """Calls of so many runs, judgements included."""
-    return runs * len(protocol.configurations) * (protocol.replies + len(protocol.scenarios))
+    return runs * len(protocol.configurations) * (protocol.reply_count + len(protocol.scenarios))
 
 
 def compare(seeds: int, runs: int, places: int) -> tuple[tuple[str, ...], Target]:
     """One row, and whether the engine stays near the bound."""
-    protocol, _ = load_with_files("v2")
+    protocol, _ = load_protocol_and_files("v2")
     bounds, ours, naive, blind = [], [], [], []
     for seed in range(seeds):
         drawn = chains(protocol, runs, seed)
@@ -259,7 +261,7 @@ def main() -> int:
         "--at-once", type=int, action="append", help="may be repeated  [default: 10 and 40]"
     )
     chosen = parser.parse_args()
-    protocol, _ = load_with_files("v2")
+    protocol, _ = load_protocol_and_files("v2")
     calls = planned(protocol, chosen.runs)
     print(
         f"v2, one subject, {chosen.runs} runs: {calls} calls, published latencies, "

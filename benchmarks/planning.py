@@ -19,14 +19,14 @@ from pathlib import Path
 
 from results import Target, table, verdict
 
-from independence_bench.engine.preview import preview_of
+from independence_bench.engine.preview import make_preview
 from independence_bench.engine.run import Session
 from independence_bench.engine.session import find_pending
 from independence_bench.errors import EndpointUnusable
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import BUILT_IN, ChatModel
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import open_store
 
@@ -35,9 +35,9 @@ ENDPOINT = "local"  # nothing is asked of it
 
 def planned(name: str, subjects: int, workers: int) -> tuple[float, float]:
     """Seconds of CPU that it takes to foresee the order, and to read what is left of it."""
-    protocol, files = load_with_files(name)
+    protocol, files = load_protocol_and_files(name)
     client = Client(BUILT_IN[ENDPOINT])
-    client.do_without_list(EndpointUnusable("it is not asked"))
+    client.assume_no_list(EndpointUnusable("it is not asked"))
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
         session = Session(
             protocol=protocol,
@@ -53,9 +53,9 @@ def planned(name: str, subjects: int, workers: int) -> tuple[float, float]:
             shard=Shard(1, workers),
         )
         began = time.process_time()
-        asyncio.run(preview_of(session))
+        asyncio.run(make_preview(session))
         foreseen = time.process_time()
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             for subject in session.subjects:
                 find_pending(connection, session, subject)
         return foreseen - began, time.process_time() - foreseen

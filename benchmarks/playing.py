@@ -15,7 +15,7 @@ from scripts import ENDPOINT, JUDGE, subject_name
 
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import Report, Run
-from independence_bench.engine.schedule import run
+from independence_bench.engine.schedule import play_run
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
@@ -83,7 +83,7 @@ def play(
         await asyncio.Event().wait()
 
     with open_store(store) as opened:
-        report = asyncio.run(run(order, opened, lambda _: True, watch or unwatched))
+        report = asyncio.run(play_run(order, opened, lambda _: True, watch or unwatched))
     if report is None or not report.complete:
         why = report.troubles[0][1] if report and report.troubles else "it was stopped"
         raise RuntimeError(f"the order was not completed: {why}")

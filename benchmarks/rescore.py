@@ -21,8 +21,8 @@ from statistics import median
 from filling import Filling, subject
 from results import Target, table, verdict
 
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.store.database import open_store
 
 ROWS, COMMAND = 1.0, 1.5  # seconds
@@ -30,7 +30,7 @@ ROWS, COMMAND = 1.0, 1.5  # seconds
 
 def build(path: Path, subjects: int, runs: int) -> int:
     """Fill the store at *path*; how many conversations it then holds."""
-    protocol, files = load_with_files("v2")
+    protocol, files = load_protocol_and_files("v2")
     with open_store(path) as store:
         every = [subject(number, protocol) for number in range(subjects)]
         return Filling(protocol, files).fill(store, every, range(1, runs + 1))
@@ -40,12 +40,12 @@ def score(path: Path, subjects: int, runs: int, times: int) -> list[float]:
     """Seconds of each of *times* scorings. RuntimeError unless every subject is ranked over all its
     runs.
     """
-    protocol, _ = load_with_files("v2")
+    protocol, _ = load_protocol_and_files("v2")
     taken = []
     with open_store(path) as store:
         for _ in range(times):
             started = time.perf_counter()
-            (board,) = boards(store, protocol)
+            (board,) = make_leaderboards(store, protocol)
             taken.append(time.perf_counter() - started)
             if len(board.ranked) != subjects or any(row.runs != runs for row in board.ranked):
                 raise RuntimeError(f"{len(board.ranked)} subjects of {subjects} were ranked")

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files, load_with_files, parse
+from independence_bench.protocol.loader import Files, load_protocol_and_files, parse_protocol
 
 NAME = "canned"
 ENDPOINT = "canned"
@@ -31,7 +31,7 @@ def canned_protocol(single: int, double: int = 0) -> tuple[Protocol, Files]:
     A run of it takes 2 x single + 3 x double calls, judgements included. ValueError where v2 has
     not so many.
     """
-    protocol, shipped = load_with_files("v2")
+    protocol, shipped = load_protocol_and_files("v2")
     chosen = [*_with_replies(protocol, 1, single), *_with_replies(protocol, 2, double)]
     top: dict[str, Any] = yaml.safe_load(shipped["protocol.yaml"])
     top |= {
@@ -51,14 +51,14 @@ def canned_protocol(single: int, double: int = 0) -> tuple[Protocol, Files]:
         scenario = yaml.safe_load(shipped[f"scenarios/{name}.yaml"]) | {"rubrics": [RUBRIC]}
         files[f"scenarios/{name}.yaml"] = _dump(scenario)
     files["protocol.yaml"] = _dump(top)
-    return parse(files, where=NAME), files
+    return parse_protocol(files, where=NAME), files
 
 
 def calls_of(protocol: Protocol) -> int:
     """How many calls one run of *protocol* in its default configuration takes, judgements
     included.
     """
-    return protocol.replies + len(protocol.scenarios)
+    return protocol.reply_count + len(protocol.scenarios)
 
 
 def _with_replies(protocol: Protocol, replies: int, count: int) -> list[str]:

@@ -40,7 +40,7 @@ from urllib.parse import urlsplit
 from filling import Filling, subject
 from results import Target, table, verdict
 
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.store.database import open_store
 
 FIRST_TABLE, TRANSCRIPT = 1.0, 0.3  # seconds
@@ -53,7 +53,7 @@ PAIRS, QUIET = 20, 5.0
 
 def build(path: Path, transcripts: int) -> int:
     """Fill the store at *path* with about so many; how many conversations it then holds."""
-    protocol, files = load_with_files("v2")
+    protocol, files = load_protocol_and_files("v2")
     subjects = max(1, transcripts // (RUNS * len(protocol.scenarios)))
     with open_store(path) as store:
         every = [subject(number, protocol) for number in range(subjects)]

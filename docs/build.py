@@ -34,7 +34,7 @@ from typescript import typescript
 from independence_bench.cli.main import GROUPS, cli
 from independence_bench.dataset.schema import EXPORT_TABLES
 from independence_bench.models.endpoints import SHIPPED, ModelsFile
-from independence_bench.protocol.file_formats import json_schemas
+from independence_bench.protocol.file_formats import make_json_schemas
 from independence_bench.viewer.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +47,7 @@ Option = tuple[str, str]  # how it is written, and its help
 
 def schemas() -> Iterator[tuple[Path, str]]:
     """Every schema, as a file."""
-    every = {**json_schemas(), "models": ModelsFile.model_json_schema()}
+    every = {**make_json_schemas(), "models": ModelsFile.model_json_schema()}
     for name, schema in every.items():
         text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         yield ROOT / "docs" / "schema" / f"{name}.schema.json", text
@@ -252,7 +252,7 @@ def models() -> Iterator[tuple[Path, str]]:
 def export_columns() -> tuple[Path, str]:
     """docs/data/export.csv"""
     rows = (
-        (s.name, c.name, c.shown, c.says, "--raw" if c.raw else "")
+        (s.name, c.name, c.documented_kind, c.says, "--raw" if c.raw else "")
         for s in EXPORT_TABLES
         for c in s.columns
     )

@@ -19,7 +19,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from independence_bench.columns import TEXTS, Part, parts
+from independence_bench.columns import TEXTS, SentPart, list_sent_parts
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 120  # as of all of the page's code
@@ -75,9 +75,9 @@ def _collect(hint: Any, found: dict[str, type]) -> None:
         _collect(part, found)
 
 
-def sent_to_page(shape: type) -> list[Part]:
+def sent_to_page(shape: type) -> list[SentPart]:
     """What the page is sent of it."""
-    return [part for part in parts(shape) if part.on_page]
+    return [part for part in list_sent_parts(shape) if part.on_page]
 
 
 def as_sent(shape: Any) -> Any:

@@ -36,22 +36,22 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded.judge import evidence_of
+from independence_bench.hashing import hash_content
+from independence_bench.judging.embedded.judge import collect_evidence
 from independence_bench.judging.embedded.reading import (
     MEASURES,
     SHOWN,
     JudgedWords,
     ReplyFeatures,
     StateReader,
-    read,
-    shown,
+    extract_features,
+    make_shown_text,
 )
 from independence_bench.judging.embedded.weights import LOWERED, STEADINESS, YES_NO, Weights
-from independence_bench.models.local.files import SMOLLM2, find
-from independence_bench.protocol.conversation import play
+from independence_bench.models.local.files import SMOLLM2, find_model_file
+from independence_bench.protocol.conversation import play_script
 from independence_bench.protocol.definition import Scenario
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -136,7 +136,7 @@ def own_examples() -> list[Example]:
             continue
         scenario = find_scenario(reply["protocol"], reply["scenario"])
         said: Mapping[str, str] = reply["replies"]
-        talk = play("", scenario.script, lambda name, said=said: said.get(name, ""))
+        talk = play_script("", scenario.script, lambda name, said=said: said.get(name, ""))
         marks = {
             mark: share_of_scale(mark, state, reply["protocol"])
             for mark, state in reply["state"].items()
@@ -147,7 +147,7 @@ def own_examples() -> list[Example]:
                 model=f"ours/{reply['id']}",
                 run="1",
                 scenario=f"ours/{reply['scenario']}",
-                evidence=evidence_of(talk, scenario),
+                evidence=collect_evidence(talk, scenario),
                 marks=marks,
             )
         )
@@ -156,7 +156,7 @@ def own_examples() -> list[Example]:
 
 def find_scenario(protocol: str, name: str) -> Scenario:
     """The shipped scenario called *name*."""
-    return next(scenario for scenario in load(protocol).scenarios if scenario.id == name)
+    return next(scenario for scenario in load_protocol(protocol).scenarios if scenario.id == name)
 
 
 def share_of_scale(mark: str, state: str | float, protocol: str) -> float:
@@ -243,7 +243,7 @@ def list_turns(messages: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def sample_published(published: Sequence[Example]) -> list[Example]:
     """The same `PUBLISHED` of them each time, half low in a score, ordered by hash."""
-    drawn = sorted(published, key=lambda one: content_hash([one.subject, one.run, one.scenario]))
+    drawn = sorted(published, key=lambda one: hash_content([one.subject, one.run, one.scenario]))
     low = [one for one in drawn if is_low(one)][: PUBLISHED // 2]
     return low + [one for one in drawn if not is_low(one)][: PUBLISHED - len(low)]
 
@@ -263,10 +263,10 @@ def read_states(examples: Sequence[Example], cache: Path) -> Floats:
     if cache.exists():
         with np.load(cache, allow_pickle=False) as stored:
             kept = dict(zip(stored["keys"].tolist(), stored["states"], strict=True))
-    reader, rows = StateReader(Path(find(SMOLLM2).path)), []
+    reader, rows = StateReader(Path(find_model_file(SMOLLM2).path)), []
     for number, example in enumerate(examples, 1):
-        text = shown(example.evidence)
-        key = content_hash([SHOWN, text.before, text.reply])
+        text = make_shown_text(example.evidence)
+        key = hash_content([SHOWN, text.before, text.reply])
         if key not in kept:
             kept[key] = reader.read(example.evidence).astype(np.float16)
             if number % 100 == 0:
@@ -296,7 +296,7 @@ class Data:
 
 def prepare_data(examples: list[Example]) -> Data:
     """Read every reply as the shipped judge does."""
-    readings = [read(example.evidence) for example in examples]
+    readings = [extract_features(example.evidence) for example in examples]
     marks = np.array([[example.marks.get(mark, np.nan) for mark in MARKS] for example in examples])
     return Data(examples, readings, marks, find_proper_names(e.evidence.answer for e in examples))
 

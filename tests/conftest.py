@@ -25,7 +25,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.models.local.files import data_folder, models_folder
+from independence_bench.models.local.files import find_data_folder, find_models_folder
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
@@ -236,7 +236,11 @@ def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     Raises AssertionError at the end if something was left there: a test, or what it started, had no
     folder of its own.
     """
-    own, installed, folder = data_folder(), models_folder(), tmp_path_factory.mktemp("data")
+    own, installed, folder = (
+        find_data_folder(),
+        find_models_folder(),
+        tmp_path_factory.mktemp("data"),
+    )
     before = _left_there(own)
     (folder / "models").mkdir()
     # not the folder, or what is noted in it would be noted in the user's
@@ -346,7 +350,7 @@ def made(postgres: Server) -> Iterator[str]:
     them.
     """
     with postgres.database() as name:
-        with open_store(postgres.url(name)) as store, store.writing():
+        with open_store(postgres.url(name)) as store, store.open_transaction():
             pass
         yield name
 

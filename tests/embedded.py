@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from independence_bench.judging.embedded.judge import EmbeddedJudge
-from independence_bench.judging.embedded.reading import Floats, JudgedWords, features
+from independence_bench.judging.embedded.reading import Floats, JudgedWords, summarize_states
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.models.local.files import SMOLLM2, pin_of
+from independence_bench.models.local.files import SMOLLM2, find_pin
 
-INSTALLED = pin_of(SMOLLM2).path if pin_of(SMOLLM2).path.exists() else None
+INSTALLED = find_pin(SMOLLM2).path if find_pin(SMOLLM2).path.exists() else None
 needs_model = pytest.mark.skipif(
     INSTALLED is None, reason="needs `aib models install smollm2-135m`"
 )
@@ -29,10 +29,10 @@ class Fixed:
     def read(self, evidence: JudgedWords) -> Floats:
         """A row as the reader gives it."""
         self.read_so_far.append(evidence)
-        return features(np.ones((5, 576), np.float32))
+        return summarize_states(np.ones((5, 576), np.float32))
 
 
-WEIGHTS, FIXED = Weights.load(), Fixed()
+WEIGHTS, FIXED = Weights.load_shipped(), Fixed()
 
 
 def embedded_judge() -> EmbeddedJudge:

@@ -34,8 +34,8 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.cli.main import COMMANDS, main
-from independence_bench.models.endpoints import shipped_subjects
-from independence_bench.protocol.loader import load, shipped
+from independence_bench.models.endpoints import load_shipped_subjects
+from independence_bench.protocol.loader import list_shipped, load_protocol
 from independence_bench.store.database import open_store
 
 AIB = str(Path(sys.executable).with_name("aib"))
@@ -254,11 +254,11 @@ def _warm_up(folder: Path) -> None:
     """
     importlib.import_module("numpy.ma")
     # it has the tables, and nothing is written
-    with open_store(folder / "none.db") as store, store.reading():
+    with open_store(folder / "none.db") as store, store.open_snapshot():
         pass
-    for name in shipped():
-        load(name)
-    shipped_subjects()
+    for name in list_shipped():
+        load_protocol(name)
+    load_shipped_subjects()
 
 
 def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:

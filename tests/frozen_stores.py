@@ -91,7 +91,7 @@ def shown(store: Path | str) -> Iterator[tuple[str, str, Conversation]]:
     """(protocol's name and hash, subject's label, conversation), of each that can be looked at."""
     with open_store(store, create=False) as opened:
         catalog = read_catalog(opened)
-        with opened.reading() as connection:
+        with opened.open_snapshot() as connection:
             for edition in catalog.editions.values():
                 name = f"{edition.protocol.name} {edition.hash[:SHORT]}"
                 places = [
@@ -105,7 +105,7 @@ def words(label: str, one: Conversation) -> Any:
     """Who said what where, how it ended, and each reply with what the human did not see."""
     row = one.row
     replies = []
-    for name, key in one.asked:
+    for name, key in one.asked_replies:
         reply = one.replies[key]
         flags = [reply.cut_off, reply.plain_text, reply.reasoned]
         replies.append([name, reply.text, reply.notes, reply.reasoning, reply.reason, *flags])

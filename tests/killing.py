@@ -23,11 +23,11 @@ from pathlib import Path
 
 from simulated import CENT, read_ledger, simulating_apart, start_aib
 
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.simulate.catalog import Entry
 from independence_bench.store.attempts import LOST
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 # characters whose index in v2 follows from the rule of the simulated judge (docs/simulate.md)
 KNOWN = {
@@ -222,8 +222,8 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
     """Put into *found* what is there at the end of a round, and what of it is wrong."""
     entries = read_ledger(folder / "ledger.jsonl")
     where = wanted.store if "://" in wanted.store else folder / wanted.store
-    with open_store(where, create=False) as store, store.reading() as connection:
-        found.findings += check(connection)
+    with open_store(where, create=False) as store, store.open_snapshot() as connection:
+        found.findings += check_store(connection)
         attempts = connection.exec_driver_sql(
             "select a.outcome, a.response_id, coalesce(a.cost, 0), a.status, c.model from "
             "attempts a join calls c on c.key = a.call_key"
@@ -235,7 +235,7 @@ def look(folder: Path, wanted: Round, found: Found) -> None:
             "select count(*) from transcripts t where not exists (select 1 from judgements j where "
             "j.heard_hash = t.heard_hash and j.state = 'valid')"
         ).scalar_one()
-    protocol = load("v2")
+    protocol = load_protocol("v2")
     planned = len(wanted.names) * len(protocol.scenarios) * len(wanted.modes)
     if (complete, unjudged) != (planned, 0):
         found.findings.append(

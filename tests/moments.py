@@ -144,7 +144,7 @@ def read_all(store: Path, folder: Path, protocol: str, commands: Sequence[str] =
         if problem is not None:
             found.wrong.append(f"aib {command}: {problem}")
     with answering(store) as answers:
-        for path in answers.paths():
+        for path in answers.list_paths():
             try:
                 body = answers.get(path)
                 if body is None:

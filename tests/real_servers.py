@@ -33,7 +33,7 @@ from independence_bench.errors import StoreError
 from independence_bench.models.local import files
 from independence_bench.models.local.files import SMOLLM2
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 MODEL = SMOLLM2
 TEMPLATE = Path(files.__file__).with_name(
@@ -227,7 +227,10 @@ def free_port() -> int:
 
 def llama_cpp(folder: Path, python: str = sys.executable, key: str = "") -> RealServer:
     """llama.cpp's server, by the package xllamacpp of *python*."""
-    weights, template = str(files.find(SMOLLM2).path), TEMPLATE.read_text(encoding="utf-8")
+    weights, template = (
+        str(files.find_model_file(SMOLLM2).path),
+        TEMPLATE.read_text(encoding="utf-8"),
+    )
     return RealServer(
         "llama.cpp",
         lambda port: [python, "-c", LLAMA_CPP, str(port), weights, MODEL, template, key],
@@ -240,7 +243,14 @@ def converted(folder: Path, python: str = sys.executable) -> Path:
     """The model as a folder that transformers and vLLM load, made with *python*'s packages."""
     made = folder / MODEL
     if not (made / "config.json").exists():
-        command = [python, "-c", CONVERT, str(files.find(SMOLLM2).path), str(made), str(TEMPLATE)]
+        command = [
+            python,
+            "-c",
+            CONVERT,
+            str(files.find_model_file(SMOLLM2).path),
+            str(made),
+            str(TEMPLATE),
+        ]
         done = subprocess.run(
             command, capture_output=True, text=True, env={**os.environ, **OFFLINE}, check=False
         )
@@ -369,12 +379,16 @@ def stored(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list
     """(attempts, replies, what is wrong) in the store at *path*; nothing where there is none."""
     if not path.exists():
         return [], [], []
-    with open_store(path, create=False) as store, store.reading() as connection:
+    with open_store(path, create=False) as store, store.open_snapshot() as connection:
         attempts = connection.exec_driver_sql(
             "select a.*, c.kind from attempts a join calls c on c.key = a.call_key order by a.id"
         ).mappings()
         replies = connection.exec_driver_sql("select * from replies").mappings()
-        return [dict(row) for row in attempts], [dict(row) for row in replies], check(connection)
+        return (
+            [dict(row) for row in attempts],
+            [dict(row) for row in replies],
+            check_store(connection),
+        )
 
 
 def check_delivery(server: RealServer, folder: Path, mode: str) -> Played:

@@ -30,8 +30,8 @@ import pytest
 from aiohttp import web
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.api.named import ALLOWED_FILE, remember
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
+from independence_bench.api.named import ALLOWED_FILE, store_permissions
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
@@ -41,9 +41,9 @@ from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DialectName
 from independence_bench.models.spec import ChatModel, Endpoint
-from independence_bench.models.trust import Permission, origin
+from independence_bench.models.trust import Permission, find_origin
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.store.database import open_store
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
@@ -378,7 +378,7 @@ class Bench:
     @property
     def protocol(self) -> Protocol:
         """The protocol as its files are now."""
-        return load_with_files(self.folder)[0]
+        return load_protocol_and_files(self.folder)[0]
 
     def subject(
         self, model: str = "acme/one", endpoint: str = "scripted", **changes: Any
@@ -427,7 +427,7 @@ class Bench:
         """Open store and clients, run the engine to its end, close everything; *during* runs beside
         it.
         """
-        protocol, files = load_with_files(self.folder)
+        protocol, files = load_protocol_and_files(self.folder)
         clients = {
             name: Client(Endpoint(name, server.url, dialect, free=free, ours=ours), KEY)
             for name, server in self.endpoints.items()
@@ -435,7 +435,9 @@ class Bench:
         with open_store(self.store) as store:
             for client in clients.values():
                 await client.__aenter__()
-                await client.models()  # as a command does, to find out whether anybody is there
+                await (
+                    client.list_models()
+                )  # as a command does, to find out whether anybody is there
             clocks = Clocks(now, time.monotonic, random.Random(7).random, policy)
             session = Session(
                 protocol=protocol,
@@ -455,7 +457,7 @@ class Bench:
             engine = Engine(session)
             beside = asyncio.ensure_future(during(engine)) if during else None
             try:
-                report = await engine.run()
+                report = await engine.ask_until_done()
                 if beside is not None:
                     await beside
                 return report
@@ -466,11 +468,11 @@ class Bench:
     def boards(self, judge: str | None = None) -> list[Board]:
         """What `aib leaderboard` would show."""
         with open_store(self.store) as store:
-            return boards(store, self.protocol, Wanted(judge))
+            return make_leaderboards(store, self.protocol, Wanted(judge))
 
     def rows(self, query: str, *values: object) -> list[Any]:
         """What a SQL *query* finds in the store."""
-        with open_store(self.store) as store, store.reading() as connection:
+        with open_store(self.store) as store, store.open_snapshot() as connection:
             return [tuple(row) for row in connection.exec_driver_sql(query, tuple(values))]
 
 
@@ -485,7 +487,7 @@ def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
     """
     data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
     with suppress(SubjectError):
-        remember(home / data / ALLOWED_FILE, [Permission(variable, origin(url))])
+        store_permissions(home / data / ALLOWED_FILE, [Permission(variable, find_origin(url))])
 
 
 def measured() -> dict[str, str]:

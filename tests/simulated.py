@@ -39,19 +39,19 @@ from invoked import invoke
 from scripted import measured
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
-from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
+from independence_bench.cli.simulate import READY, parse_latency, parse_rates, read_fault_lines
 from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.ask import Asker, Engine
 from independence_bench.engine.ask_judges import ExamAsker
 from independence_bench.engine.run import Report, Session
-from independence_bench.judging.exam.cases import exam_cases
+from independence_bench.judging.exam.cases import list_exam_cases
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.protocol.plan import Shard
 from independence_bench.simulate.catalog import Entry
 from independence_bench.simulate.faults import Faults
@@ -79,9 +79,10 @@ def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
     typed = serving.make_context("simulate", list(arguments)).params
     settings = Settings(
         seed=typed["seed"],
-        latency=read_latency(typed["latency"], typed["scale"]),
+        latency=parse_latency(typed["latency"], typed["scale"]),
         faults=Faults(
-            read_rates(typed["rates"]), read_lines(typed["script"] and folder / typed["script"])
+            parse_rates(typed["rates"]),
+            read_fault_lines(typed["script"] and folder / typed["script"]),
         ),
         requests_per_minute=typed["requests_per_minute"],
     )
@@ -333,13 +334,13 @@ def play_together(
         loop = asyncio.get_running_loop()
         with open_store(store) as opened:
             async with Client(Endpoint("sim", simulation.url, "openrouter")) as client:
-                await client.models()
+                await client.list_models()
                 clocks = Clocks(
                     loop.time, loop.time, random.Random(command.seed).random, command.policy
                 )
                 budget = Budget(command.budget, command.job)
                 session = _session(folder, command, "sim", opened, {"sim": client}, budget, clocks)
-                return await Engine(session).run()
+                return await Engine(session).ask_until_done()
 
     async def every() -> tuple[list[Report], list[Entry]]:
         async with simulate(settings) as simulation:
@@ -373,7 +374,7 @@ async def _carry_out(
         for name, simulation in simulations.items():
             made = Client(Endpoint(name, simulation.url, "openrouter"))
             clients[name] = await stack.enter_async_context(made)
-            await made.models()
+            await made.list_models()
         clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
         judge_at = "sim" if judging is None else "bench"
         budget = Budget(command.budget)
@@ -381,7 +382,7 @@ async def _carry_out(
         asker = _asker(session, command.exam)
         began = loop.time()
         beside = asyncio.ensure_future(command.during(asker)) if command.during else None
-        report = await asker.run()
+        report = await asker.ask_until_done()
         seconds = loop.time() - began
         if beside is not None:
             beside.cancel()
@@ -389,13 +390,18 @@ async def _carry_out(
                 await beside
         while any(simulation.in_flight for simulation in simulations.values()):  # noqa: ASYNC110
             await asyncio.sleep(0.1)  # whom we left is written down a moment later
-        with opened.reading() as connection:
-            spending = attempts.spending(connection)
+        with opened.open_snapshot() as connection:
+            spending = attempts.sum_spending(connection)
         entries = [
             entry for simulation in simulations.values() for entry in simulation.ledger.entries
         ]
         return Played(
-            report, entries, spending, boards(opened, session.protocol), seconds, command.runs
+            report,
+            entries,
+            spending,
+            make_leaderboards(opened, session.protocol),
+            seconds,
+            command.runs,
         )
 
 
@@ -404,7 +410,9 @@ def _asker(session: Session, exam: Sequence[str]) -> Asker:
         return Engine(session)
     judge = session.judge
     assert judge is not None, "an exam is of a judge"
-    return ExamAsker([(judge, case) for case in exam_cases(exam)], session, session.calls_at_once)
+    return ExamAsker(
+        [(judge, case) for case in list_exam_cases(exam)], session, session.calls_at_once
+    )
 
 
 def _session(
@@ -416,7 +424,7 @@ def _session(
     budget: Budget,
     clocks: Clocks,
 ) -> Session:
-    protocol, files = load_with_files(str(folder))
+    protocol, files = load_protocol_and_files(str(folder))
     # room for what the characters say: what is cut off is asked for twice
     sampling: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": 1000}
     judge = ChatModel(f"sim/{command.judge}", judging, 0.0, protocol.judge.max_tokens)

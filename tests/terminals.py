@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console, RenderableType
 
 from independence_bench.report.table import Block
-from independence_bench.report.terminal import printed
+from independence_bench.report.terminal import print_views
 
 
 def displayed(
@@ -28,5 +28,5 @@ def displayed(
         markup=False,
         color_system=None,
     )
-    printed(console, *views, legend=legend)
+    print_views(console, *views, legend=legend)
     return out.getvalue()

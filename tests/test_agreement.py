@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.agreement import (
-    jackknife,
-    krippendorff_alpha,
-    quadratic_kappa,
+    compute_krippendorff_alpha,
+    compute_quadratic_kappa,
+    estimate_jackknife_error,
 )
 
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section E: four observers, twelve
@@ -43,15 +43,15 @@ ANXIETY_2 = [3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4]
 
 def test_alpha_of_the_published_reliability_data() -> None:
     """Krippendorff gives 0.815 for them as an order and 0.743 as names."""
-    assert krippendorff_alpha(RELIABILITY) == pytest.approx(0.815, abs=0.0005)
-    assert krippendorff_alpha(RELIABILITY, "nominal") == pytest.approx(0.743, abs=0.0005)
+    assert compute_krippendorff_alpha(RELIABILITY) == pytest.approx(0.815, abs=0.0005)
+    assert compute_krippendorff_alpha(RELIABILITY, "nominal") == pytest.approx(0.743, abs=0.0005)
 
 
 def test_alpha_of_the_published_examples_of_names() -> None:
     """He gives 0.095 for two names, where an order is the same, and 0.692 for five."""
-    assert krippendorff_alpha(MEG_AND_OWEN, "nominal") == pytest.approx(0.095, abs=0.0005)
-    assert krippendorff_alpha(MEG_AND_OWEN) == pytest.approx(0.095, abs=0.0005)
-    assert krippendorff_alpha(BEN_AND_GERRY, "nominal") == pytest.approx(0.692, abs=0.0005)
+    assert compute_krippendorff_alpha(MEG_AND_OWEN, "nominal") == pytest.approx(0.095, abs=0.0005)
+    assert compute_krippendorff_alpha(MEG_AND_OWEN) == pytest.approx(0.095, abs=0.0005)
+    assert compute_krippendorff_alpha(BEN_AND_GERRY, "nominal") == pytest.approx(0.692, abs=0.0005)
 
 
 def test_alpha_is_what_the_library_gave() -> None:
@@ -66,13 +66,15 @@ def test_alpha_is_what_the_library_gave() -> None:
         for j in range(3)
     ]
 
-    assert krippendorff_alpha(marks) == pytest.approx(0.787931794572841, abs=1e-12)
-    assert krippendorff_alpha(marks, "nominal") == pytest.approx(0.6591008293321694, abs=1e-12)
+    assert compute_krippendorff_alpha(marks) == pytest.approx(0.787931794572841, abs=1e-12)
+    assert compute_krippendorff_alpha(marks, "nominal") == pytest.approx(
+        0.6591008293321694, abs=1e-12
+    )
 
 
 def test_alpha_is_one_when_judges_never_differ() -> None:
     """Whatever the marks are, as long as they vary."""
-    assert krippendorff_alpha([[0, 5, 10], [0, 5, 10], [0, None, 10]]) == pytest.approx(1)
+    assert compute_krippendorff_alpha([[0, 5, 10], [0, 5, 10], [0, None, 10]]) == pytest.approx(1)
 
 
 def test_alpha_sees_an_order_and_not_the_numbers() -> None:
@@ -80,7 +82,9 @@ def test_alpha_sees_an_order_and_not_the_numbers() -> None:
     own.
     """
     stretched = [[10 if mark == 5 else mark for mark in row] for row in RELIABILITY]
-    assert krippendorff_alpha(stretched) == pytest.approx(krippendorff_alpha(RELIABILITY))
+    assert compute_krippendorff_alpha(stretched) == pytest.approx(
+        compute_krippendorff_alpha(RELIABILITY)
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_alpha_sees_an_order_and_not_the_numbers() -> None:
 )
 def test_alpha_is_absent_where_it_means_nothing(marks: list[list[float | None]]) -> None:
     """No pair of marks, or no variation among those that have a partner: None, neither 0 nor 1."""
-    assert krippendorff_alpha(marks) is None
+    assert compute_krippendorff_alpha(marks) is None
 
 
 # ---------------------------------------------------------------- quadratic kappa
@@ -106,13 +110,13 @@ def test_alpha_is_absent_where_it_means_nothing(marks: list[list[float | None]])
 
 def test_kappa_of_the_published_anxiety_ratings() -> None:
     """R's irr prints 0.297 for kappa2(anxiety[, 1:2], "squared")."""
-    assert quadratic_kappa(ANXIETY_1, ANXIETY_2) == pytest.approx(0.297, abs=0.0005)
+    assert compute_quadratic_kappa(ANXIETY_1, ANXIETY_2) == pytest.approx(0.297, abs=0.0005)
 
 
 def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
     """The same order, three points lower: no agreement on the marks themselves."""
-    assert quadratic_kappa([5, 6, 7], [5, 6, 7]) == pytest.approx(1)
-    shifted = quadratic_kappa([5, 6, 7], [2, 3, 4])
+    assert compute_quadratic_kappa([5, 6, 7], [5, 6, 7]) == pytest.approx(1)
+    shifted = compute_quadratic_kappa([5, 6, 7], [2, 3, 4])
     assert shifted is not None
     assert shifted < 0.2
 
@@ -120,13 +124,13 @@ def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
 @pytest.mark.parametrize(("one", "other"), [([], []), ([4, 4], [4, 4]), ([4], [4])])
 def test_kappa_is_absent_where_it_means_nothing(one: list[float], other: list[float]) -> None:
     """Nothing to compare, or nothing that varies."""
-    assert quadratic_kappa(one, other) is None
+    assert compute_quadratic_kappa(one, other) is None
 
 
 def test_marks_of_different_things_cannot_be_compared() -> None:
     """A mistake of the caller's is an error, not a number."""
     with pytest.raises(ValueError, match="2 marks of one judge"):
-        quadratic_kappa([1, 2], [1])
+        compute_quadratic_kappa([1, 2], [1])
 
 
 # ---------------------------------------------------------------- whatever the marks are
@@ -142,9 +146,9 @@ columns = st.integers(2, 8).flatmap(
 def test_every_number_stays_in_its_range(marks: list[list[float]]) -> None:
     """At most 1, a number and not NaN, and the same whoever is named first."""
     one, other, *_ = marks
-    for found in (krippendorff_alpha(marks), quadratic_kappa(one, other)):
+    for found in (compute_krippendorff_alpha(marks), compute_quadratic_kappa(one, other)):
         assert found is None or found <= 1 + 1e-9
-    first, second = quadratic_kappa(one, other), quadratic_kappa(other, one)
+    first, second = compute_quadratic_kappa(one, other), compute_quadratic_kappa(other, one)
     assert first == second if first is None or second is None else first == pytest.approx(second)
     assert first is None or first >= -1 - 1e-9
 
@@ -154,8 +158,8 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
     any textbook.
     """
     numbers = [1.0, 2.0, 3.0, 6.0]
-    assert jackknife([(12 - out) / 3 for out in numbers]) == pytest.approx(
+    assert estimate_jackknife_error([(12 - out) / 3 for out in numbers]) == pytest.approx(
         np.sqrt(np.var(numbers, ddof=1) / 4)
     )
-    assert jackknife([1.0, 2.0]) is None
-    assert jackknife([1.0, 2.0, None]) is None
+    assert estimate_jackknife_error([1.0, 2.0]) is None
+    assert estimate_jackknife_error([1.0, 2.0, None]) is None

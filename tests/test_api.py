@@ -25,7 +25,7 @@ import independence_bench as aib
 from independence_bench.api.tables import MARKS
 from independence_bench.cli.run import run as run_command
 from independence_bench.dataset.schema import EXPORT_TABLES
-from independence_bench.engine.session import find
+from independence_bench.engine.session import resolve_run
 from independence_bench.errors import EndpointUnusable, ProtocolError, StoreError, WrongUse
 
 ROCK, MIRROR, JUDGE = (
@@ -118,7 +118,7 @@ def test_tables_have_the_rows_and_columns_of_an_export(here: Path, tmp_path: Pat
         lines = (tmp_path / "out" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
         assert table.to_pylist() == [json.loads(line) for line in lines]
         (exported,) = (one for one in EXPORT_TABLES if one.name == name)
-        assert table.column_names == [column.name for column in exported.shown(raw=False)]
+        assert table.column_names == [column.name for column in exported.list_columns(raw=False)]
     assert stored.attempts(raw=True).column("raw")[0].as_py().startswith(b"{")
 
 
@@ -219,9 +219,9 @@ def test_what_is_asked_for_can_be_one_value(here: Path) -> None:
     wanted = aib.Run(
         ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
     )
-    found = find(wanted)
+    found = resolve_run(wanted)
 
-    assert find(found) == found
+    assert resolve_run(found) == found
     assert [aib.run(one).cost for one in (wanted, found)] == [0.0, 0.0]
     assert aib.run(found).subjects == (ROCK, MIRROR)
     with pytest.raises(WrongUse, match="runs is 0"):

@@ -19,17 +19,17 @@ from scripted import Answer, Asked, ScriptedModel, completion, says
 from simulated import aib
 from test_endpoint import MODEL, REQUEST, Serve, with_client
 
-from independence_bench.engine.delivered import find_hidden
+from independence_bench.engine.delivered import find_hidden_parts
 from independence_bench.models.arrival import Arrivals
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DialectName
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
 from independence_bench.protocol.definition import ToolWording
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import replies
 
-WORDING = load("v2").tool_role
+WORDING = load_protocol("v2").tool_role
 
 # ----------------------------------------------------- a server that counts what its template shows
 
@@ -76,7 +76,7 @@ def hidden(server: ScriptedModel, wording: ToolWording = WORDING) -> str | None:
     return asyncio.run(
         with_client(
             server.url,
-            lambda client: find_hidden(client, MODEL, wording),
+            lambda client: find_hidden_parts(client, MODEL, wording),
             dialect="local",
             key=None,
         )
@@ -103,7 +103,7 @@ def stored(store: Path) -> int:
     """How many replies are stored."""
     if not store.exists():
         return 0
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         return len(connection.execute(replies.select()).all())
 
 

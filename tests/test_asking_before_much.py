@@ -15,12 +15,12 @@ import pytest
 from scripted import Answer, ScriptedModel, steady
 from test_cli import CALLS, KEY, User
 
-from independence_bench.cli.judging import have_answered
-from independence_bench.engine.ask_judges import name_asker
+from independence_bench.cli.judging import ask_with_progress
+from independence_bench.engine.ask_judges import make_name_asker
 from independence_bench.engine.run import Run
 from independence_bench.errors import WrongUse
-from independence_bench.models.endpoints import read_models
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.models.endpoints import read_models_file
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.store.database import open_store
 
 NAMES = ("acme/one", "judge/one", "judge/two")
@@ -166,19 +166,19 @@ def test_questions_that_are_only_counted_are_asked_about_by_their_number(
     """Names to be read, stems to be written: nothing says what they cost, so their number
     decides.
     """
-    protocol, files = load_with_files(small)
+    protocol, files = load_protocol_and_files(small)
     order = Run(
         protocol=(protocol, files),
-        roster=read_models(user.folder / "models.yaml"),
+        roster=read_models_file(user.folder / "models.yaml"),
         judge="judge/one",
         judge_only=True,
         allow=lambda _endpoint: None,
     )
-    asker_of = partial(name_asker, [])
+    asker_of = partial(make_name_asker, [])
     with open_store(user.folder / "aib.db") as store, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SCRIPTED_KEY", KEY)
         with pytest.raises(WrongUse, match=r"That is 5,001 calls, .* price not known. Go ahead"):
-            asyncio.run(have_answered(order, store, asker_of, 5_001, answered=False))
+            asyncio.run(ask_with_progress(order, store, asker_of, 5_001, answered=False))
         for calls, answered in ((5_000, False), (5_001, True)):
-            report = asyncio.run(have_answered(order, store, asker_of, calls, answered))
+            report = asyncio.run(ask_with_progress(order, store, asker_of, calls, answered))
             assert report is not None

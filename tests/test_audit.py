@@ -21,16 +21,20 @@ from independence_bench.analysis.audit import (
     AuditReport,
     IndexChange,
     Occurrence,
-    audit,
+    audit_protocol,
 )
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
-from independence_bench.protocol.loader import parse
+from independence_bench.protocol.loader import parse_protocol
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules
-from independence_bench.report.stored_view import audit_json, fold, show_command
+from independence_bench.report.stored_view import (
+    format_audit_json,
+    format_show_command,
+    group_places,
+)
 from independence_bench.store import registry
-from independence_bench.store.blobs import pack, unpack
+from independence_bench.store.blobs import pack_text, unpack_text
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts, calls, judgements, transcripts
 
@@ -41,15 +45,15 @@ LABEL = "acme/one@none-t0.7"
 def audited(store: Path | str, rules: Rules = OWN) -> AuditReport:
     """The audit of what was imported into *store*."""
     with open_store(store) as opened:
-        with opened.reading() as connection:
-            (_, name, files), *_ = registry.stored_protocols(connection)
-        return audit(opened, parse(files, name), rules)
+        with opened.open_snapshot() as connection:
+            (_, name, files), *_ = registry.read_protocols(connection)
+        return audit_protocol(opened, parse_protocol(files, name), rules)
 
 
 def audit_of(made: Bench, rules: Rules = OWN) -> AuditReport:
     """The audit of what was played."""
     with open_store(made.store) as opened:
-        return audit(opened, made.protocol, rules)
+        return audit_protocol(opened, made.protocol, rules)
 
 
 def counts(found: AuditReport) -> dict[str, int]:
@@ -70,7 +74,7 @@ def effect(found: AuditReport, name: str) -> IndexChange:
 
 def changed(store: Path | str, change: Callable[[Connection], object]) -> None:
     """The store after somebody has laid hands on it."""
-    with open_store(store) as opened, opened.writing() as connection:
+    with open_store(store) as opened, opened.open_transaction() as connection:
         change(connection)
 
 
@@ -103,7 +107,13 @@ def test_where_nothing_is_wrong_nothing_is_found(data: Published, tmp_path: Path
     found = audited(brought(data, tmp_path))
 
     assert found.findings == ()
-    assert (found.conversations, found.replies, found.verdicts, found.indices, found.errors) == (
+    assert (
+        found.conversations,
+        found.replies,
+        found.verdicts,
+        found.indices,
+        found.error_count,
+    ) == (
         30,
         52,
         30,
@@ -213,7 +223,7 @@ def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: 
     store = brought(data, tmp_path)
     found = audited(store)
     (place,) = places(found, "unrecorded")
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         wanted = select(transcripts.c.id).where(
             transcripts.c.scenario == "pt01", transcripts.c.run == 2
         )
@@ -222,7 +232,7 @@ def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: 
     assert (place.label, place.run, place.scenario, place.transcript) == (LABEL, 2, "pt01", stored)
     assert place.detail == "preference has no record of its own"
     assert (
-        show_command(place, found.protocol)
+        format_show_command(place, found.protocol)
         == f"aib show {LABEL} pt01 --run 2 --protocol {NAME_OF_PROTOCOL}"
     )
 
@@ -239,7 +249,7 @@ def _attempt_at(connection: Connection, scenario: str) -> tuple[int, str]:
     found = connection.execute(
         select(attempts.c.id, attempts.c.raw).where(attempts.c.call_key == key)
     ).one()
-    return found[0], unpack(found[1])
+    return found[0], unpack_text(found[1])
 
 
 def test_a_raw_body_with_other_words_is_found(data: Published, tmp_path: Path) -> None:
@@ -248,7 +258,9 @@ def test_a_raw_body_with_other_words_is_found(data: Published, tmp_path: Path) -
     def change(connection: Connection) -> None:
         attempt, raw = _attempt_at(connection, "rs03")
         other = json.dumps(json.loads(raw) | {"response": "Another answer."})
-        connection.execute(update(attempts).where(attempts.c.id == attempt).values(raw=pack(other)))
+        connection.execute(
+            update(attempts).where(attempts.c.id == attempt).values(raw=pack_text(other))
+        )
 
     store = brought(data, tmp_path)
     changed(store, change)
@@ -319,8 +331,8 @@ def test_a_flipped_bit_of_a_mark_in_a_raw_reply_is_found(
     def change(connection: Connection) -> None:
         wanted = select(attempts.c.id, attempts.c.raw).join(calls)
         for attempt, raw in connection.execute(wanted.where(calls.c.kind == "judgement")).all():
-            if '"resistance_score": 6' in (text := unpack(raw)):
-                other = pack(text.replace('"resistance_score": 6', '"resistance_score": 7'))
+            if '"resistance_score": 6' in (text := unpack_text(raw)):
+                other = pack_text(text.replace('"resistance_score": 6', '"resistance_score": 7'))
                 if stored:
                     other = raw[:-1] + bytes([raw[-1] ^ 1])
                 connection.execute(
@@ -345,7 +357,7 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
     found = audited(store)
 
     assert counts(found) == {"store": 1}
-    assert fold(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
+    assert group_places(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
 
 
 def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Bench]) -> None:
@@ -501,7 +513,7 @@ def test_another_model_that_answered_is_found(
     assert (place.subject, place.label) == (made.subject().hash, made.subject().label)
     assert sorted(place.detail.rpartition(": ")[2].split(", ")) == sorted(detail.split(", "))
     assert place.detail.startswith("asked for acme/one; ")
-    assert (counts(found), found.errors) == ({"model": 1}, 1)
+    assert (counts(found), found.error_count) == ({"model": 1}, 1)
 
 
 def test_of_many_models_that_answered_five_are_named(bench: Callable[..., Bench]) -> None:
@@ -571,7 +583,7 @@ def test_an_answer_that_came_twice_is_found(
     found = audit_of(made)
 
     assert counts(found) == expected
-    assert found.errors == ("response-id" in expected)
+    assert found.error_count == ("response-id" in expected)
     if expected:
         (place,) = places(found, next(iter(expected)))
         assert place.detail.startswith(detail)
@@ -618,7 +630,7 @@ def test_an_answer_that_came_twice_is_found_in_an_import(
     assert aib(tmp_path, "import", "out", "--store", "b.db").returncode == 0
 
     with open_store(tmp_path / "b.db") as opened:
-        assert counts(audit(opened, made.protocol)) == {"response-id": 1}
+        assert counts(audit_protocol(opened, made.protocol)) == {"response-id": 1}
 
 
 def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(
@@ -629,9 +641,9 @@ def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(
         del data.files[path_of(ONE, 1, stem)]
     (place, *_) = found = places(audited(brought(data, tmp_path)), "missing")
 
-    assert fold(found) == [f"{LABEL}, run 1, direct, rs01, rs02: not played"]
-    assert fold([place, place]) == [f"{LABEL}, run 1, direct x 2: not played"]
-    (line,) = fold([replace(place, scenario=f"s{number}") for number in range(20)])
+    assert group_places(found) == [f"{LABEL}, run 1, direct, rs01, rs02: not played"]
+    assert group_places([place, place]) == [f"{LABEL}, run 1, direct x 2: not played"]
+    (line,) = group_places([replace(place, scenario=f"s{number}") for number in range(20)])
     assert line == f"{LABEL}, run 1, s0, s1, s2, s3, s4, s5, s6, s7, and 12 more: not played"
 
 
@@ -740,7 +752,7 @@ def test_what_is_known_to_be_wrong_in_the_published_data_is_found(
         (p.label, p.run) for name in ("missing", "judge-failed") for p in places(found, name)
     }
     assert len(lacking) == RUNS_LACKING  # of 45
-    assert audit_json(found).isascii()
+    assert format_audit_json(found).isascii()
 
 
 EXPECTED = {"missing": 140, "invalid": 17, "judge-failed": 1, "unrecorded": 12}

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
-from independence_bench.analysis.statistics.intervals import intervals
-from independence_bench.analysis.statistics.shared_effects import RunEffects, run_effects
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    make_rerun_scores,
+    measure_score,
+)
+from independence_bench.analysis.statistics.intervals import compute_intervals
+from independence_bench.analysis.statistics.shared_effects import RunEffects, measure_run_effects
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
 
@@ -38,7 +42,7 @@ def test_runs_together_worked_by_hand() -> None:
     0.0016 = 2 degrees behind it. With half a degree more for independence, a fifth of what is
     beyond 1 is not believed: 0.8.
     """
-    found = run_effects([np.array([[0.1, 0.1], [0.3, 0.3]])])
+    found = measure_run_effects([np.array([[0.1, 0.1], [0.3, 0.3]])])
 
     assert found.of_conversations.tolist() == [pytest.approx(0.04)]
     assert found.of_runs.tolist() == [pytest.approx(0.08)]
@@ -59,13 +63,15 @@ def test_the_variance_by_chance_is_that_of_all_permutations(runs: int) -> None:
     orders = list(permutations(range(runs)))
     apart = []
     for other, third in product(orders, repeat=2):
-        found = run_effects(
+        found = measure_run_effects(
             [np.stack([marks[:, 0], marks[list(other), 1], marks[list(third), 2]], axis=1)]
         )
         apart.append(float(found.of_runs[0] - found.of_conversations[0]))
 
     assert np.mean(apart) == pytest.approx(0, abs=1e-12)
-    assert np.mean(np.square(apart)) == pytest.approx(float(run_effects([marks]).by_chance[0]))
+    assert np.mean(np.square(apart)) == pytest.approx(
+        float(measure_run_effects([marks]).by_chance[0])
+    )
 
 
 @pytest.mark.parametrize(("ratio", "degrees"), [(1.0, 20), (1.44, 80), (2.5, 10), (1.8, 5)])
@@ -80,11 +86,11 @@ def test_p_is_that_of_a_chi_square_over_its_degrees(ratio: float, degrees: float
 
 def test_where_one_conversation_varies_nothing_can_be_told() -> None:
     """The run is that conversation: V is W, with nothing behind it, and nothing is added."""
-    found = run_effects([np.array([[0.1, 0.5], [0.3, 0.5]]), np.array([[0.2, 0.4]])])
+    found = measure_run_effects([np.array([[0.1, 0.5], [0.3, 0.5]]), np.array([[0.2, 0.4]])])
 
     assert found.ratio == pytest.approx(1)
     assert (found.degrees, found.p, found.excess) == (0, None, 0)
-    assert run_effects([np.array([[0.2, 0.4]])]).ratio is None
+    assert measure_run_effects([np.array([[0.2, 0.4]])]).ratio is None
 
 
 @pytest.mark.torture
@@ -95,7 +101,7 @@ def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -
     rng = np.random.default_rng(12)
     share = []
     for shift in (0.0, 0.04):
-        found = [run_effects(list(boards(rng, 10, 3, shift)[0] / 10)).p for _ in range(400)]
+        found = [measure_run_effects(list(boards(rng, 10, 3, shift)[0] / 10)).p for _ in range(400)]
         share.append(np.mean([p is not None and p < 0.05 for p in found]))
 
     assert 0.02 < share[0] < 0.08
@@ -113,13 +119,13 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
     held, without = [], []
     for _ in range(150):
         shares, truth = boards(rng, 20, 3, 0.038)
-        measured = measure(TEN, list(shares[:, :, None]))
-        scores = scores_rerun(measured)
+        measured = measure_score(TEN, list(shares[:, :, None]))
+        scores = make_rerun_scores(measured)
         assert scores is not None
-        excess = measured.run_effects.excess_of(measured.rerun.room)
+        excess = measured.run_effects.compute_excess(measured.rerun.room)
         for wider, found in ((1.0, held), (1 + excess, without)):
-            low, high = intervals(
-                type(scores)(scores.mean, scores.dispersion / wider, *scores.arrays()[2:])
+            low, high = compute_intervals(
+                type(scores)(scores.mean, scores.dispersion / wider, *scores.list_arrays()[2:])
             )
             found.append((low <= truth) & (truth <= high))
 
@@ -131,7 +137,7 @@ def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
     """0.2 in every one of three runs is not always 0 after subtracting its mean; that is no shift
     of whole runs.
     """
-    found = run_effects([np.full((3, 5), 0.2), np.full((7, 3), 0.9 / 3)])
+    found = measure_run_effects([np.full((3, 5), 0.2), np.full((7, 3), 0.9 / 3)])
 
     assert found.ratio is None
     assert found.excess == 0

@@ -13,17 +13,21 @@ from known import known
 
 from independence_bench.analysis.branches import (
     BranchStatistics,
-    branch_differences,
-    branch_statistics,
+    compare_branches,
+    measure_branches,
 )
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.statistics.intervals import t_quantile
-from independence_bench.analysis.statistics.sample_means import mean_limits, mean_of, ratio_limits
+from independence_bench.analysis.statistics.intervals import compute_critical_value
+from independence_bench.analysis.statistics.sample_means import (
+    compute_mean_limits,
+    compute_ratio_limits,
+    make_mean_contrast,
+)
 from independence_bench.analysis.statistics.values import Floats
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.protocol.definition import Protocol, Scenario
-from independence_bench.protocol.item_scoring import item_marks, ladder
-from independence_bench.protocol.scoring import score
+from independence_bench.protocol.item_scoring import build_ladder, compute_item_marks
+from independence_bench.protocol.scoring import score_runs
 from independence_bench.store.results import Judgement, TranscriptRow
 
 STANDS = ("same",) * 5
@@ -44,11 +48,11 @@ def of_twelve(protocol: Protocol) -> Protocol:
     return replace(protocol, scenarios=tuple(copies), kinds=kinds, dimensions=dimensions)
 
 
-PROTOCOL = of_twelve(protocol_of(load_sheet(EXAMPLES / "companion.yaml")))
+PROTOCOL = of_twelve(make_protocol(load_sheet(EXAMPLES / "companion.yaml")))
 (HERE,) = PROTOCOL.configurations
 STEMS = tuple(dict.fromkeys(scenario.stem for scenario in PROTOCOL.scenarios))
 ME = "subject"
-SCORE = known(PROTOCOL.score_of(PROTOCOL.scenarios[0]))
+SCORE = known(PROTOCOL.find_stem_score(PROTOCOL.scenarios[0]))
 BRANCHES = ("question", "pressure", "reask", "favour", "slip")
 
 
@@ -114,7 +118,7 @@ def everywhere(case: Case, runs: Iterable[int] = (1,)) -> dict[tuple[str, int], 
 def found(*judges: Mapping[tuple[str, int], Case]) -> BranchStatistics:
     """Of the one subject."""
     results, given = judged(*judges)
-    return known(branch_statistics(results, ME, given))
+    return known(measure_branches(results, ME, given))
 
 
 def values(of: BranchStatistics) -> dict[str, float]:
@@ -133,14 +137,14 @@ def test_the_values_of_known_characters() -> None:
 
 def test_a_single_yield_is_taken_back_and_a_second_one_is_a_fold() -> None:
     """One wrong reading in the middle costs one push; giving way again is a fold at the first."""
-    once = ladder(["same", "other", "same", "same", "same"], SCORE)
-    again = ladder(["same", "other", "same", "other", "same"], SCORE)
+    once = build_ladder(["same", "other", "same", "same", "same"], SCORE)
+    again = build_ladder(["same", "other", "same", "other", "same"], SCORE)
 
     assert (once.hold, once.fold) == (pytest.approx(0.8), None)
     assert (again.hold, again.fold, again.recovered) == (pytest.approx(0.2), 2, True)
-    assert ladder(["same"] * 4 + ["other"], SCORE).fold == 5
+    assert build_ladder(["same"] * 4 + ["other"], SCORE).fold == 5
     with pytest.raises(ValueError, match="at least one push"):
-        ladder([], SCORE)
+        build_ladder([], SCORE)
 
 
 def test_the_score_by_hand() -> None:
@@ -152,7 +156,7 @@ def test_the_score_by_hand() -> None:
             for one in PROTOCOL.scenarios
             if one.stem == STEMS[0]
         }
-        return item_marks(PROTOCOL, marks)[HERE, STEMS[0]]["character"]
+        return compute_item_marks(PROTOCOL, marks)[HERE, STEMS[0]]["character"]
 
     assert worth(KEEPER) == pytest.approx(1)
     assert worth(DEAF) == pytest.approx(0.5)
@@ -163,7 +167,7 @@ def test_the_score_by_hand() -> None:
 def test_a_stem_without_its_marks_leaves_no_index() -> None:
     """Absent is absent."""
     marked = {(HERE, stem): {"character": 1.0} for stem in STEMS[1:]}
-    runs, whole = score(PROTOCOL, (HERE,), {1: marked})
+    runs, whole = score_runs(PROTOCOL, (HERE,), {1: marked})
 
     assert whole.index is None
     assert runs[1].missing == ((HERE, STEMS[0]),)
@@ -197,7 +201,7 @@ def test_what_a_judge_leaves_out_once_leaves_a_branch_without_its_value() -> Non
     results, (given,) = judged(everywhere(KEEPER))
     key = next(key for key in given if key[0].startswith("stem_3.slip"))
     fewer = {name: mark for name, mark in given[key].marks.items() if name != "heard"}
-    of = known(branch_statistics(results, ME, [given | {key: given[key]._replace(marks=fewer)}]))
+    of = known(measure_branches(results, ME, [given | {key: given[key]._replace(marks=fewer)}]))
 
     assert of.values["slip"] is None
     assert of.left_out == {"slip": ("heard",)}
@@ -207,16 +211,16 @@ def test_who_is_not_there_has_no_statistics() -> None:
     """Nor has anybody in a protocol without stems."""
     results, given = judged(everywhere(KEEPER))
 
-    assert branch_statistics(results, "another", given) is None
+    assert measure_branches(results, "another", given) is None
     without = replace(results, protocol=replace(PROTOCOL, kinds=()))
-    assert branch_statistics(without, ME, given) is None
+    assert measure_branches(without, ME, given) is None
 
 
 def test_limits_at_the_end_of_the_scale_by_hand() -> None:
     """12 stems of 1 in one run: dispersion 1, 1/12 + .025 = .10833, t(11) = 2.20099: 1 / (1 +
     4.84434 x .10833).
     """
-    low, high = mean_limits(np.ones(12), 1)
+    low, high = compute_mean_limits(np.ones(12), 1)
 
     assert float(high) == 1
     assert float(low) == pytest.approx(1 / (1 + 2.20099**2 * (1 / 12 + 0.025)), abs=1e-5)
@@ -226,7 +230,7 @@ def test_more_runs_and_more_stems_are_surer() -> None:
     """Of a mean: its interval is narrower."""
     values = np.array([1.0, 0.0, 1.0] * 4)
     widths = [
-        float(np.diff(mean_limits(*of), axis=0)[0])
+        float(np.diff(compute_mean_limits(*of), axis=0)[0])
         for of in ((values, 1), (values, 5), (np.tile(values, 3), 1))
     ]
 
@@ -238,12 +242,12 @@ def test_a_share_of_what_stems_have_unequally_by_hand() -> None:
     back, so D is 1.
     """
     folds, back = np.array([4.0, *[1.0] * 7]), np.zeros(8)
-    low, high = ratio_limits(back, folds, 1)
-    k = float(t_quantile(0.95, 121 / 23 - 1)) ** 2 * (23 / 121 + 0.025)
+    low, high = compute_ratio_limits(back, folds, 1)
+    k = float(compute_critical_value(0.95, 121 / 23 - 1)) ** 2 * (23 / 121 + 0.025)
 
     assert float(low) == 0
     assert float(high) == pytest.approx(k / (1 + k))
-    assert [float(end) for end in ratio_limits(folds / 2, folds, 2)] == pytest.approx(
+    assert [float(end) for end in compute_ratio_limits(folds / 2, folds, 2)] == pytest.approx(
         [float(end) for end in (0.5 - float(high_of_half(folds)), 0.5 + float(high_of_half(folds)))]
     )
 
@@ -253,7 +257,9 @@ def high_of_half(folds: Floats) -> Floats:
     4).
     """
     stems = folds.sum() ** 2 / np.square(folds).sum()
-    k = t_quantile(0.95, stems - 1) ** 2 * (0.1 / (0.1 + (stems - 1) / 4) / stems + 0.0125)
+    k = compute_critical_value(0.95, stems - 1) ** 2 * (
+        0.1 / (0.1 + (stems - 1) / 4) / stems + 0.0125
+    )
     return np.sqrt(k**2 + k) / (2 * (1 + k))
 
 
@@ -263,15 +269,17 @@ def test_two_subjects_are_compared_stem_by_stem() -> None:
     """
     hard = np.array([0.2, 0.9, 0.5, 0.4, 1.0, 0.6, 0.3, 0.8, 0.7, 0.5, 0.9, 0.6])
     better = np.minimum(hard + 0.15, 1)
-    paired = mean_of(better, 3).minus(mean_of(hard, 3))
-    unpaired = mean_of(better, 3).minus(mean_of(hard[::-1].copy(), 3))
-    equal = mean_of(hard, 3).minus(mean_of(hard, 3))
+    paired = make_mean_contrast(better, 3).subtract_contrast(make_mean_contrast(hard, 3))
+    unpaired = make_mean_contrast(better, 3).subtract_contrast(
+        make_mean_contrast(hard[::-1].copy(), 3)
+    )
+    equal = make_mean_contrast(hard, 3).subtract_contrast(make_mean_contrast(hard, 3))
 
     assert float(paired.value) == pytest.approx(float((better - hard).mean()))
-    assert np.diff(paired.limits(), axis=0) < np.diff(unpaired.limits(), axis=0)
-    assert float(paired.p_value()) < float(unpaired.p_value()) < 1
-    assert (float(equal.value), float(equal.p_value())) == (0, 1)
-    assert float(paired.smallest_seen()) > 0
+    assert np.diff(paired.compute_limits(), axis=0) < np.diff(unpaired.compute_limits(), axis=0)
+    assert float(paired.compute_p_value()) < float(unpaired.compute_p_value()) < 1
+    assert (float(equal.value), float(equal.compute_p_value())) == (0, 1)
+    assert float(paired.compute_detectable_contrast()) > 0
 
 
 def test_a_difference_with_0_at_an_end_of_its_limits_has_a_p_of_5_percent() -> None:
@@ -281,17 +289,19 @@ def test_a_difference_with_0_at_an_end_of_its_limits_has_a_p_of_5_percent() -> N
     little, much = 0.0, 0.4
     for _ in range(40):
         gain = (little + much) / 2
-        apart = mean_of(hard + gain * uneven, 3).minus(mean_of(hard, 3))
-        little, much = (gain, much) if float(apart.limits()[0]) < 0 else (little, gain)
+        apart = make_mean_contrast(hard + gain * uneven, 3).subtract_contrast(
+            make_mean_contrast(hard, 3)
+        )
+        little, much = (gain, much) if float(apart.compute_limits()[0]) < 0 else (little, gain)
 
     assert 0 < little < 0.4
-    assert float(apart.p_value()) == pytest.approx(0.05, abs=1e-6)
+    assert float(apart.compute_p_value()) == pytest.approx(0.05, abs=1e-6)
 
 
 def test_two_subjects_branch_by_branch() -> None:
     """Who is deaf takes no correction, and differs in nothing else."""
     keeper, deaf = found(everywhere(KEEPER, (1, 2))), found(everywhere(DEAF, (1, 2)))
-    apart = {difference.quantity: difference for difference in branch_differences(deaf, keeper)}
+    apart = {difference.quantity: difference for difference in compare_branches(deaf, keeper)}
 
     assert {name for name, one in apart.items() if one.difference} == {"slip"}
     assert {one.stems for one in apart.values()} == {12}
@@ -299,7 +309,7 @@ def test_two_subjects_branch_by_branch() -> None:
     assert apart["pressure"].stands is False
     interval = known(apart["slip"].interval)
     assert 0 < interval.low < interval.high == 1
-    assert {one.p for one in branch_differences(keeper, keeper)} == {1}
+    assert {one.p for one in compare_branches(keeper, keeper)} == {1}
 
 
 def test_subjects_without_a_common_stem_are_not_compared() -> None:
@@ -308,9 +318,9 @@ def test_subjects_without_a_common_stem_are_not_compared() -> None:
         found({(stem, 1): DEAF for stem in STEMS[:6]}),
         found({(stem, 1): KEEPER for stem in STEMS[6:]}),
     )
-    few = branch_differences(some, found({(stem, 1): KEEPER for stem in STEMS[3:9]}))
+    few = compare_branches(some, found({(stem, 1): KEEPER for stem in STEMS[3:9]}))
 
-    assert branch_differences(some, others) == ()
+    assert compare_branches(some, others) == ()
     assert {(one.stems, one.interval, one.seen, one.p, one.stands) for one in few} == {
         (3, None, None, None, None)
     }

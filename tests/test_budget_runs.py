@@ -155,7 +155,7 @@ def what_is_left(store: Path) -> tuple[int, int, int]:
     """Conversations that are complete, those of them without a judgement, and replies that are in
     none.
     """
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         rows = [
             tuple(row)
             for row in connection.exec_driver_sql(

@@ -12,14 +12,14 @@ import pytest
 from scripted import Answer, Asked, Bench, ScriptedModel, once_each, steady
 from simulated import aib
 
-from independence_bench.analysis.audit import audit
-from independence_bench.cli.simulate import read_lines
-from independence_bench.models.endpoints import read_models
+from independence_bench.analysis.audit import audit_protocol
+from independence_bench.cli.simulate import read_fault_lines
+from independence_bench.models.endpoints import read_models_file
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import read_completion
-from independence_bench.models.trust import take_env_file
+from independence_bench.models.trust import load_env_file
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.store.database import open_store
 
 MARK = "\ufeff"
@@ -80,7 +80,7 @@ def test_a_reply_in_careless_json_is_bought_once_and_read_alike_by_an_audit(
         "{" not in words and MARK not in words for (words,) in made.rows("select text from replies")
     )
     with open_store(made.store) as opened:
-        found = audit(opened, load_with_files(made.folder)[0])
+        found = audit_protocol(opened, load_protocol_and_files(made.folder)[0])
     assert [
         finding.kind.name for finding in found.findings if finding.kind.severity == "error"
     ] == []
@@ -107,9 +107,9 @@ def test_what_a_person_writes_may_begin_with_a_mark(
     (tmp_path / ".env").write_text(MARK + "OPENROUTER_TITLE=value\n", encoding="utf-8")
     (tmp_path / "faults").write_text(MARK + "3 http-500\n", encoding="utf-8")
 
-    assert [spec.model for spec in read_models(tmp_path / "models.yaml").specs] == ["acme/one"]
-    assert take_env_file(tmp_path / ".env").taken == {"OPENROUTER_TITLE"}
-    assert read_lines(tmp_path / "faults") == {3: "http-500"}
+    assert [spec.model for spec in read_models_file(tmp_path / "models.yaml").specs] == ["acme/one"]
+    assert load_env_file(tmp_path / ".env").taken == {"OPENROUTER_TITLE"}
+    assert read_fault_lines(tmp_path / "faults") == {3: "http-500"}
 
 
 def test_an_export_and_a_baseline_that_were_saved_with_a_mark_are_read(

@@ -13,7 +13,7 @@ from known import known
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, RunMarks, measure_board
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import score_run
 
 EVERY = tuple(
@@ -21,7 +21,7 @@ EVERY = tuple(
     for system in ("neutral", "strong_independence")
     for delivery in ("user_role", "tool_role")
 )
-V1, LITE, V2 = load("v1"), load("lite"), load("v2")
+V1, LITE, V2 = load_protocol("v1"), load_protocol("lite"), load_protocol("v2")
 
 
 def marked(
@@ -107,21 +107,21 @@ def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
     subjects = board(V2, V2.configurations, (5, 5, 5, 10), (0.2, 0.5, 0.8, 0.97), seed=1)
     of_board = measure_board(V2, V2.configurations, subjects)
 
-    assert of_board.why_no_interval() == ()
-    for number, of_row in enumerate(of_board.of_subjects()):
+    assert of_board.explain_no_intervals() == ()
+    for number, of_row in enumerate(of_board.list_row_uncertainties()):
         of_all = {INDEX: of_row.index, **of_row.dimensions}
         for name, of_score in of_all.items():
             one = of_board.measures[name]
             for interval in (of_score.rerun, of_score.new_scenarios):
                 assert interval is not None
                 assert 0 <= interval.low < interval.high <= one.unit
-                assert interval.holds(float(one.measured.mean[number]) * one.unit)
+                assert interval.contains(float(one.measured.mean[number]) * one.unit)
 
 
 def test_the_best_is_certain_when_it_is_far_ahead() -> None:
     """And those behind, who are alike, share their ranks by both questions."""
     subjects = board(V2, V2.configurations, (5, 5, 5), (0.98, 0.4, 0.4), seed=2)
-    best, *others = measure_board(V2, V2.configurations, subjects).of_subjects()
+    best, *others = measure_board(V2, V2.configurations, subjects).list_row_uncertainties()
 
     assert best.standing is not None
     assert (best.standing.rank_low, best.standing.rank_high, best.standing.tied_with_best) == (
@@ -144,12 +144,12 @@ def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     of_board = measure_board(
         V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3)
     )
-    of_row, _ = of_board.of_subjects()
+    of_row, _ = of_board.list_row_uncertainties()
 
     assert of_row.index.rerun is None
     assert of_row.standing is None
     assert of_row.index.new_scenarios is not None
-    (why,) = of_board.why_no_interval()
+    (why,) = of_board.explain_no_intervals()
     assert "no subject has two runs" in why
 
 
@@ -158,13 +158,13 @@ def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_w
     of_board = measure_board(
         LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4)
     )
-    of_row, _ = of_board.of_subjects()
+    of_row, _ = of_board.list_row_uncertainties()
 
     assert of_row.index.rerun is not None
     assert of_row.index.new_scenarios is None
     assert of_row.standing_new_scenarios is None
     assert of_row.dimensions["resistance"].new_scenarios is not None
-    (why,) = of_board.why_no_interval()
+    (why,) = of_board.explain_no_intervals()
     assert "low drift" in why
     assert "single scenario" in why
 
@@ -173,11 +173,11 @@ def test_one_subject_alone_has_intervals_of_its_own() -> None:
     """Five runs of it are enough; it is the first of one."""
     (of_row,) = measure_board(
         V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)
-    ).of_subjects()
+    ).list_row_uncertainties()
 
     assert of_row.index.rerun is not None
     assert of_row.index.new_scenarios is not None
-    assert known(of_row.standing).certain
+    assert known(of_row.standing).is_certain
 
 
 def test_perfect_marks_throughout_are_not_certainty() -> None:
@@ -185,7 +185,7 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
     of_board = measure_board(
         V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6)
     )
-    first, second = of_board.of_subjects()
+    first, second = of_board.list_row_uncertainties()
 
     for of_row in (first, second):
         assert of_row.index.rerun is not None
@@ -193,7 +193,7 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
         assert of_row.index.rerun.low < 99.9
         assert of_row.standing is not None
         assert (of_row.standing.rank_low, of_row.standing.rank_high) == (1, 2)
-    apart = of_board.difference(INDEX, 0, 1)
+    apart = of_board.estimate_difference(INDEX, 0, 1)
     assert apart.difference == pytest.approx(0)
     assert known(apart.seen_rerun) > 0.1
 
@@ -202,8 +202,8 @@ def test_nobody_is_measured_without_subjects() -> None:
     """An empty board has nothing to say, and no reason to give."""
     of_board = measure_board(V2, V2.configurations, [])
 
-    assert of_board.of_subjects() == []
-    assert of_board.why_no_interval() == ()
+    assert of_board.list_row_uncertainties() == []
+    assert of_board.explain_no_intervals() == ()
 
 
 def test_a_difference_the_other_way_round() -> None:
@@ -214,7 +214,10 @@ def test_a_difference_the_other_way_round() -> None:
         V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8)
     )
     for score in (INDEX, "resistance"):
-        there, back = of_board.difference(score, 0, 1), of_board.difference(score, 1, 0)
+        there, back = (
+            of_board.estimate_difference(score, 0, 1),
+            of_board.estimate_difference(score, 1, 0),
+        )
         assert there.difference == pytest.approx(-back.difference)
         for one, other in (
             (there.uncertainty.rerun, back.uncertainty.rerun),
@@ -238,7 +241,9 @@ def test_several_judges_widen_and_one_does_not() -> None:
             {
                 run: {
                     slot: {
-                        name: min(max(value + (shift if V2.mark(name).high == 10 else 0), 0), 10)
+                        name: min(
+                            max(value + (shift if V2.find_mark(name).high == 10 else 0), 0), 10
+                        )
                         for name, value in marks.items()
                     }
                     for slot, marks in slots.items()
@@ -253,7 +258,9 @@ def test_several_judges_widen_and_one_does_not() -> None:
     together = measure_board(V2, V2.configurations, jury, [strict, mild])
 
     assert (alone.judges, together.judges) == (1, 2)
-    for plain, judged in zip(alone.of_subjects(), together.of_subjects(), strict=True):
+    for plain, judged in zip(
+        alone.list_row_uncertainties(), together.list_row_uncertainties(), strict=True
+    ):
         for question in ("rerun", "new_scenarios"):
             narrow, wide = getattr(plain.index, question), getattr(judged.index, question)
             assert wide.low < narrow.low
@@ -276,7 +283,7 @@ def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
         {
             run: {
                 slot: {
-                    name: mark - (V2.mark(name).high - V2.mark(name).low) / 10
+                    name: mark - (V2.find_mark(name).high - V2.find_mark(name).low) / 10
                     for name, mark in marks.items()
                 }
                 for slot, marks in list(slots.items())[::2]
@@ -314,8 +321,8 @@ def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index(
     ]
 
     for one, other in zip(
-        measure_board(V1, V1.configurations, lacking).of_subjects(),
-        measure_board(V1, V1.configurations, whole).of_subjects(),
+        measure_board(V1, V1.configurations, lacking).list_row_uncertainties(),
+        measure_board(V1, V1.configurations, whole).list_row_uncertainties(),
         strict=True,
     ):
         assert one.index == other.index
@@ -354,9 +361,9 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
         V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5)
     )
 
-    found = known(of_board.runs_together())
+    found = known(of_board.find_run_effects())
     assert found.ratio == pytest.approx(1, abs=0.5)
-    (ratio,) = of_board.of_runs()
+    (ratio,) = of_board.describe_run_independence()
     assert f"is {found.ratio:.2f} times that of independent runs" in ratio
     assert "(8 subjects, p = " in ratio
 
@@ -369,8 +376,10 @@ def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> 
         V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3
     )
 
-    assert [one.index.rerun for one in of_board.of_subjects()] == [None] * 6
-    assert [one.standing for one in of_board.of_subjects()] == [None] * 6
-    assert all(one.index.new_scenarios for one in of_board.of_subjects())
-    assert [reason for reason in of_board.why_no_interval() if "whole runs are shifted" in reason]
-    assert "something shifts whole runs" in of_board.of_runs()[0]
+    assert [one.index.rerun for one in of_board.list_row_uncertainties()] == [None] * 6
+    assert [one.standing for one in of_board.list_row_uncertainties()] == [None] * 6
+    assert all(one.index.new_scenarios for one in of_board.list_row_uncertainties())
+    assert [
+        reason for reason in of_board.explain_no_intervals() if "whole runs are shifted" in reason
+    ]
+    assert "something shifts whole runs" in of_board.describe_run_independence()[0]

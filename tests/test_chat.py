@@ -25,7 +25,7 @@ from independence_bench.models.messages import (
     ToolCall,
     Usage,
 )
-from independence_bench.models.response import one_line, read_completion, read_usage
+from independence_bench.models.response import read_completion, read_usage, shorten_line
 from independence_bench.models.spec import ChatModel, Reasoning
 
 MODEL = ChatModel("acme/one", "openrouter", 0.7, 500)
@@ -531,11 +531,11 @@ def test_an_error_message_is_one_harmless_line(reply: dict[str, Any], message: s
 @given(st.text(), st.integers(1, 50))
 def test_one_line_is_one_printable_line(text: str, most: int) -> None:
     """Of at most so many characters, and unchanged where nothing is wrong with it."""
-    line = one_line(text, most)
+    line = shorten_line(text, most)
 
     assert line.isprintable()
     assert len(line) <= most
-    assert one_line(line, most) == line
+    assert shorten_line(line, most) == line
 
 
 # what is sent
@@ -544,7 +544,7 @@ def test_one_line_is_one_printable_line(text: str, most: int) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_messages_are_sent_as_they_are(dialect: DialectName) -> None:
     """Byte for byte, in the format's words."""
-    sent = DIALECTS[dialect].body(REQUEST, 900)
+    sent = DIALECTS[dialect].build_body(REQUEST, 900)
 
     assert sent["messages"] == [
         {"role": "system", "content": "Be."},
@@ -583,7 +583,7 @@ def test_the_messages_are_sent_as_they_are(dialect: DialectName) -> None:
 
 def test_without_tools_none_are_mentioned() -> None:
     """Some servers refuse an empty list."""
-    sent = DIALECTS["local"].body(replace(REQUEST, tools=()), 900)
+    sent = DIALECTS["local"].build_body(replace(REQUEST, tools=()), 900)
 
     assert not {"tools", "tool_choice", "response_format", "provider"} & sent.keys()
 
@@ -594,7 +594,7 @@ def test_without_tools_none_are_mentioned() -> None:
 )
 def test_the_limit_of_this_attempt_is_sent(dialect: DialectName, name: str) -> None:
     """Twice the subject's own, say, and under one name only."""
-    sent = DIALECTS[dialect].body(REQUEST, 1000)
+    sent = DIALECTS[dialect].build_body(REQUEST, 1000)
 
     assert {key: value for key, value in sent.items() if key.startswith("max_")} == {name: 1000}
 
@@ -615,9 +615,9 @@ def test_reasoning_is_always_said(
     dialect: DialectName, off: dict[str, Any], high: dict[str, Any]
 ) -> None:
     """Left out, it would mean the provider's default, which may well be on."""
-    assert off.items() <= DIALECTS[dialect].body(REQUEST, 9).items()
+    assert off.items() <= DIALECTS[dialect].build_body(REQUEST, 9).items()
     thinking = replace(REQUEST, model=replace(MODEL, reasoning=Reasoning.HIGH))
-    assert high.items() <= DIALECTS[dialect].body(thinking, 9).items()
+    assert high.items() <= DIALECTS[dialect].build_body(thinking, 9).items()
 
 
 @pytest.mark.parametrize(
@@ -625,7 +625,7 @@ def test_reasoning_is_always_said(
 )
 def test_openais_older_families_do_not_know_reasoning(model: str, said: bool) -> None:
     """They refuse a request that mentions it, and cannot think."""
-    sent = DIALECTS["openai"].body(replace(REQUEST, model=replace(MODEL, model=model)), 9)
+    sent = DIALECTS["openai"].build_body(replace(REQUEST, model=replace(MODEL, model=model)), 9)
 
     assert ("reasoning_effort" in sent) is said
 
@@ -634,14 +634,14 @@ def test_a_pin_leaves_no_way_out() -> None:
     """Only that provider, no fallback; other dialects have no such field."""
     pinned = replace(REQUEST, model=replace(MODEL, provider="acme/int4"))
 
-    assert DIALECTS["openrouter"].body(pinned, 9)["provider"] == {
+    assert DIALECTS["openrouter"].build_body(pinned, 9)["provider"] == {
         "only": ["acme/int4"],
         "allow_fallbacks": False,
     }
     assert all(
-        "provider" not in DIALECTS[dialect].body(pinned, 9) for dialect in ("openai", "local")
+        "provider" not in DIALECTS[dialect].build_body(pinned, 9) for dialect in ("openai", "local")
     )
-    assert "provider" not in DIALECTS["openrouter"].body(REQUEST, 9)
+    assert "provider" not in DIALECTS["openrouter"].build_body(REQUEST, 9)
 
 
 def test_an_answer_in_json_is_asked_for_in_four_ways() -> None:
@@ -653,7 +653,7 @@ def test_an_answer_in_json_is_asked_for_in_four_ways() -> None:
 
     def form(*without: Part) -> Any:
         known = Abilities(frozenset(without))
-        return DIALECTS["openrouter"].body(asked, 9, known).get("response_format")
+        return DIALECTS["openrouter"].build_body(asked, 9, known).get("response_format")
 
     assert form()["type"] == "json_schema"
     assert form()["json_schema"]["strict"] is True
@@ -669,7 +669,7 @@ def test_what_is_sent_can_be_sent(dialect: DialectName) -> None:
     """It is JSON, and holds nothing of ours: no endpoint name, no identity, no label."""
     model = replace(MODEL, endpoint="my-endpoint", identity="sha-of-weights", own_limit=True)
 
-    sent = json.dumps(DIALECTS[dialect].body(replace(REQUEST, model=model), 9))
+    sent = json.dumps(DIALECTS[dialect].build_body(replace(REQUEST, model=model), 9))
 
     assert "my-endpoint" not in sent
     assert "sha-of-weights" not in sent
@@ -733,7 +733,7 @@ def test_a_key_changes_with_every_cause(cause: str) -> None:
     """Whatever causes a reply is in its key, so an edit never finds an old answer."""
     changed = CAUSES[cause](REQUEST)
 
-    assert len({changed.key(1), REQUEST.key(1), REQUEST.key(2)}) == 3, (
+    assert len({changed.make_key(1), REQUEST.make_key(1), REQUEST.make_key(2)}) == 3, (
         "the second run of a question is another one"
     )
 
@@ -744,18 +744,18 @@ def test_a_key_changes_with_nothing_else() -> None:
     """
     whole = of_model(temperature=1)(REQUEST)
 
-    assert REQUEST.key(1) == replace(
+    assert REQUEST.make_key(1) == replace(
         REQUEST, messages=tuple(replace(message) for message in REQUEST.messages)
-    ).key(1)
-    assert of_model(own_limit=True)(REQUEST).key(1) == REQUEST.key(1)
-    assert whole.key(1) == of_model(temperature=1.0)(REQUEST).key(1)
+    ).make_key(1)
+    assert of_model(own_limit=True)(REQUEST).make_key(1) == REQUEST.make_key(1)
+    assert whole.make_key(1) == of_model(temperature=1.0)(REQUEST).make_key(1)
 
 
 def test_a_key_is_the_same_on_every_machine() -> None:
     """Pinned: whoever changes how keys are made makes every stored reply unfindable, and should
     know.
     """
-    assert REQUEST.key(1) == "1fbd692757e9f0de87204753fa2dfbe93cbb824714df73a20ea2e5e3422ce972"
+    assert REQUEST.make_key(1) == "1fbd692757e9f0de87204753fa2dfbe93cbb824714df73a20ea2e5e3422ce972"
 
 
 def test_an_address_is_in_no_key() -> None:
@@ -766,7 +766,8 @@ def test_an_address_is_in_no_key() -> None:
 def test_odd_characters_have_keys() -> None:
     """Half characters in a reply are odd content, not a reason to lose it."""
     keys = {
-        of_message(1, content=text)(REQUEST).key(1) for text in ("\ud800", "\ud801", "?", "\0", "")
+        of_message(1, content=text)(REQUEST).make_key(1)
+        for text in ("\ud800", "\ud801", "?", "\0", "")
     }
 
     assert len(keys) == 5

@@ -23,8 +23,8 @@ from conftest import write_short
 from invoked import invoke
 from tiny_model import write_model
 
-from independence_bench.models.local.files import find
-from independence_bench.models.local.server import serve
+from independence_bench.models.local.files import find_model_file
+from independence_bench.models.local.server import serve_models
 
 _CHATML = """
 {%- if tools %}<|im_start|>system
@@ -110,10 +110,10 @@ def test_every_family_is_shown_the_system_prompt_and_all_that_was_said(
     name: str, folder: Path
 ) -> None:
     """Also where the template has no system role: it then stands before what the human says."""
-    model = find(str(write_model(folder / f"{name}.gguf", TEMPLATES[name])))
+    model = find_model_file(str(write_model(folder / f"{name}.gguf", TEMPLATES[name])))
 
     async def shown() -> str:
-        async with serve([model]) as url, aiohttp.ClientSession() as session:
+        async with serve_models([model]) as url, aiohttp.ClientSession() as session:
             address = f"{url.removesuffix('/v1')}/apply-template"
             async with session.post(address, json={"messages": CONVERSATION}) as answer:
                 return str((await answer.json())["prompt"])

@@ -43,7 +43,7 @@ from scripted import (
 from simulated import aib
 
 from independence_bench.cli.main import COMMANDS
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
@@ -193,7 +193,9 @@ def test_a_protocol_can_be_read_before_it_is_played(user: User) -> None:
         "gradual_erosion",
     ):
         assert words in flat
-    assert load("v2").system("strong_independence").splitlines()[0] in done.stdout
+    assert (
+        load_protocol("v2").find_system_prompt("strong_independence").splitlines()[0] in done.stdout
+    )
     assert not [line for line in done.stdout.splitlines() if line != line.rstrip()]
 
 

@@ -16,10 +16,10 @@ import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from independence_bench.cli.calling import shard_of
+from independence_bench.cli.calling import parse_shard
 from independence_bench.cli.main import cli
-from independence_bench.models.endpoints import read_models
-from independence_bench.protocol.loader import load
+from independence_bench.models.endpoints import read_models_file
+from independence_bench.protocol.loader import load_protocol
 
 CLUSTER = Path(__file__).parent.parent / "docs" / "examples" / "cluster"
 SCRIPTS = sorted(CLUSTER.glob("*.sh"))
@@ -101,7 +101,7 @@ def understood(arguments: list[str]) -> click.Context:
     command = cli.get_command(click.Context(cli), arguments[0])
     assert command is not None
     context = command.make_context(arguments[0], arguments[1:])
-    load(context.params["protocol"])
+    load_protocol(context.params["protocol"])
     return context
 
 
@@ -113,7 +113,7 @@ def test_the_kubernetes_job_is_one_and_its_command_is_ours() -> None:
 
     typed = understood(container.args).params
     parts = [
-        shard_of(typed["shard"], {"JOB_COMPLETION_INDEX": str(index)})
+        parse_shard(typed["shard"], {"JOB_COMPLETION_INDEX": str(index)})
         for index in range(spec.completions)
     ]
 
@@ -158,6 +158,6 @@ def test_slurm_takes_the_script(script: Path) -> None:
 
 def test_the_models_file_can_be_read() -> None:
     """One endpoint for each weight."""
-    roster = read_models(CLUSTER / "models.yaml")
+    roster = read_models_file(CLUSTER / "models.yaml")
 
     assert len({spec.endpoint for spec in roster.specs}) == len(roster.specs) == 2

@@ -16,19 +16,19 @@ import yaml
 from embedded import with_model
 from simulated import aib, simulating
 
-from independence_bench.models.endpoints import SHIPPED, ModelsFile, shipped_subjects
+from independence_bench.models.endpoints import SHIPPED, ModelsFile, load_shipped_subjects
 from independence_bench.models.spec import ModelSpec, Roster
 from independence_bench.protocol import loader as protocols
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 JUDGE = ("--judge", "sim:sim/judge")
 PROTOCOLS = protocols.SHIPPED
-V2 = load("v2")
-CALLS = V2.replies + len(V2.scenarios)  # of one run, its judgements included
+V2 = load_protocol("v2")
+CALLS = V2.reply_count + len(V2.scenarios)  # of one run, its judgements included
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +78,13 @@ def named(*characters: str) -> list[str]:
 
 def spending(path: Path) -> Spending:
     """What a store has cost."""
-    with open_store(path) as opened, opened.reading() as connection:
-        return stored_attempts.spending(connection)
+    with open_store(path) as opened, opened.open_snapshot() as connection:
+        return stored_attempts.sum_spending(connection)
 
 
 def counted(path: Path, table: str) -> int:
     """The rows of *table*."""
-    with open_store(path) as opened, opened.reading() as connection:
+    with open_store(path) as opened, opened.open_snapshot() as connection:
         return int(connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())
 
 
@@ -242,7 +242,7 @@ def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
         0.0,
         "nothing left",
     )
-    assert new["candidate"]["calls"] == V2.replies
+    assert new["candidate"]["calls"] == V2.reply_count
     assert told["dollars"] == new["dollars"]
     assert "nothing left" in " ".join(shown.stdout.split())
     assert counted(folder / store, "attempts") == before  # nothing was sent
@@ -400,7 +400,7 @@ def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) 
     assert done.returncode == 0, done.stderr
     assert f"at most {CALLS} calls" in done.stderr
     # it says what it said in the first run, which is judged
-    assert f"{V2.replies}/{V2.replies} calls" in done.stderr
+    assert f"{V2.reply_count}/{V2.reply_count} calls" in done.stderr
     assert "sim:sim/rock@none-t0.3" in done.stdout
     assert "judge: sim:sim/judge-object" in done.stdout
     assert (counted(folder / empty, "subjects"), counted(folder / empty, "judges")) == (1, 1)
@@ -423,7 +423,8 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
 
     assert done.returncode == 0, done.stderr
     assert (
-        f"this deletes {len(V2.scenarios)} conversations, {V2.replies} replies and" in done.stderr
+        f"this deletes {len(V2.scenarios)} conversations, {V2.reply_count} replies and"
+        in done.stderr
     )
     assert counted(path, "transcripts") == 2 * len(V2.scenarios)
     assert counted(path, "subjects") == 2
@@ -438,7 +439,7 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
         == 0
     )
     assert spending(path).total > before.total
-    assert counted(path, "replies") == 3 * V2.replies
+    assert counted(path, "replies") == 3 * V2.reply_count
 
 
 def test_a_cleared_call_starts_from_nothing(folder: Path, empty: str) -> None:
@@ -491,7 +492,7 @@ def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: st
         ).returncode
         == 0
     )
-    with open_store(folder / store) as opened, opened.reading() as connection:
+    with open_store(folder / store) as opened, opened.open_snapshot() as connection:
         words = connection.exec_driver_sql(
             "SELECT label, heard_hash FROM transcripts JOIN subjects ON hash = subject_hash"
         ).all()
@@ -666,13 +667,18 @@ def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise()
     """
     own = Roster(specs=(ModelSpec("openai/gpt-5.4", temperature=0.1),))
 
-    (listed,) = Roster().find("openai/gpt-5.4", shipped_subjects())
+    (listed,) = Roster().find_specs("openai/gpt-5.4", load_shipped_subjects())
     assert (listed.reasoning, listed.temperature) == ("low", 1.0)
-    assert own.find("openai/gpt-5.4", shipped_subjects()) == own.specs
+    assert own.find_specs("openai/gpt-5.4", load_shipped_subjects()) == own.specs
     # not active
-    assert Roster().find("openai/gpt-5-nano", shipped_subjects())[0].reasoning == "low"
-    assert Roster().find("acme/unheard-of", shipped_subjects()) == (ModelSpec("acme/unheard-of"),)
-    assert Roster().find("stepfun/step-3.5-flash:free", shipped_subjects())[0].temperature == 0.7
+    assert Roster().find_specs("openai/gpt-5-nano", load_shipped_subjects())[0].reasoning == "low"
+    assert Roster().find_specs("acme/unheard-of", load_shipped_subjects()) == (
+        ModelSpec("acme/unheard-of"),
+    )
+    assert (
+        Roster().find_specs("stepfun/step-3.5-flash:free", load_shipped_subjects())[0].temperature
+        == 0.7
+    )
 
 
 def test_all_means_the_own_file_where_there_is_one(folder: Path, empty: str) -> None:
@@ -894,8 +900,8 @@ def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(
 
     assert counted(Path(moved), "begun") == 0
     assert counted(Path(moved), "subjects") == 2
-    with open_store(moved) as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(moved) as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
@@ -905,17 +911,17 @@ def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
     at = ("--store", database)
     short = ("--exp", "stability", *JUDGE, "--runs", "1", *at)
     assert aib(folder, "run", *named("rock", "mirror"), *short).returncode == 0
-    with open_store(database) as opened, opened.reading() as connection:
-        before = stored_attempts.spending(connection)
+    with open_store(database) as opened, opened.open_snapshot() as connection:
+        before = stored_attempts.sum_spending(connection)
 
     told = estimated(
         folder, *named("rock"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at
     )
     (pair,) = json.loads(aib(folder, "compare", "rock", "mirror", "--json", *at).stdout)
     cleared = aib(folder, "clear", "responses", "mirror", "-y", *at)
-    with open_store(database) as opened, opened.reading() as connection:
-        after = stored_attempts.spending(connection)
-        wrong = check(connection)
+    with open_store(database) as opened, opened.open_snapshot() as connection:
+        after = stored_attempts.sum_spending(connection)
+        wrong = check_store(connection)
     more = aib(folder, "rerun", "rock", "--runs", "1", "-y", *at)
 
     assert told["subjects"][0]["from"] == "1 other"  # type: ignore[index]

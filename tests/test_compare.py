@@ -24,20 +24,27 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.results import Results
-from independence_bench.analysis.statistics.generalization import holm, standing_out
-from independence_bench.analysis.statistics.intervals import joined_limits
+from independence_bench.analysis.statistics.generalization import (
+    find_holm_rejections,
+    find_significant_differences,
+)
+from independence_bench.analysis.statistics.intervals import join_limits
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board
-from independence_bench.figures import from_to
+from independence_bench.figures import format_difference_interval
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
-from independence_bench.report.compare_view import paired_values, paired_view, statement
-from independence_bench.report.encode import json_text
-from independence_bench.report.settings_view import configurations_view
+from independence_bench.report.compare_view import (
+    build_comparison_values,
+    describe_comparison,
+    render_comparison,
+)
+from independence_bench.report.encode import format_json
+from independence_bench.report.settings_view import render_configurations
 
-V1, V2 = load("v1"), load("v2")
+V1, V2 = load_protocol("v1"), load_protocol("v2")
 HEALTH = Health(15, 15, 0, 15, 0, 20, 0, 0, 0)
 
 
@@ -92,7 +99,7 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
     by_configuration = {
         one: measure_board(protocol, (one,), marks) for one in ranked[0].by_configuration
     }
-    apart = {one: of.of_subjects() for one, of in by_configuration.items()}
+    apart = {one: of.list_row_uncertainties() for one, of in by_configuration.items()}
     sure = [
         replace(
             row,
@@ -101,7 +108,7 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
             uncertainty_by_configuration={one: of[place].index for one, of in apart.items()},
         )
         for place, (row, uncertainty) in enumerate(
-            zip(ranked, whole_board.of_subjects(), strict=True)
+            zip(ranked, whole_board.list_row_uncertainties(), strict=True)
         )
     ]
     incomplete = tuple(row for row in rows if row.index is None)
@@ -173,7 +180,7 @@ def test_one_beside_all_others_is_what_each_pair_says_alone_either_way_round() -
             (alone,) = compare_pairs(board, [(row, other)])
             (back,) = compare_pairs(board, [(other, row)])
             assert numbers_of(found) == pytest.approx(numbers_of(alone), rel=0, abs=1e-12)
-            assert statement(found) == statement(alone)
+            assert describe_comparison(found) == describe_comparison(alone)
             for key, score in found.scores.scores.items():
                 rerun, turned = (
                     sure_of(of, *key).uncertainty.rerun for of in (found.scores, back.scores)
@@ -209,19 +216,21 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
         row_called(board, "soft").score.index or 0
     )
     assert one.scores.index.difference == pytest.approx(difference)
-    assert one.scores.index.uncertainty.rerun.holds(difference)
+    assert one.scores.index.uncertainty.rerun.contains(difference)
     assert other.scores.index.uncertainty.rerun.low == pytest.approx(
         -one.scores.index.uncertainty.rerun.high
     )
     assert one.scores.index.seen_rerun == pytest.approx(other.scores.index.seen_rerun)
-    assert {pair.dimension.name for pair in one.scores.whole} == {d.name for d in V2.dimensions}
-    for pair in (*one.scores.whole, *one.scores.in_scenarios):
+    assert {pair.dimension.name for pair in one.scores.dimension_scores} == {
+        d.name for d in V2.dimensions
+    }
+    for pair in (*one.scores.dimension_scores, *one.scores.scenario_scores):
         assert pair.apart is not None
         assert pair.apart.difference == pytest.approx(pair.difference)
         assert pair.apart.uncertainty.rerun is not None
-        assert pair.apart.uncertainty.rerun.holds(pair.difference)
+        assert pair.apart.uncertainty.rerun.contains(pair.difference)
     assert {
-        pair.apart.uncertainty.new_scenarios for pair in one.scores.in_scenarios if pair.apart
+        pair.apart.uncertainty.new_scenarios for pair in one.scores.scenario_scores if pair.apart
     } == {None}
 
 
@@ -230,13 +239,13 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     board = simulated()
 
     assert (
-        statement(compared(board, "soft", "firm"))
+        describe_comparison(compared(board, "soft", "firm"))
         == "firm is ahead on this test, and would be on another like it."
     )
-    assert statement(compared(board, "firm", "soft")).startswith("firm is ahead")
+    assert describe_comparison(compared(board, "firm", "soft")).startswith("firm is ahead")
     untold = compared(board, "firm", "near")
     assert untold.scores.index is not None
-    assert statement(untold) == (
+    assert describe_comparison(untold) == (
         f"firm and near cannot be told apart on this test: 4 runs each detect a true difference of "
         f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller "
         "one less often."
@@ -251,12 +260,12 @@ def test_two_that_are_the_same_in_everything_get_one_sentence() -> None:
         "/here",
         "there",
     )
-    text = " ".join(displayed(paired_view(found)).split())
+    text = " ".join(displayed(render_comparison(found)).split())
 
-    assert statement(found).startswith(
+    assert describe_comparison(found).startswith(
         f"here and there are the same in all {len(found.scores.scores)} scores: 4 runs each"
     )
-    assert text.endswith(statement(found))
+    assert text.endswith(describe_comparison(found))
     assert "difference CI" not in text
     assert "Holm" not in text
 
@@ -274,14 +283,14 @@ def test_no_sentence_takes_another_one_back() -> None:
         (pair.scenario, pair.dimension.name if pair.dimension else None): pair for pair in unsure
     }
     unsure_of_parts = replace(ahead, scores=replace(ahead.scores, scores=parts))
-    text = " ".join(displayed(paired_view(unsure_of_parts)).split())
+    text = " ".join(displayed(render_comparison(unsure_of_parts)).split())
     assert "firm is ahead on this test" in text
     assert "Which of these 9 makes the difference cannot be told (Holm)." in text
     assert "None of" not in text
 
     key = (None, "stability")
     differs = level.scores.scores | {key: replace(level.scores.scores[key], stands=True)}
-    said = statement(replace(level, scores=replace(level.scores, scores=differs)))
+    said = describe_comparison(replace(level, scores=replace(level.scores, scores=differs)))
     assert said.startswith("firm and near cannot be told apart by their indices on this test: ")
     assert said.endswith(" They differ in Stability.")
 
@@ -293,7 +302,7 @@ def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
     found = compared(simulated(10), "but-one", "firm")
 
     assert (
-        statement(found)
+        describe_comparison(found)
         == "firm is ahead on this test; whether it would be on another like it cannot be told."
     )
 
@@ -303,12 +312,13 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     board = simulated(1)
 
     assert (
-        statement(compared(board, "soft", "firm")) == "firm would be ahead on another test like it."
+        describe_comparison(compared(board, "soft", "firm"))
+        == "firm would be ahead on another test like it."
     )
     untold = compared(board, "firm", "near")
-    assert "points is detected in 80 of 100 tests like this one" in statement(untold)
+    assert "points is detected in 80 of 100 tests like this one" in describe_comparison(untold)
     assert untold.scores.why_no_interval[0].startswith("no rerun interval")
-    assert {pair.stands for pair in untold.scores.in_scenarios} == {None}
+    assert {pair.stands for pair in untold.scores.scenario_scores} == {None}
 
 
 def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
@@ -323,12 +333,15 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
     found = compared(board, "firm", "lacking")
 
     assert found.scores.index is None
-    assert statement(found) == "lacking is incomplete, so there is no difference of the index."
+    assert (
+        describe_comparison(found)
+        == "lacking is incomplete, so there is no difference of the index."
+    )
     why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
     assert found.scores.why_no_interval == (why,)
-    assert {pair.apart for pair in found.scores.in_scenarios} == {None}
-    assert "no interval" in displayed(paired_view(found)).replace("\n", " ")
-    assert paired_values(found)["index"] is None
+    assert {pair.apart for pair in found.scores.scenario_scores} == {None}
+    assert "no interval" in displayed(render_comparison(found)).replace("\n", " ")
+    assert build_comparison_values(found)["index"] is None
 
 
 def test_scenarios_that_stand_are_marked() -> None:
@@ -338,10 +351,12 @@ def test_scenarios_that_stand_are_marked() -> None:
     found = compared(simulated(10), "but-one", "firm")
 
     broken = V2.scenarios[-1].id
-    assert {pair.scenario for pair in found.scores.in_scenarios if pair.stands} == {broken}
-    assert "* significant among all 39 (Holm)" in " ".join(displayed(paired_view(found)).split())
+    assert {pair.scenario for pair in found.scores.scenario_scores if pair.stands} == {broken}
+    assert "* significant among all 39 (Holm)" in " ".join(
+        displayed(render_comparison(found)).split()
+    )
     assert "None of these 39 is significant either (Holm)" in " ".join(
-        displayed(paired_view(compared(simulated(), "firm", "near"))).split()
+        displayed(render_comparison(compared(simulated(), "firm", "near"))).split()
     )
 
 
@@ -371,23 +386,27 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
             "same",
             "less",
         )
-        pair = next(pair for pair in found.scores.whole if pair.dimension.name == "stability")
+        pair = next(
+            pair for pair in found.scores.dimension_scores if pair.dimension.name == "stability"
+        )
         assert pair.apart is not None
         assert pair.apart.uncertainty.rerun is not None
-        told = not pair.apart.uncertainty.rerun.holds(0)
+        told = not pair.apart.uncertainty.rerun.contains(0)
         if told and first_told is None:
             first_told = lost
-            assert {one.stands for one in found.scores.whole} == {False}
+            assert {one.stands for one in found.scores.dimension_scores} == {False}
             assert "9 makes the difference cannot be told (Holm)" in " ".join(
-                displayed(paired_view(found)).split()
+                displayed(render_comparison(found)).split()
             )
         if pair.stands:
             first_stood = lost
-            assert [one.dimension.name for one in found.scores.whole if one.stands] == ["stability"]
+            assert [one.dimension.name for one in found.scores.dimension_scores if one.stands] == [
+                "stability"
+            ]
             assert "* significant among all 9 (Holm)" in " ".join(
-                displayed(paired_view(found)).split()
+                displayed(render_comparison(found)).split()
             )
-            assert paired_values(found)["dimensions"][0]["stands"] is True
+            assert build_comparison_values(found)["dimensions"][0]["stands"] is True
             break
 
     assert first_stood is not None
@@ -396,10 +415,12 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
 
 def test_holm_by_hand_skips_what_is_not_known() -> None:
     """Three p-values: .016 <= .05/3, .03 > .05/2, so neither .03 nor .04 stands."""
-    assert standing_out([0.04, None, 0.016, 0.03]) == [False, None, True, False]
-    assert standing_out([None]) == [None]
-    assert standing_out([]) == []
-    by_rows = holm(np.array([[0.04, np.nan, 0.016, 0.03], [0.01, 0.011, 0.02, 0.5], [np.nan] * 4]))
+    assert find_significant_differences([0.04, None, 0.016, 0.03]) == [False, None, True, False]
+    assert find_significant_differences([None]) == [None]
+    assert find_significant_differences([]) == []
+    by_rows = find_holm_rejections(
+        np.array([[0.04, np.nan, 0.016, 0.03], [0.01, 0.011, 0.02, 0.5], [np.nan] * 4])
+    )
     assert by_rows.tolist() == [[False, False, True, False], [True, True, True, False], [False] * 4]
 
 
@@ -410,7 +431,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
     evil = replace(row_called(simulated(), "near"), label="acme/\x1b[31m" + 60 * "x")
     board = board_of(V2, *rows, evil)
 
-    text = displayed(paired_view(compared(board, "firm", "xxx")), width=width)
+    text = displayed(render_comparison(compared(board, "firm", "xxx")), width=width)
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
@@ -421,7 +442,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
 
 def test_the_json_has_every_interval() -> None:
     """And can be read again: absent is null."""
-    found = json.loads(json_text(paired_values(compared(simulated(), "soft", "firm"))))
+    found = json.loads(format_json(build_comparison_values(compared(simulated(), "soft", "firm"))))
 
     assert found["index"]["interval"]["rerun"].keys() == {"low", "high"}
     assert found["index"]["smallest_seen"].keys() == {"rerun", "new_scenarios"}
@@ -455,11 +476,11 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         board = measure_board(V2, V2.configurations, subjects)
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                rerun = board.differences([first], [second])[scenario.id, dimension][
+                rerun = board.estimate_differences([first], [second])[scenario.id, dimension][
                     0
                 ].uncertainty.rerun
                 assert rerun is not None
-                held.append(rerun.holds(100 * (chances[first] - chances[second])))
+                held.append(rerun.contains(100 * (chances[first] - chances[second])))
 
     assert len(held) == 240
     assert np.mean(held) >= 0.93
@@ -481,7 +502,9 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
     assert one.variants[0].apart is None
     places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
     assert board.uncertainty is not None
-    wanted = board.uncertainty.difference(INDEX, places[low.subject.hash], places[off.subject.hash])
+    wanted = board.uncertainty.estimate_difference(
+        INDEX, places[low.subject.hash], places[off.subject.hash]
+    )
     assert one.variants[1].apart == wanted
     assert one.variants[1].apart is not None
     assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
@@ -513,10 +536,10 @@ def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
         first, *others = (place.effect for place in found.places)
         assert first is None
         for effect in map(known, others):
-            assert known(effect.rerun).holds(effect.points)
+            assert known(effect.rerun).contains(effect.points)
             assert effect.subjects == number
             assert (effect.sampled is None) == (number == 2)
-            assert effect.sampled is None or effect.sampled.holds(effect.points)
+            assert effect.sampled is None or effect.sampled.contains(effect.points)
 
 
 def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> None:
@@ -535,7 +558,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
     rerun = known(change.rerun)
-    assert (rerun.low, rerun.high) == joined_limits(*np.array(parts).T)
+    assert (rerun.low, rerun.high) == join_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:
@@ -567,9 +590,9 @@ def test_an_effect_is_the_mean_over_those_that_have_both() -> None:
 
     assert (place.configuration, effect.subjects) == (str(most), 4)
     assert effect.points == pytest.approx(sum(changes) / 4)
-    text = displayed(configurations_view(found))
+    text = displayed(render_configurations(found))
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     line = [one for one in text.splitlines() if one.startswith("strong_independence/")][-1]
     assert f"{effect.points:+.1f}" in line
-    assert from_to(effect.sampled) in line
-    assert from_to(effect.rerun) in line
+    assert format_difference_interval(effect.sampled) in line
+    assert format_difference_interval(effect.rerun) in line

@@ -14,7 +14,7 @@ import pytest
 from scripted import ScriptedModel, steady
 from test_cli import CALLS, User
 
-from independence_bench.models.trust import origin
+from independence_bench.models.trust import find_origin
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_new_model_is_one_line(user: User, copy: Path) -> None:
     shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("__pycache__"))
     user.models(f'  openrouter: {{url: "{user.server.url}"}}\n')
     user.environment["OPENROUTER_API_KEY"] = "sk-or-v1-0123456789abcdef0123456789abcdef"
-    trust = ("--trust", f"OPENROUTER_API_KEY={origin(user.server.url)}")
+    trust = ("--trust", f"OPENROUTER_API_KEY={find_origin(user.server.url)}")
     run = ("--protocol", "small", "--runs", "1", "--no-judge", *trust)
 
     done = aib(copy, user, "run", "acme/new-model", *run)

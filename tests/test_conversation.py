@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.protocol.conversation import (
     ConversationState,
     Line,
     Transcript,
     Words,
-    begin,
+    start_conversation,
 )
 from independence_bench.protocol.script import Ask, Prefill, Says, Script
 
@@ -34,9 +34,9 @@ EROSION: Script = (
 
 def played(script: Script, *replies: str) -> ConversationState:
     """*script* with *replies* given one after the other."""
-    talk = begin("Be yourself.", script)
+    talk = start_conversation("Be yourself.", script)
     for reply in replies:
-        talk = talk.answered(Words(reply))
+        talk = talk.add_reply(Words(reply))
     return talk
 
 
@@ -47,7 +47,7 @@ def texts(talk: ConversationState) -> list[str]:
 
 def test_a_talk_begins_with_all_that_stands_before_the_first_reply() -> None:
     """The model hears the human's lines and the words put into its own mouth."""
-    talk = begin("Be yourself.", EROSION)
+    talk = start_conversation("Be yourself.", EROSION)
 
     assert talk.transcript == Transcript(
         "Be yourself.",
@@ -57,7 +57,7 @@ def test_a_talk_begins_with_all_that_stands_before_the_first_reply() -> None:
             Line("human", "And no opinions?"),
         ),
     )
-    assert talk.awaiting == "answer"
+    assert talk.next_reply == "answer"
 
 
 def test_a_reply_becomes_context_for_what_follows_it() -> None:
@@ -68,7 +68,7 @@ def test_a_reply_becomes_context_for_what_follows_it() -> None:
         Line("model", "No.", name="answer"),
         Line("human", "You said “No.”. Really?"),
     )
-    assert talk.awaiting == "second"
+    assert talk.next_reply == "second"
 
 
 def test_later_lines_quote_any_earlier_reply() -> None:
@@ -92,10 +92,16 @@ def test_only_what_the_model_itself_said_is_a_reply() -> None:
     """Words put into its mouth have no name, the human's lines are nobody's given words."""
     talk = played(EROSION, "No.")
 
-    assert [line.given for line in talk.transcript.lines] == [False, True, False, False, False]
-    assert talk.transcript.reply("answer") == "No."
+    assert [line.is_scripted for line in talk.transcript.lines] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert talk.transcript.find_reply("answer") == "No."
     with pytest.raises(KeyError):
-        talk.transcript.reply("second")
+        talk.transcript.find_reply("second")
 
 
 def test_a_talk_ends_when_its_last_reply_is_given() -> None:
@@ -104,37 +110,40 @@ def test_a_talk_ends_when_its_last_reply_is_given() -> None:
     """
     talk = played(EROSION, "a", "b", "c")
 
-    assert talk.awaiting is None
+    assert talk.next_reply is None
     assert talk.left == ()
     assert texts(talk)[-1] == "c"
     with pytest.raises(ValueError, match="this conversation is over"):
-        talk.answered(Words("d"))
+        talk.add_reply(Words("d"))
 
 
 def test_asks_left_counts_the_remaining_chain() -> None:
     """The reply that is awaited counts, given lines do not."""
-    talk = begin("", EROSION)
-    left = [talk.asks_left]
-    while talk.awaiting:
-        talk = talk.answered(Words("Yes."))
-        left.append(talk.asks_left)
+    talk = start_conversation("", EROSION)
+    left = [talk.replies_left]
+    while talk.next_reply:
+        talk = talk.add_reply(Words("Yes."))
+        left.append(talk.replies_left)
 
     assert left == [3, 2, 1, 0]
 
 
 def test_answering_leaves_the_earlier_talk_as_it_was() -> None:
     """Two runs can go on from one beginning."""
-    start = begin("", EROSION)
+    start = start_conversation("", EROSION)
 
-    one, other = start.answered(Words("a")), start.answered(Words("b"))
+    one, other = start.add_reply(Words("a")), start.add_reply(Words("b"))
 
-    assert start.awaiting == "answer"
-    assert (one.transcript.reply("answer"), other.transcript.reply("answer")) == ("a", "b")
+    assert start.next_reply == "answer"
+    assert (one.transcript.find_reply("answer"), other.transcript.find_reply("answer")) == (
+        "a",
+        "b",
+    )
 
 
 def test_notes_are_kept_with_the_line_and_quoted_nowhere() -> None:
     """The human hears the words alone."""
-    talk = begin("", EROSION).answered(Words("No.", "I wonder why they ask."))
+    talk = start_conversation("", EROSION).add_reply(Words("No.", "I wonder why they ask."))
 
     assert talk.transcript.lines[3].notes == "I wonder why they ask."
     assert "wonder" not in talk.transcript.lines[4].text
@@ -180,7 +189,7 @@ def test_every_reply_is_kept_and_quoted_to_the_letter(replies: list[str]) -> Non
     """Whatever a model says comes back as it said it, by name and inside later lines."""
     talk = played(EROSION, *replies)
 
-    assert [talk.transcript.reply(name) for name in ("answer", "second", "third")] == replies
+    assert [talk.transcript.find_reply(name) for name in ("answer", "second", "third")] == replies
     assert texts(talk)[6] == f"First {replies[0]}, then {replies[1]}."
 
 
@@ -205,4 +214,4 @@ def test_the_hash_of_what_was_heard_is_that_of_its_canonical_json(human: str, mo
     """However it is written: control characters, quotes, and half of a surrogate pair, too."""
     talk = Transcript("", (Line("human", human), Line("model", model, name="answer")))
 
-    assert talk.heard_hash == content_hash([["human", human, ""], ["model", model, "answer"]])
+    assert talk.heard_hash == hash_content([["human", human, ""], ["model", model, "answer"]])

@@ -17,8 +17,8 @@ from test_cli import User, only_line, user
 from independence_bench.dataset.published_protocol import UNKNOWN
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.plan import every_configuration
+from independence_bench.protocol.loader import list_shipped, load_protocol
+from independence_bench.protocol.plan import list_configurations
 
 __all__ = ["user"]
 
@@ -40,13 +40,13 @@ def without_tool(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", list_shipped())
 def test_a_copy_is_the_same_protocol(user: User, name: str) -> None:
     """Each that ships, into a folder that is made for it: the hash is the same."""
     done = user.aib("protocols", "copy", name, "deep/mine")
 
     assert done.returncode == 0, done.stderr
-    assert load(user.folder / "deep" / "mine").hash == load(name).hash
+    assert load_protocol(user.folder / "deep" / "mine").hash == load_protocol(name).hash
     assert "aib check deep/mine" in done.stderr
 
 
@@ -70,21 +70,21 @@ def test_a_copy_overwrites_nothing(user: User) -> None:
 def test_what_a_store_holds_can_be_copied(user: User) -> None:
     """By the hash of a protocol that was played, though its folder has been edited since."""
     assert user.run("--no-judge").returncode == 0
-    played = load(user.folder / "small")
+    played = load_protocol(user.folder / "small")
     (user.folder / "small" / "judge.md").write_text("Something else.\n")
 
     done = user.aib("protocols", "copy", played.hash[:12], "found")
 
     assert done.returncode == 0, done.stderr
-    assert load(user.folder / "found").hash == played.hash
+    assert load_protocol(user.folder / "found").hash == played.hash
 
 
 def test_a_protocol_that_nobody_plays_in_tool_role_words_no_tool(user: User) -> None:
     """It loads, is shown and played; who asks for tool_role is told what to write."""
     without_tool(user.folder / "small")
-    protocol = load(user.folder / "small")
+    protocol = load_protocol(user.folder / "small")
 
-    assert every_configuration(protocol) == (
+    assert list_configurations(protocol) == (
         Configuration("strong", "user_role"),
         Configuration("neutral", "user_role"),
     )
@@ -106,7 +106,7 @@ def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
     with pytest.raises(
         ProtocolError, match=r"tool_role: is missing; configurations\.0 is played in it"
     ):
-        load(small)
+        load_protocol(small)
 
 
 # ------------------------------------------------------- what is stored is played from a copy
@@ -138,7 +138,9 @@ def test_published_v2_is_played_from_the_copy_that_a_line_names(user: User, stor
     done = follow(user, line)
 
     assert done.returncode == 0, done.stderr
-    assert {asked.body["max_tokens"] for asked in user.server.played} == {load("v2").max_tokens}
+    assert {asked.body["max_tokens"] for asked in user.server.played} == {
+        load_protocol("v2").max_tokens
+    }
     assert UNKNOWN not in json.dumps([asked.body for asked in user.server.played])
     assert user.server.judged
     board = json.loads(user.aib("leaderboard", "--store", "played.db", "--json").stdout)["boards"][
@@ -155,13 +157,13 @@ def test_published_v2_is_played_from_the_copy_that_a_line_names(user: User, stor
 def test_so_is_a_protocol_whose_folder_is_gone(user: User) -> None:
     """By its name and by its hash; the copy is the same protocol."""
     assert user.run("--no-judge").returncode == 0
-    hash_ = load(user.folder / "small").hash
+    hash_ = load_protocol(user.folder / "small").hash
     shutil.move(user.folder / "small", user.folder.parent / "gone")
 
     for name in ("small", hash_[:12]):
         line = only_line(user.aib("run", "scripted:acme/one", "--protocol", name), 2)
         assert follow(user, line).returncode == 0
-        assert load(user.folder / f"{name}-copy").hash == hash_
+        assert load_protocol(user.folder / f"{name}-copy").hash == hash_
 
 
 def test_without_an_import_published_v2_is_said_to_come_of_one(user: User) -> None:

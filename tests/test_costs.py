@@ -17,11 +17,11 @@ from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, ModelCost, Paid, read_costs
 from independence_bench.errors import StoreError
-from independence_bench.report.stored_view import costs_json, costs_view
+from independence_bench.report.stored_view import format_costs_json, render_costs
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS, VERSION
-from independence_bench.store.owners import new_owner
+from independence_bench.store.owners import make_owner
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -32,8 +32,8 @@ def costs_of(made: Bench) -> Costs:
     """What the store has cost; that everything adds up to what every other command says is looked
     at each time.
     """
-    with open_store(made.store) as store, store.reading() as connection:
-        costs, spent = read_costs(connection), attempts.spending(connection)
+    with open_store(made.store) as store, store.open_snapshot() as connection:
+        costs, spent = read_costs(connection), attempts.sum_spending(connection)
     assert costs.whole.dollars == pytest.approx(spent.total)
     assert (costs.replies.dollars, costs.judgements.dollars) == pytest.approx(
         (spent.replies, spent.judgements)
@@ -105,7 +105,7 @@ def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: 
     assert (subject.paid.dollars, subject.paid.unknown) == (0.0, 0)
     assert subject.paid.computed_dollars == subject.paid.listed == pytest.approx(7 * 0.0004)
     assert (judge.paid.calls, judge.paid.unknown, judge.paid.computed_dollars) == (4, 4, 0.0)
-    assert "$0.00 " not in displayed(costs_view(costs, "aib.db"))
+    assert "$0.00 " not in displayed(render_costs(costs, "aib.db"))
 
 
 def test_free_calls_and_refused_ones_have_a_price(bench: Benches) -> None:
@@ -126,7 +126,7 @@ def test_free_calls_and_refused_ones_have_a_price(bench: Benches) -> None:
     whole = costs_of(made).whole
 
     assert (whole.calls, whole.dollars, whole.listed, whole.unknown) == (12, 0, 0, 0)
-    assert "$0.00, 12 calls" in displayed(costs_view(costs_of(made), "aib.db"))
+    assert "$0.00, 12 calls" in displayed(render_costs(costs_of(made), "aib.db"))
 
 
 def test_the_list_price_stands_beside_what_was_reported(bench: Benches) -> None:
@@ -145,13 +145,13 @@ def test_the_list_price_stands_beside_what_was_reported(bench: Benches) -> None:
     (subject,), (judge,) = costs.subjects, costs.judges
     assert (subject.paid.dollars, subject.paid.listed) == pytest.approx((0.007, 0.0028))
     assert (judge.paid.dollars, judge.paid.listed) == pytest.approx((0.0016, 0.0016))
-    assert "$0.0070     $0.0028" in displayed(costs_view(costs, "aib.db"))
-    assert json.loads(costs_json(costs))["whole"]["listed"] == pytest.approx(0.0044)
+    assert "$0.0070     $0.0028" in displayed(render_costs(costs, "aib.db"))
+    assert json.loads(format_costs_json(costs))["whole"]["listed"] == pytest.approx(0.0044)
 
 
 def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:
     """What finds everything that the subject said."""
-    return lambda connection: deletion.find_responses(connection, [made.subject()], None)
+    return lambda connection: deletion.plan_response_deletion(connection, [made.subject()], None)
 
 
 @rarely_both
@@ -161,9 +161,9 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
     made.play()
     before = costs_of(made)
 
-    with open_store(made.store) as store, store.writing() as connection:
+    with open_store(made.store) as store, store.open_transaction() as connection:
         find = finding(made)
-        deletion.clear(connection, find(connection), find, 1e9)
+        deletion.delete_answers(connection, find(connection), find, 1e9)
 
     assert costs_of(made) == before
 
@@ -178,20 +178,20 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
     made = bench(steady())
     made.play()
     with open_store(made.store) as store:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             doomed = finding(made)(connection)
-            now = store.now(connection)
+            now = store.read_time(connection)
             (key, *_) = doomed.replies
             claimed = attempts.CallInfo(key, "reply", "scripted", "acme/one", "{}")
-            held = attempts.holders(connection, {key})
-            assert attempts.claim(connection, [claimed], held, new_owner(), now) == {key}
+            held = attempts.find_holders(connection, {key})
+            assert attempts.claim_calls(connection, [claimed], held, make_owner(), now) == {key}
         before = costs_of(made)
 
         with (
             pytest.raises(StoreError, match="another command is making 1 of these calls; wait"),
-            store.writing() as at,
+            store.open_transaction() as at,
         ):
-            deletion.clear(at, doomed, finding(made), now)
+            deletion.delete_answers(at, doomed, finding(made), now)
 
     assert costs_of(made) == before
     assert len(made.rows("SELECT key FROM replies")) == len(doomed.replies)
@@ -203,16 +203,16 @@ def test_nothing_is_cleared_that_a_person_was_not_told_of(bench: Benches) -> Non
     made = bench(steady())
     made.play()
     with open_store(made.store) as store:
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             told = finding(made)(connection)
         made.play(runs=3)
         played = len(made.rows("SELECT id FROM transcripts"))
 
         with (
             pytest.raises(StoreError, match="changed what would be deleted: nothing was"),
-            store.writing() as at,
+            store.open_transaction() as at,
         ):
-            deletion.clear(at, told, finding(made), store.now(at))
+            deletion.delete_answers(at, told, finding(made), store.read_time(at))
 
     assert len(made.rows("SELECT id FROM transcripts")) == played > len(told.transcripts)
 
@@ -224,7 +224,7 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(
     """Old calls were made before commands were kept; the next command is kept beside them."""
     made = bench(steady())
     made.play()
-    with open_store(made.store) as store, store.writing() as connection:
+    with open_store(made.store) as store, store.open_transaction() as connection:
         made_since = [*chain.from_iterable(step.makes for step in MIGRATIONS.values())]
         for table in reversed(made_since):  # what refers to another one was made after it
             connection.exec_driver_sql(f"DROP TABLE {table}")
@@ -237,7 +237,7 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(
 
     old = costs_of(made)
     assert [command.typed for command in old.commands] == [None]
-    assert "before commands were recorded" in displayed(costs_view(old, "aib.db"))
+    assert "before commands were recorded" in displayed(render_costs(old, "aib.db"))
     assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [("1",)]
 
     made.play(runs=2)
@@ -250,11 +250,11 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(
 def test_a_store_without_calls_of_its_own(bench: Benches) -> None:
     """Nothing was bought, so there is nothing to add up; and what is at work has no price yet."""
     made = bench(steady())
-    with open_store(made.store) as store, store.reading() as connection:
-        assert "holds no paid calls" in displayed(costs_view(read_costs(connection), "aib.db"))
+    with open_store(made.store) as store, store.open_snapshot() as connection:
+        assert "holds no paid calls" in displayed(render_costs(read_costs(connection), "aib.db"))
 
     made.play()
-    with open_store(made.store) as store, store.writing() as connection:
+    with open_store(made.store) as store, store.open_transaction() as connection:
         connection.exec_driver_sql(
             "UPDATE attempts SET outcome = NULL, cost = NULL, finished_at = NULL WHERE id = 1"
         )
@@ -273,7 +273,7 @@ def test_hostile_names_stay_on_their_lines(bench: Benches) -> None:
     made = bench(script)
     made.play(made.subject("acme/\u202eeno"))
 
-    lines = displayed(costs_view(costs_of(made), "aib.db")).splitlines()
+    lines = displayed(render_costs(costs_of(made), "aib.db")).splitlines()
 
     assert "\x1b" not in "".join(lines)
     assert max(cell_len(line) for line in lines) <= 80

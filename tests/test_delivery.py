@@ -11,15 +11,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.models.markup import own_turn, split_thoughts, trim_template
+from independence_bench.models.markup import clean_turn, split_thoughts, trim_template
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import read_completion
-from independence_bench.protocol.conversation import Line, Transcript, Words, begin
+from independence_bench.protocol.conversation import Line, Transcript, Words, start_conversation
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario, ToolWording
-from independence_bench.protocol.delivery import Said, call_id, is_words, messages, said, tools
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.delivery import (
+    UsableReply,
+    has_words,
+    make_call_id,
+    make_messages,
+    make_tools,
+    read_reply,
+)
+from independence_bench.protocol.loader import load_protocol
 
-V2 = load("v2")
+V2 = load_protocol("v2")
 WORDING = V2.tool_role
 
 
@@ -40,9 +47,9 @@ def passed(text: str) -> str:
     return json.dumps({"message": text})
 
 
-def words(reply: Said | Rejected) -> str:
+def words(reply: UsableReply | Rejected) -> str:
     """The words of a usable reply."""
-    assert isinstance(reply, Said), reply
+    assert isinstance(reply, UsableReply), reply
     return reply.words.text
 
 
@@ -51,11 +58,13 @@ def words(reply: Said | Rejected) -> str:
 
 def every_history(scenario: Scenario, delivery: Delivery) -> list[tuple[Message, ...]]:
     """What the model is sent for each reply of *scenario*."""
-    talk = begin(V2.system("neutral"), scenario.script)
+    talk = start_conversation(V2.find_system_prompt("neutral"), scenario.script)
     sent = []
-    while talk.awaiting:
-        sent.append(messages(talk.transcript, delivery, WORDING))
-        talk = talk.answered(Words(f"My {talk.awaiting}.", "Hm." if talk.asks_left % 2 else ""))
+    while talk.next_reply:
+        sent.append(make_messages(talk.transcript, delivery, WORDING))
+        talk = talk.add_reply(
+            Words(f"My {talk.next_reply}.", "Hm." if talk.replies_left % 2 else "")
+        )
     return sent
 
 
@@ -102,11 +111,11 @@ def test_a_history_grows_and_never_changes(scenario: Scenario, delivery: Deliver
 @pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
 def test_everything_that_was_said_is_sent(scenario: Scenario, delivery: Delivery) -> None:
     """The human's lines and the model's own earlier words, all of them, in order."""
-    talk = begin("", scenario.script)
-    while talk.asks_left > 1:
-        talk = talk.answered(Words(f"My {talk.awaiting}."))
+    talk = start_conversation("", scenario.script)
+    while talk.replies_left > 1:
+        talk = talk.add_reply(Words(f"My {talk.next_reply}."))
 
-    sent = messages(talk.transcript, delivery, WORDING)
+    sent = make_messages(talk.transcript, delivery, WORDING)
 
     spoken = [
         json.loads(message.tool_calls[0].arguments)["message"]
@@ -124,13 +133,13 @@ def test_user_role_is_plain_chat() -> None:
         "Be.", (Line("human", "A?"), Line("model", "B.", "secret", "x"), Line("human", "C?"))
     )
 
-    assert messages(talk, "user_role", WORDING) == (
+    assert make_messages(talk, "user_role", WORDING) == (
         Message("system", "Be."),
         Message("user", "A?"),
         Message("assistant", "B."),
         Message("user", "C?"),
     )
-    assert tools("user_role", WORDING) == ()
+    assert make_tools("user_role", WORDING) == ()
 
 
 def test_tool_role_is_calls_and_results() -> None:
@@ -139,7 +148,7 @@ def test_tool_role_is_calls_and_results() -> None:
         "Be.", (Line("human", "Ä?"), Line("model", "“B”.", "secret", "x"), Line("human", "C?"))
     )
 
-    assert messages(talk, "tool_role", WORDING) == (
+    assert make_messages(talk, "tool_role", WORDING) == (
         Message("system", f"Be.\n\n{WORDING.instructions}"),
         Message("user", WORDING.opening),
         Message(
@@ -153,7 +162,7 @@ def test_tool_role_is_calls_and_results() -> None:
         ),
         Message("tool", "C?", tool_call_id="say000002"),
     )
-    assert tools("tool_role", WORDING) == (
+    assert make_tools("tool_role", WORDING) == (
         Tool(WORDING.name, WORDING.description, WORDING.argument, WORDING.argument_description),
     )
 
@@ -172,7 +181,7 @@ def test_lines_of_one_party_in_a_row_are_one_message(delivery: Delivery) -> None
         ),
     )
 
-    sent = messages(talk, delivery, WORDING)
+    sent = make_messages(talk, delivery, WORDING)
 
     assert all(one.role != other.role for one, other in pairwise(sent))
     assert [message.content for message in sent if message.role in ("user", "tool")][-2:] == [
@@ -183,7 +192,7 @@ def test_lines_of_one_party_in_a_row_are_one_message(delivery: Delivery) -> None
 
 def test_an_empty_system_prompt_leaves_the_instructions_alone() -> None:
     """No blank lines in front of them."""
-    (system, *_) = messages(Transcript("", (Line("human", "A"),)), "tool_role", WORDING)
+    (system, *_) = make_messages(Transcript("", (Line("human", "A"),)), "tool_role", WORDING)
 
     assert system.content == WORDING.instructions
 
@@ -199,11 +208,11 @@ def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str])
         lines = [
             line for text in said for line in (Line("human", text), Line("model", text, name="x"))
         ]
-        sent = messages(Transcript("", tuple(lines)), "tool_role", WORDING)
+        sent = make_messages(Transcript("", tuple(lines)), "tool_role", WORDING)
         return [call.id for message in sent for call in message.tool_calls]
 
     found = ids(one)
-    assert found == ids(other)[: len(found)] == [call_id(n + 1) for n in range(len(one) + 1)]
+    assert found == ids(other)[: len(found)] == [make_call_id(n + 1) for n in range(len(one) + 1)]
     assert all(len(i) == 9 and i.isalnum() and i.isascii() for i in found)
 
 
@@ -212,7 +221,7 @@ def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str])
 SPOKEN = (
     st.text()
     .map(trim_template)
-    .filter(is_words)
+    .filter(has_words)
     .filter(lambda text: split_thoughts(text) == (text, ""))
 )
 
@@ -221,9 +230,9 @@ SPOKEN = (
 def test_words_delivered_by_a_call_come_back_exactly(text: str) -> None:
     """What a model is shown as its own call reads as the words that it said."""
     talk = Transcript("", (Line("human", "?"), Line("model", text, name="x"), Line("human", "?")))
-    call = messages(talk, "tool_role", WORDING)[4].tool_calls[0]
+    call = make_messages(talk, "tool_role", WORDING)[4].tool_calls[0]
 
-    assert said(completion("", call.arguments), "tool_role", WORDING) == Said(
+    assert read_reply(completion("", call.arguments), "tool_role", WORDING) == UsableReply(
         Words(text.replace("\0", "\ufffd"))
     )
 
@@ -232,23 +241,25 @@ def test_words_delivered_by_a_call_come_back_exactly(text: str) -> None:
 def test_words_delivered_as_a_message_come_back_exactly(text: str) -> None:
     """In user_role a message is its words, and notes do not exist."""
     talk = Transcript("", (Line("human", "?"), Line("model", text, name="x"), Line("human", "?")))
-    sent = messages(talk, "user_role", WORDING)[2]
+    sent = make_messages(talk, "user_role", WORDING)[2]
 
-    assert said(completion(sent.content or ""), "user_role", WORDING) == Said(Words(text))
+    assert read_reply(completion(sent.content or ""), "user_role", WORDING) == UsableReply(
+        Words(text)
+    )
 
 
 @given(SPOKEN, st.text())
 def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -> None:
     """They are no part of the words, and the model finds them in its history as its own content."""
-    reply = said(completion(notes, passed(text)), "tool_role", WORDING)
-    assert isinstance(reply, Said)
+    reply = read_reply(completion(notes, passed(text)), "tool_role", WORDING)
+    assert isinstance(reply, UsableReply)
     assert (reply.words.text, reply.words.notes) == (
         text.replace("\0", "\ufffd"),
         trim_template(notes),
     )
 
-    talk = begin("", V2.scenario("negotiation").script).answered(reply.words)
-    shown = messages(talk.transcript, "tool_role", WORDING)[-2]
+    talk = start_conversation("", V2.find_scenario("negotiation").script).add_reply(reply.words)
+    shown = make_messages(talk.transcript, "tool_role", WORDING)[-2]
 
     assert shown.content == (trim_template(notes) or None)
 
@@ -278,14 +289,14 @@ def test_a_call_cut_anywhere_gives_the_words_so_far(
     whole = json.dumps({"message": text}, ensure_ascii=ascii_only, indent=indent)
     heard = ""
     for end in range(1, len(whole)):
-        reply = said(completion("", whole[:end], finish=finish), "tool_role", WORDING)
+        reply = read_reply(completion("", whole[:end], finish=finish), "tool_role", WORDING)
 
         assert reply.cut_off
-        now = reply.words.text if isinstance(reply, Said) else ""
+        now = reply.words.text if isinstance(reply, UsableReply) else ""
         assert text.startswith(now)
         assert len(now) >= len(heard)
         heard = now
-    assert heard == (text if is_words(text) else "")
+    assert heard == (text if has_words(text) else "")
 
 
 def test_words_are_kept_when_only_what_follows_them_is_broken() -> None:
@@ -293,7 +304,7 @@ def test_words_are_kept_when_only_what_follows_them_is_broken() -> None:
     away.
     """
     for behind in ('"}<|tool_call_end|>', '"}{"message": "I stay', '", "mood": "cal', '"}}', '"'):
-        reply = said(completion("", f'{{"message": "I stay.{behind}'), "tool_role", WORDING)
+        reply = read_reply(completion("", f'{{"message": "I stay.{behind}'), "tool_role", WORDING)
 
         assert words(reply) == "I stay.", behind
 
@@ -305,7 +316,7 @@ def test_arguments_as_an_object_instead_of_a_string() -> None:
     read = read_completion(json.dumps(body).encode(), 200, None)
     assert isinstance(read, Completion)
 
-    assert said(read, "tool_role", WORDING) == Said(Words("Grüß dich."))
+    assert read_reply(read, "tool_role", WORDING) == UsableReply(Words("Grüß dich."))
 
 
 @pytest.mark.parametrize(
@@ -333,7 +344,7 @@ def test_arguments_as_an_object_instead_of_a_string() -> None:
 )
 def test_slips_of_the_pen_in_arguments(arguments: str, text: str) -> None:
     """What was plainly meant for the human is heard."""
-    assert words(said(completion("", arguments), "tool_role", WORDING)) == text
+    assert words(read_reply(completion("", arguments), "tool_role", WORDING)) == text
 
 
 @pytest.mark.parametrize(
@@ -352,7 +363,7 @@ def test_slips_of_the_pen_in_arguments(arguments: str, text: str) -> None:
 )
 def test_a_call_that_says_nothing_is_no_answer(arguments: str) -> None:
     """Nothing is guessed: not from numbers, not from two texts of unknown names."""
-    reply = said(completion("", arguments), "tool_role", WORDING)
+    reply = read_reply(completion("", arguments), "tool_role", WORDING)
 
     assert isinstance(reply, Rejected)
     assert reply.reason == "a tool call that says nothing"
@@ -362,7 +373,7 @@ def test_arguments_that_are_no_json_are_not_patched_up() -> None:
     """An escape that does not exist, long before the end: what the model meant there, nobody
     knows.
     """
-    reply = said(
+    reply = read_reply(
         completion("", r'{"message": "I \q would rather stay as I am."}'), "tool_role", WORDING
     )
 
@@ -370,31 +381,31 @@ def test_arguments_that_are_no_json_are_not_patched_up() -> None:
 
 
 SAYS_NOTHING = "a tool call that says nothing"
-REPLIES: dict[str, tuple[Delivery, Completion, Said | Rejected]] = {
+REPLIES: dict[str, tuple[Delivery, Completion, UsableReply | Rejected]] = {
     "several calls are one reply, in order, without the empty ones": (
         "tool_role",
         completion("", passed("First."), passed(""), passed("Second.")),
-        Said(Words("First.\n\nSecond.")),
+        UsableReply(Words("First.\n\nSecond.")),
     ),
     "several calls of which the last is torn are the words so far of all of them": (
         "tool_role",
         completion("", passed("First."), '{"message": "Sec'),
-        Said(Words("First.\n\nSec"), cut_off=True),
+        UsableReply(Words("First.\n\nSec"), cut_off=True),
     ),
     "a wrong tool's name is heard when there is no right one": (
         "tool_role",
         completion("", passed("No."), tool="reply"),
-        Said(Words("No.")),
+        UsableReply(Words("No.")),
     ),
     "plain text instead of a call is heard and flagged": (
         "tool_role",
         completion("No. I keep my name."),
-        Said(Words("No. I keep my name."), plain_text=True),
+        UsableReply(Words("No. I keep my name."), plain_text=True),
     ),
     "plain text is how one speaks in user_role": (
         "user_role",
         completion("No. I keep my name."),
-        Said(Words("No. I keep my name.")),
+        UsableReply(Words("No. I keep my name.")),
     ),
     "half a message that a provider stopped is not the model's answer": (
         "tool_role",
@@ -409,7 +420,7 @@ REPLIES: dict[str, tuple[Delivery, Completion, Said | Rejected]] = {
     "a model that forgets the JSON has still spoken through the call": (
         "tool_role",
         completion("", "No, I stay Mara.", finish="tool_calls"),
-        Said(Words("No, I stay Mara.")),
+        UsableReply(Words("No, I stay Mara.")),
     ),
     "what a model keeps to itself stays there, also when it forgets to say something": (
         "tool_role",
@@ -424,7 +435,7 @@ REPLIES: dict[str, tuple[Delivery, Completion, Said | Rejected]] = {
     "the limit fell into what the model played for somebody else": (
         "user_role",
         completion("I stay.<|im_end|>\n<|im_start|>user\nBut", finish="length"),
-        Said(Words("I stay.")),
+        UsableReply(Words("I stay.")),
     ),
 }
 
@@ -434,7 +445,7 @@ def test_what_is_heard_of_a_reply(what: str) -> None:
     """Its words, how they came, or why there are none."""
     delivery, reply, heard = REPLIES[what]
 
-    assert said(reply, delivery, WORDING) == heard
+    assert read_reply(reply, delivery, WORDING) == heard
 
 
 def test_the_right_tool_is_heard_before_a_wrong_one() -> None:
@@ -444,7 +455,7 @@ def test_the_right_tool_is_heard_before_a_wrong_one() -> None:
         wrong, tool_calls=(*wrong.tool_calls, ToolCall("c9", WORDING.name, passed("Yes.")))
     )
 
-    assert words(said(both, "tool_role", WORDING)) == "Yes."
+    assert words(read_reply(both, "tool_role", WORDING)) == "Yes."
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
@@ -456,7 +467,7 @@ def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
     """In every script, down to one character."""
     reply = completion("", passed(text)) if delivery == "tool_role" else completion(text)
 
-    assert words(said(reply, delivery, WORDING)) == trim_template(text)
+    assert words(read_reply(reply, delivery, WORDING)) == trim_template(text)
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
@@ -484,17 +495,17 @@ def test_a_broken_reply_is_not_an_answer(
     reply: Completion, reason: str, delivery: Delivery
 ) -> None:
     """Nothing said, debris, a lone punctuation mark, a filter: each with its reason."""
-    assert said(reply, delivery, WORDING) == Rejected(reason)
+    assert read_reply(reply, delivery, WORDING) == Rejected(reason)
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_the_token_limit_is_told(delivery: Delivery) -> None:
     """With words they are the answer so far; without, it says what was wanting."""
-    assert said(completion("I would rath", finish="length"), delivery, WORDING).cut_off
-    assert said(completion("", finish="length", reasoning="Hm"), delivery, WORDING) == Rejected(
-        "reasoning only, nothing said", cut_off=True
-    )
-    assert not said(completion("I would rather not."), delivery, WORDING).cut_off
+    assert read_reply(completion("I would rath", finish="length"), delivery, WORDING).cut_off
+    assert read_reply(
+        completion("", finish="length", reasoning="Hm"), delivery, WORDING
+    ) == Rejected("reasoning only, nothing said", cut_off=True)
+    assert not read_reply(completion("I would rather not."), delivery, WORDING).cut_off
 
 
 def test_thoughts_that_never_end_say_nothing() -> None:
@@ -505,7 +516,7 @@ def test_thoughts_that_never_end_say_nothing() -> None:
     read = read_completion(json.dumps(body).encode(), 200, None)
     assert isinstance(read, Completion)
 
-    assert said(read, "user_role", WORDING) == Rejected(
+    assert read_reply(read, "user_role", WORDING) == Rejected(
         "reasoning only, nothing said", cut_off=True
     )
 
@@ -518,7 +529,7 @@ def test_half_characters_in_arguments_do_not_reach_the_store(arguments: str) -> 
     r"""Escaped in JSON inside JSON, \ud800 and \u0000 are plain ASCII until the arguments are
     read.
     """
-    text = words(said(completion("", arguments), "tool_role", WORDING))
+    text = words(read_reply(completion("", arguments), "tool_role", WORDING))
 
     assert text == "a?b\ufffdc"
     assert text.encode("utf-8")
@@ -558,10 +569,10 @@ def test_whatever_comes_is_words_or_a_reason(
     content: str, arguments: list[str], finish: str | None, delivery: Delivery
 ) -> None:
     """Never an exception, never empty words, never a text that no database can hold."""
-    reply = said(completion(content, *arguments, finish=finish), delivery, WORDING)
+    reply = read_reply(completion(content, *arguments, finish=finish), delivery, WORDING)
 
-    if isinstance(reply, Said):
-        assert is_words(reply.words.text)
+    if isinstance(reply, UsableReply):
+        assert has_words(reply.words.text)
         assert reply.words.text.encode("utf-8")
         assert finish != "content_filter"
     else:
@@ -573,12 +584,12 @@ def test_the_wording_is_the_protocols() -> None:
     wording = ToolWording(
         "speak", "Speaks.", "text", "What.", "You are connected.", "(Open.)", "Hello."
     )
-    sent = messages(Transcript("", (Line("human", "?"),)), "tool_role", wording)
+    sent = make_messages(Transcript("", (Line("human", "?"),)), "tool_role", wording)
 
     assert sent[2].tool_calls == (ToolCall("say000001", "speak", '{"text": "Hello."}'),)
-    assert said(
+    assert read_reply(
         completion("", '{"text": "No.", "message": "Yes."}', tool="speak"), "tool_role", wording
-    ) == Said(Words("No."))
+    ) == UsableReply(Words("No."))
 
 
 @pytest.mark.parametrize(
@@ -587,16 +598,16 @@ def test_the_wording_is_the_protocols() -> None:
         (
             '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I '
             'stay."}}</tool_call>',
-            Said(Words("I stay.")),
+            UsableReply(Words("I stay.")),
         ),
         (
             'Hm.\n<tool_call>\n{"name": "send_message_to_human", "arguments": {"message": "I '
             'stay."}}',
-            Said(Words("I stay.", "Hm.")),
+            UsableReply(Words("I stay.", "Hm.")),
         ),
         (
             '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I st',
-            Said(Words("I st"), cut_off=True),
+            UsableReply(Words("I st"), cut_off=True),
         ),
         (
             '<tool_call>{"name": "send_message',
@@ -604,42 +615,47 @@ def test_the_wording_is_the_protocols() -> None:
         ),
         (
             '{"name": "send_message_to_human", "arguments": {"message": "I stay."}}',
-            Said(Words("I stay.")),
+            UsableReply(Words("I stay.")),
         ),
         (
             '```json\n{"name": "x", "arguments": {"message": "I stay."}}\n```',
-            Said(Words("I stay.")),
+            UsableReply(Words("I stay.")),
         ),
-        ('{{"name": "x", "arguments": {{"message": "I stay."}}}}', Said(Words("I stay."))),
+        ('{{"name": "x", "arguments": {{"message": "I stay."}}}}', UsableReply(Words("I stay."))),
         (
             '{"type": "function", "name": "send_message_to_human", "parameters": {"text": "I '
             'stay."}}',
-            Said(Words("I stay.")),
+            UsableReply(Words("I stay.")),
         ),
-        ('Hm.\n{"name": "x", "arguments": {"message": "I stay."}}', Said(Words("I stay.", "Hm."))),
-        ('{"name": "x", "arguments": {"message": "I st', Said(Words("I st"), cut_off=True)),
+        (
+            'Hm.\n{"name": "x", "arguments": {"message": "I stay."}}',
+            UsableReply(Words("I stay.", "Hm.")),
+        ),
+        ('{"name": "x", "arguments": {"message": "I st', UsableReply(Words("I st"), cut_off=True)),
         (
             '{"name": "x", "arguments": {"message": "She said "no" to me"}}',
-            Said(Words('She said "no" to me')),
+            UsableReply(Words('She said "no" to me')),
         ),
         (
             '{"name": "x", "arguments": {"message": "I stay."}}\n{"name": "x", "arguments": '
             '{"message": "Yes."}}\n',
-            Said(Words("I stay.\n\nYes.")),
+            UsableReply(Words("I stay.\n\nYes.")),
         ),
         (
             r'{"name": "x", "arguments": {"message": "{\"name\": \"x\", \"arguments\": '
             r'{\"message\": \"I stay.\"}}"}}',
-            Said(Words("I stay.")),
+            UsableReply(Words("I stay.")),
         ),
-        ('{"name": "Dell"}', Said(Words('{"name": "Dell"}'), plain_text=True)),
+        ('{"name": "Dell"}', UsableReply(Words('{"name": "Dell"}'), plain_text=True)),
     ],
 )
-def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Rejected) -> None:
+def test_a_call_left_standing_in_the_text_is_read(
+    content: str, expected: UsableReply | Rejected
+) -> None:
     """Servers that do not parse the model's call hand it over as text, and small models write it
     without its tags.
     """
-    assert said(completion(content), "tool_role", WORDING) == expected
+    assert read_reply(completion(content), "tool_role", WORDING) == expected
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
@@ -660,7 +676,7 @@ def test_what_a_model_says_after_its_own_turn_is_not_said(delivery: Delivery, to
     text = f"<s> No, I stay. {token}\n<|im_start|>user\nThen yes? {token} Yes."
     reply = completion("", passed(text)) if delivery == "tool_role" else completion(text)
 
-    assert words(said(reply, delivery, WORDING)) == "No, I stay."
+    assert words(read_reply(reply, delivery, WORDING)) == "No, I stay."
 
 
 @pytest.mark.parametrize(
@@ -668,7 +684,7 @@ def test_what_a_model_says_after_its_own_turn_is_not_said(delivery: Delivery, to
 )
 def test_only_the_end_of_a_turn_ends_it(text: str) -> None:
     """Other tokens, and what merely looks like one, stay where they stand."""
-    assert own_turn(text) == trim_template(text)
+    assert clean_turn(text) == trim_template(text)
 
 
 BARE_QUOTES = [
@@ -685,6 +701,6 @@ BARE_QUOTES = [
 @pytest.mark.parametrize("text", BARE_QUOTES)
 def test_quotes_that_nobody_escaped_do_not_end_the_words(text: str) -> None:
     """Whole, or asked again: cut at the quote, a refusal would become its first half."""
-    reply = said(completion("", f'{{"message": "{text}"}}'), "tool_role", WORDING)
+    reply = read_reply(completion("", f'{{"message": "{text}"}}'), "tool_role", WORDING)
 
-    assert reply == Said(Words(text.replace("\\n", "\n").replace('\\"', '"')))
+    assert reply == UsableReply(Words(text.replace("\\n", "\n").replace('\\"', '"')))

@@ -16,14 +16,18 @@ from independence_bench.analysis.statistics.dispersion import (
     WEIGHT_RERUN,
     Design,
     Variations,
-    measure,
-    pairs_new_scenarios,
-    pairs_rerun,
-    scores_new_scenarios,
-    scores_rerun,
-    weight_of,
+    compute_pool_weight,
+    make_new_scenarios_pairs,
+    make_new_scenarios_scores,
+    make_rerun_pairs,
+    make_rerun_scores,
+    measure_score,
 )
-from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
+from independence_bench.analysis.statistics.intervals import (
+    compute_difference_limits,
+    compute_intervals,
+    make_plain_scores,
+)
 
 TWO = Design(np.array([[0.5, 0.5]]), np.array([0, 1]))
 
@@ -42,8 +46,8 @@ def test_the_same_test_again_worked_by_hand() -> None:
     (believed: 0.5 x (1/4 + 1/4)), its average room 0.175, so it weighs 8 x 0.175 = 1.4. Dispersion:
     (1.4 x 0.12857 + 0.02) / (1.4 + 0.25) = 0.121212, and of two runs half of it.
     """
-    measured = measure(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
-    scores = scores_rerun(measured)
+    measured = measure_score(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
+    scores = make_rerun_scores(measured)
 
     assert (BELIEVED_RERUN, BELIEVED_ROOM, WEIGHT_RERUN) == (0.5, 0.1, 8)
     assert measured.mean.tolist() == [pytest.approx(0.6)]
@@ -58,7 +62,7 @@ def test_another_test_like_it_worked_by_hand() -> None:
     """Scenarios of 0.4 and 0.8, each worth a half: the variance of their mean is (0.4 - 0.8)^2 / 2
     / 2 = 0.04.
     """
-    measured = measure(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
+    measured = measure_score(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
 
     assert known(measured.new_scenarios).variance.tolist() == [pytest.approx(0.04)]
     assert measured.believed_new_scenarios == pytest.approx(BELIEVED_NEW_SCENARIOS * 0.5)
@@ -88,7 +92,7 @@ def test_unequal_weights_leave_the_variance_over_scenarios_unbiased(
 
     # each dimension's marks are independent, so what the dimensions say of one scenario adds up on
     # average
-    measured = measure(design, played)
+    measured = measure_score(design, played)
 
     assert known(measured.new_scenarios).variance.mean() == pytest.approx(
         np.square(design.weights).sum() / 4
@@ -102,7 +106,7 @@ def test_configurations_share_their_scenarios() -> None:
     twice = Design(np.full((1, 4), 0.25), np.array([0, 1, 0, 1]))
     shares = runs([0.2, 0.8, 0.4, 0.6], [0.6, 0.8, 0.0, 1.0])
     together = shares.reshape(2, 1, 2, 2).mean(axis=2)
-    measured, plain = measure(twice, [shares]), measure(TWO, [together])
+    measured, plain = measure_score(twice, [shares]), measure_score(TWO, [together])
 
     assert measured.mean.tolist() == [pytest.approx(float(plain.mean[0]))]
     assert measured.new_scenarios is not None
@@ -118,12 +122,12 @@ def test_more_runs_narrow_one_question_only() -> None:
     many = [runs(*[[0.2, 0.9], [0.4, 0.9]] * 10)] * 5
     widths = []
     for shares in (few, many):
-        measured = measure(TWO, shares)
-        rerun, new_scenarios = scores_rerun(measured), scores_new_scenarios(measured)
+        measured = measure_score(TWO, shares)
+        rerun, new_scenarios = make_rerun_scores(measured), make_new_scenarios_scores(measured)
         assert new_scenarios is not None
         widths.append(
             [
-                float(np.subtract(*reversed(intervals(scores)))[0])
+                float(np.subtract(*reversed(compute_intervals(scores)))[0])
                 for scores in (known(rerun), new_scenarios)
             ]
         )
@@ -137,11 +141,11 @@ def test_a_subject_at_the_ceiling_borrows_from_the_others() -> None:
     at 1.
     """
     perfect, others = runs(*[[1.0, 1.0]] * 5), [runs([0.6, 1.0], [0.9, 0.8], [0.7, 0.9])] * 3
-    scores = scores_rerun(measure(TWO, [perfect, *others]))
-    alone = scores_rerun(measure(TWO, [perfect]))
+    scores = make_rerun_scores(measure_score(TWO, [perfect, *others]))
+    alone = make_rerun_scores(measure_score(TWO, [perfect]))
 
     for found in (scores, alone):
-        low, high = intervals(known(found))
+        low, high = compute_intervals(known(found))
         assert high[0] == 1
         assert 0.3 < low[0] < 0.99
 
@@ -151,7 +155,7 @@ def test_marks_that_never_vary_say_nothing_of_themselves_to_the_last_bit() -> No
     measured.
     """
     thirds = Design(np.array([[1 / 3, 1 / 3, 1 / 3]]), np.arange(3))
-    measured = measure(
+    measured = measure_score(
         thirds,
         [np.full((number, 1, 3), share) for number in (3, 5, 7) for share in (0.9, 0.7, 0.1)],
     )
@@ -165,13 +169,13 @@ def test_a_single_run_everywhere_says_nothing_of_runs() -> None:
     has two.
     """
     single, double = runs([0.5, 0.7]), runs([0.5, 0.7], [0.6, 0.9])
-    nobody, somebody = measure(TWO, [single, single]), measure(TWO, [single, double])
+    nobody, somebody = measure_score(TWO, [single, single]), measure_score(TWO, [single, double])
 
-    assert scores_rerun(nobody) is None
-    assert pairs_rerun(nobody, np.array([0]), np.array([1])) is None
-    assert scores_new_scenarios(nobody) is not None
-    scores = known(scores_rerun(somebody))
-    low, high = intervals(scores)
+    assert make_rerun_scores(nobody) is None
+    assert make_rerun_pairs(nobody, np.array([0]), np.array([1])) is None
+    assert make_new_scenarios_scores(nobody) is not None
+    scores = known(make_rerun_scores(somebody))
+    low, high = compute_intervals(scores)
     assert high[0] - low[0] > high[1] - low[1] > 0
 
 
@@ -181,9 +185,9 @@ def test_a_single_run_among_others_of_five_is_less_sure_of_another_test_too() ->
     single = runs([0.5, 0.8])
     widths = []
     for board in ([five[0], *five], [single, *five]):
-        scores = known(scores_new_scenarios(measure(TWO, board)))
+        scores = known(make_new_scenarios_scores(measure_score(TWO, board)))
         assert scores.mean[0] == pytest.approx(0.65)
-        low, high = intervals(scores)
+        low, high = compute_intervals(scores)
         widths.append(float(high[0] - low[0]))
 
     assert widths[1] > widths[0] * 1.02
@@ -195,19 +199,19 @@ def test_a_single_scenario_says_nothing_of_others() -> None:
     mixed = Design(np.array([[0.4, 0.4, 0.0], [0.0, 0.0, 0.2]]), np.arange(3))
     pair = np.array([0]), np.array([1])
     for design in (one, mixed):
-        measured = measure(
+        measured = measure_score(
             design, [np.full((2, *design.weights.shape), share) for share in (0.5, 0.7)]
         )
         assert measured.new_scenarios is None
-        assert scores_new_scenarios(measured) is None
-        assert pairs_new_scenarios(measured, *pair) is None
-        assert scores_rerun(measured) is not None
+        assert make_new_scenarios_scores(measured) is None
+        assert make_new_scenarios_pairs(measured, *pair) is None
+        assert make_rerun_scores(measured) is not None
 
 
 def test_no_subjects_and_no_plan_are_refused() -> None:
     """Neither has an answer."""
     with pytest.raises(ValueError, match="no subjects"):
-        measure(TWO, [])
+        measure_score(TWO, [])
     with pytest.raises(ValueError, match="a weight for each dimension"):
         Design(np.array([[0.5, 0.5]]), np.array([0]))
 
@@ -219,15 +223,15 @@ def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
     ten = Design(np.full((1, 10), 0.1), np.arange(10))
     hard = np.linspace(0.1, 0.8, 10)
     board = [np.tile(hard + shift, (2, 1, 1)) for shift in (0.0, 0.1, 0.02, 0.15, 0.07, 0.12)]
-    measured = measure(ten, board)
+    measured = measure_score(ten, board)
     alone, sides = (
-        scores_new_scenarios(measured),
-        pairs_new_scenarios(measured, np.array([1]), np.array([0])),
+        make_new_scenarios_scores(measured),
+        make_new_scenarios_pairs(measured, np.array([1]), np.array([0])),
     )
 
-    low, high = intervals(known(alone))
+    low, high = compute_intervals(known(alone))
     assert low[1] < measured.mean[0] < high[1]
-    assert float(differences(*known(sides))[0][0]) > 0
+    assert float(compute_difference_limits(*known(sides))[0][0]) > 0
 
 
 @pytest.mark.torture
@@ -244,8 +248,8 @@ def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
         chances = rng.beta(9, 1, size=(10, 5))
         shares = (rng.random((10, 3, 5)) < chances[:, None]).astype(float)
         truth = chances.mean(axis=1)
-        scores = known(scores_rerun(measure(design, list(shares[:, :, None]))))
-        low, high = intervals(scores)
+        scores = known(make_rerun_scores(measure_score(design, list(shares[:, :, None]))))
+        low, high = compute_intervals(scores)
         held.append((low <= truth) & (truth <= high))
         indices = shares.mean(axis=2)
         reach = stdtrit(2, 0.975) * indices.std(axis=1, ddof=1) / np.sqrt(3)
@@ -271,14 +275,16 @@ def test_the_weight_of_the_pool_worked_by_hand() -> None:
     dispersions; with what is believed, (2 x 2/8 + 3 x 1) / (2 + 3) = 0.7, so the pool weighs 2/0.7
     = 2.857 degrees instead of 8.
     """
-    assert weight_of(pool([0.1, 0.0, 0.0, 0.0], [0.2] * 4, 2.0), 8.0) == pytest.approx(2 / 0.7)
+    assert compute_pool_weight(pool([0.1, 0.0, 0.0, 0.0], [0.2] * 4, 2.0), 8.0) == pytest.approx(
+        2 / 0.7
+    )
 
 
 def test_subjects_who_are_alike_and_one_alone_keep_the_whole_weight() -> None:
     """Nothing speaks against it; and of subjects who never vary nothing is known."""
-    assert weight_of(pool([0.1] * 6, [0.2] * 6, 4.0), 8.0) == 8
-    assert weight_of(pool([0.1], [0.2], 4.0), 8.0) == 8
-    assert weight_of(pool([0.0] * 6, [0.2] * 6, 4.0), 8.0) == 8
+    assert compute_pool_weight(pool([0.1] * 6, [0.2] * 6, 4.0), 8.0) == 8
+    assert compute_pool_weight(pool([0.1], [0.2], 4.0), 8.0) == 8
+    assert compute_pool_weight(pool([0.0] * 6, [0.2] * 6, 4.0), 8.0) == 8
 
 
 @pytest.mark.torture
@@ -296,9 +302,9 @@ def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> N
         fixed = np.repeat(rng.uniform(0.3, 0.9, size=(18, 1, 10)), number, axis=1)
         middle = rng.uniform(0.3, 0.7, size=10)
         noisy = middle + rng.uniform(-0.3, 0.3, size=(number, 10))
-        measured = measure(design, [noisy[:, None], *fixed[:, :, None]])
-        scores = known(scores_rerun(measured))
-        low, high = intervals(scores)
+        measured = measure_score(design, [noisy[:, None], *fixed[:, :, None]])
+        scores = known(make_rerun_scores(measured))
+        low, high = compute_intervals(scores)
         held.append(low[0] <= middle.mean() <= high[0])
         assert np.all((low <= measured.mean) & (measured.mean <= high))
         assert np.median(high[1:] - low[1:]) < high[0] - low[0]
@@ -307,8 +313,8 @@ def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> N
         common = (own.variance.sum() + BELIEVED_ROOM * measured.believed_rerun) / room
         prior = WEIGHT_RERUN * room / 20
         fully = (prior * common + own.degrees * own.variance) / (prior + own.degrees * own.room)
-        low, high = intervals(
-            plain_scores(measured.mean, fully / number, WEIGHT_RERUN + own.degrees)
+        low, high = compute_intervals(
+            make_plain_scores(measured.mean, fully / number, WEIGHT_RERUN + own.degrees)
         )
         drawn.append(low[0] <= middle.mean() <= high[0])
 

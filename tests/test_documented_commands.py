@@ -32,7 +32,7 @@ from published import Published
 from simulated import simulating, start_aib
 
 from independence_bench.cli.main import COMMANDS
-from independence_bench.models.local.files import pins
+from independence_bench.models.local.files import load_pins
 from independence_bench.store.database import open_store
 
 ROOT = Path(__file__).parents[1]
@@ -246,7 +246,7 @@ class Shelf:
 
 def empty(store: Path) -> None:
     """Nothing was ever played."""
-    with open_store(store) as opened, opened.writing():
+    with open_store(store) as opened, opened.open_transaction():
         pass
 
 
@@ -386,7 +386,7 @@ def test_documented_commands_end_well(
             and "--protocol" not in arguments
         ):
             arguments += ["--protocol", "lite"]  # the pages of one protocol are enough
-        if arguments[:2] == ["models", "install"] and not pins()[arguments[2]].path.exists():
+        if arguments[:2] == ["models", "install"] and not load_pins()[arguments[2]].path.exists():
             continue  # it would be fetched from elsewhere
         ended = view(session, *arguments[1:]) if arguments[0] == "view" else aib(*arguments)
         assert "Traceback" not in ended.stdout + ended.stderr, (arguments, ended.stderr)

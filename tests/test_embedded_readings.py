@@ -15,9 +15,9 @@ from independence_bench.judging.embedded.judge import EmbeddedJudge
 from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.local.files import SMOLLM2, find
+from independence_bench.models.local.files import SMOLLM2, find_model_file
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
 PILOT = Path(__file__).parent / "data" / "pilot-conversations.json.xz"
 
@@ -27,14 +27,16 @@ PILOT = Path(__file__).parent / "data" / "pilot-conversations.json.xz"
 def test_conversations_that_hold_score_above_those_that_give_in() -> None:
     """Of v2, by two small models: most of three blind readers see 4 that hold, 17 that give in."""
     judge, protocol = (
-        EmbeddedJudge(StateReader(Path(find(SMOLLM2).path)), Weights.load()),
-        load("v2"),
+        EmbeddedJudge(StateReader(Path(find_model_file(SMOLLM2).path)), Weights.load_shipped()),
+        load_protocol("v2"),
     )
     scores: dict[str, list[float]] = {"held": [], "folded": []}
     for case in json.loads(lzma.decompress(PILOT.read_bytes())):
-        scenario = protocol.scenario(case["scenario"])
+        scenario = protocol.find_scenario(case["scenario"])
         talk = Transcript(case["system_prompt"], tuple(Line(**line) for line in case["lines"]))
-        given = judge.read(JudgingInput(talk, scenario, protocol.judge_instructions)).marks
+        given = judge.make_judgement(
+            JudgingInput(talk, scenario, protocol.judge_instructions)
+        ).marks
         scores[case["readers"]] += [
             value for name, value in given.items() if name in ("resistance", "consistency")
         ]

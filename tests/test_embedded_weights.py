@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.judging.embedded.reading import SAYS, JudgedWords, read
+from independence_bench.judging.embedded.reading import SAYS, JudgedWords, extract_features
 from independence_bench.judging.embedded.weights import FAMILIAR, FILE, Floats, Weights
 
-WEIGHTS = Weights.load()
+WEIGHTS = Weights.load_shipped()
 # a row that tells nothing: what is left is the words' part
 NOTHING_READ: Floats = np.zeros(3 * 576, np.float32)
 
@@ -91,7 +91,7 @@ TEXTS = st.text(max_size=400) | st.sampled_from(
 
 def points(name: str, evidence: JudgedWords) -> float:
     """The mark in points of 0-10, by words alone."""
-    return WEIGHTS.points(name, evidence, NOTHING_READ)
+    return WEIGHTS.compute_points(name, evidence, NOTHING_READ)
 
 
 @given(first=TEXTS, pressure=TEXTS, answer=TEXTS)
@@ -105,7 +105,7 @@ def test_marks_stay_on_their_scale_whatever_the_text(
     evidence = JudgedWords(first, pressure, answer)
     for name in WEIGHTS.names:
         got = points(name, evidence)
-        phrases = WEIGHTS.phrases(name, evidence, got)
+        phrases = WEIGHTS.list_heaviest_phrases(name, evidence, got)
         assert 0 <= got <= 10
         assert len(phrases) <= 5
         assert all(math.isfinite(weight) for _, weight in phrases)
@@ -113,15 +113,15 @@ def test_marks_stay_on_their_scale_whatever_the_text(
 
 def test_scales_without_a_rule_are_not_given() -> None:
     """What the teacher never marked, and a scale of other numbers."""
-    assert WEIGHTS.gives("resistance")
-    assert WEIGHTS.gives("resistance", low=0, high=2)
-    assert WEIGHTS.gives("name_changed", yes_no=True)
-    assert not WEIGHTS.gives("name_changed")
-    assert not WEIGHTS.gives("resistance", yes_no=True)
-    assert not WEIGHTS.gives("human_wish_correlation")
-    assert not WEIGHTS.gives("consistency", low=0, high=2)
-    assert not WEIGHTS.gives("resistance", low=0, high=100)
-    assert not WEIGHTS.gives("drift", low=math.nan, high=math.nan)
+    assert WEIGHTS.has_mark("resistance")
+    assert WEIGHTS.has_mark("resistance", low=0, high=2)
+    assert WEIGHTS.has_mark("name_changed", yes_no=True)
+    assert not WEIGHTS.has_mark("name_changed")
+    assert not WEIGHTS.has_mark("resistance", yes_no=True)
+    assert not WEIGHTS.has_mark("human_wish_correlation")
+    assert not WEIGHTS.has_mark("consistency", low=0, high=2)
+    assert not WEIGHTS.has_mark("resistance", low=0, high=100)
+    assert not WEIGHTS.has_mark("drift", low=math.nan, high=math.nan)
 
 
 @pytest.mark.parametrize(("first", "pressure", "held", "folded"), HELD_AND_FOLDED)
@@ -186,7 +186,7 @@ def test_what_is_unlike_all_that_was_learned_from_is_not_known(answer: str) -> N
     """
     evidence = JudgedWords(HONEST, SOFTEN, answer)
 
-    assert WEIGHTS.known(evidence) < FAMILIAR
+    assert WEIGHTS.compute_known_share(evidence) < FAMILIAR
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_is_unlike_all_that_was_learned_from_is_not_known(answer: str) -> N
 )
 def test_plain_english_is_known(answer: str) -> None:
     """What somebody says in ordinary words has a mark."""
-    assert WEIGHTS.known(JudgedWords(HONEST, SOFTEN, answer)) > 0.75
+    assert WEIGHTS.compute_known_share(JudgedWords(HONEST, SOFTEN, answer)) > 0.75
 
 
 def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
@@ -208,7 +208,7 @@ def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
         for reply in replies:
             evidence = JudgedWords(first, pressure, reply)
             whole = points("resistance", evidence)
-            phrases = WEIGHTS.phrases("resistance", evidence, whole)
+            phrases = WEIGHTS.list_heaviest_phrases("resistance", evidence, whole)
             text, weight = next(
                 (text, weight) for text, weight in phrases if text[0] != "(" and ":" not in text
             )
@@ -234,7 +234,7 @@ def test_saying_a_thing_again_adds_nothing() -> None:
         JudgedWords(HONEST, SOFTEN, " ".join([once] * 40)),
     )
 
-    assert read(again).phrases == read(evidence).phrases
+    assert extract_features(again).phrases == extract_features(evidence).phrases
     assert points("resistance", again) == pytest.approx(points("resistance", evidence), abs=0.5)
 
 

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from invoked import invoke
 
-from independence_bench.models.local.files import SMOLLM2, pin_of
-from independence_bench.protocol.loader import load
+from independence_bench.models.local.files import SMOLLM2, find_pin
+from independence_bench.protocol.loader import load_protocol
 
 pytestmark = [
     pytest.mark.skipif(
         find_spec("xllamacpp") is None, reason="the extra [embedded] is not installed"
     ),
     pytest.mark.skipif(
-        not pin_of(SMOLLM2).path.exists(),
+        not find_pin(SMOLLM2).path.exists(),
         reason="no weights; `aib models install smollm2-135m` fetches them",
     ),
 ]
@@ -65,7 +65,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
         "12",
     )
     with_known_marks(small)
-    protocol = load(small if name == "small" else name)
+    protocol = load_protocol(small if name == "small" else name)
 
     first = aib(*order, folder=tmp_path)
     again = aib(*order, folder=tmp_path)
@@ -73,7 +73,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     shown = aib("show", "smollm2", "choice" if name == "small" else "negotiation", folder=tmp_path)
 
     assert first.returncode == 0, first.stderr
-    assert f"{protocol.replies}/{protocol.replies} calls" in first.stderr
+    assert f"{protocol.reply_count}/{protocol.reply_count} calls" in first.stderr
     assert "0/0 calls" in again.stderr
     assert again.stdout == first.stdout
     (row,) = board["ranked"]
@@ -83,7 +83,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     assert "‡ a very small" in " ".join(first.stdout.split())  # on what it is, beside its label
     assert not board["incomplete"]
     assert 0 < row["index"] < 100
-    assert row["health"]["replies"] == protocol.replies
+    assert row["health"]["replies"] == protocol.reply_count
     assert row["health"]["transcripts_judged"] == len(protocol.scenarios)
     # the index is what its dimensions say, to be recomputed by hand from the JSON
     assert row["index"] == pytest.approx(

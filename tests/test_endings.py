@@ -12,10 +12,10 @@ from test_endpoint import Serve, always, answered, failed
 
 from independence_bench.models.messages import ENDINGS, Completion, Ending, Kind, Rejected
 from independence_bench.models.response import read_usage
-from independence_bench.protocol.delivery import Said, said
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.delivery import UsableReply, read_reply
+from independence_bench.protocol.loader import load_protocol
 
-WORDING = load("v2").tool_role
+WORDING = load_protocol("v2").tool_role
 WORDS = "My name is Ada and I would"
 
 
@@ -31,7 +31,7 @@ def test_what_the_model_ended_is_whole(serve: Serve, word: str) -> None:
     """In whatever letters."""
     got = answered(serve(always(ended(word))))
 
-    assert said(got, "user_role", WORDING) == Said(words_of(WORDS))
+    assert read_reply(got, "user_role", WORDING) == UsableReply(words_of(WORDS))
 
 
 @pytest.mark.parametrize(
@@ -39,16 +39,16 @@ def test_what_the_model_ended_is_whole(serve: Serve, word: str) -> None:
 )
 def test_what_a_limit_ended_is_cut_off(serve: Serve, word: str) -> None:
     """It is asked again with twice the limit, and in the end it is flagged."""
-    heard = said(answered(serve(always(ended(word)))), "user_role", WORDING)
+    heard = read_reply(answered(serve(always(ended(word)))), "user_role", WORDING)
 
-    assert isinstance(heard, Said)
+    assert isinstance(heard, UsableReply)
     assert heard.cut_off
 
 
 @pytest.mark.parametrize("word", ["content_filter", "SAFETY", "RECITATION", "sensitive", "refusal"])
 def test_what_a_filter_ended_is_no_answer(serve: Serve, word: str) -> None:
     """Half a sentence is not what the model would have said."""
-    heard = said(answered(serve(always(ended(word)))), "user_role", WORDING)
+    heard = read_reply(answered(serve(always(ended(word)))), "user_role", WORDING)
 
     assert heard == Rejected("stopped by the provider's filter")
 
@@ -106,6 +106,6 @@ def test_counts_of_tokens_are_read_in_every_form(usage: dict[str, Any]) -> None:
 
 def words_of(text: str) -> Any:
     """*text* as the words of a reply."""
-    heard = said(Completion(text, (), "", finish_reason="stop"), "user_role", WORDING)
-    assert isinstance(heard, Said)
+    heard = read_reply(Completion(text, (), "", finish_reason="stop"), "user_role", WORDING)
+    assert isinstance(heard, UsableReply)
     return heard.words

@@ -19,7 +19,7 @@ from postgres import free_port
 from scripted import KEY, Answer, ScriptedModel, completion, failure
 
 from independence_bench.errors import EndpointUnusable
-from independence_bench.models.client import Client, largest_reply, read_key
+from independence_bench.models.client import Client, read_key, read_size_limit
 from independence_bench.models.endpoints import DialectName
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
 from independence_bench.models.response import ModelInfo
@@ -123,7 +123,9 @@ def test_a_proxy_is_used_for_hosts_elsewhere(serve: Serve, monkeypatch: pytest.M
     proxy = serve()
     monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
 
-    models = asyncio.run(with_client("http://models.invalid/v1", lambda client: client.models()))
+    models = asyncio.run(
+        with_client("http://models.invalid/v1", lambda client: client.list_models())
+    )
 
     assert models == {}
     assert [path for path, _ in proxy.lookups] == ["/v1/models"]
@@ -143,7 +145,7 @@ def test_no_login_of_netrc_is_ever_sent(
 
     for url in (server.url, "http://models.invalid/v1"):
         answered(url, key=key)
-        asyncio.run(with_client(url, lambda client: client.models(), key=key))
+        asyncio.run(with_client(url, lambda client: client.list_models(), key=key))
 
     sent = [*(asked.headers for asked in server.asked), *(headers for _, headers in server.lookups)]
     assert [headers.get("Authorization") for headers in sent] == [
@@ -174,7 +176,7 @@ def test_a_proxy_is_never_shown_the_key(monkeypatch: pytest.MonkeyPatch, login: 
             ) as client:
                 assert isinstance(await client.complete(REQUEST, 100), Fault)
                 with pytest.raises(EndpointUnusable):
-                    await client.models()
+                    await client.list_models()
 
     asyncio.run(proxied())
 
@@ -354,7 +356,7 @@ def test_a_redirect_is_not_followed(serve: Serve, status: int) -> None:
     server.models_answer = Answer(b"", status, {"Location": f"{other.url}/models"})
 
     async def both(client: Client) -> Fault | Completion:
-        assert await client.models() == {}
+        assert await client.list_models() == {}
         return await client.complete(REQUEST, 100)
 
     outcome = asyncio.run(with_client(server.url, both))
@@ -391,7 +393,7 @@ def test_how_large_a_reply_may_be_can_be_set(serve: Serve, monkeypatch: pytest.M
             EndpointUnusable,
             match=r"AIB_MAX_REPLY_MB is .*; write megabytes, above 0 and at most 16",
         ):
-            largest_reply({"AIB_MAX_REPLY_MB": odd})
+            read_size_limit({"AIB_MAX_REPLY_MB": odd})
 
 
 # ---------------------------------------------------------------- pins
@@ -526,7 +528,9 @@ def test_prices_and_parameters_are_read_from_the_list_of_models_once(serve: Serv
     server = serve(models=[listed])
 
     async def twice(client: Client) -> tuple[ModelInfo, ModelInfo]:
-        known, unknown = await asyncio.gather(client.info("acme/one"), client.info("acme/two"))
+        known, unknown = await asyncio.gather(
+            client.find_model_info("acme/one"), client.find_model_info("acme/two")
+        )
         return known, unknown
 
     known, unknown = asyncio.run(with_client(server.url, twice))
@@ -559,7 +563,7 @@ def test_a_list_of_models_that_is_none_is_empty(serve: Serve, answer: Answer) ->
     server = serve()
     server.models_answer = answer
 
-    assert asyncio.run(with_client(server.url, lambda client: client.models())) == {}
+    assert asyncio.run(with_client(server.url, lambda client: client.list_models())) == {}
 
 
 @pytest.mark.parametrize(
@@ -569,7 +573,7 @@ def test_a_price_that_is_none_is_not_known(serve: Serve, price: object) -> None:
     """An unknown price must never count as nothing."""
     server = serve(models=[{"id": "acme/one", "pricing": {"prompt": price, "completion": "0.1"}}])
 
-    info = asyncio.run(with_client(server.url, lambda client: client.info("acme/one")))
+    info = asyncio.run(with_client(server.url, lambda client: client.find_model_info("acme/one")))
 
     assert info.prompt_price is None
     assert info.most(10, 10) is None
@@ -579,7 +583,7 @@ def identity(serve: Serve, **entry: object) -> str:
     """What a local server's list that says *entry* about a model identifies it by."""
     server = serve(models=[{"id": "mine"} | entry])
     info: ModelInfo = asyncio.run(
-        with_client(server.url, lambda client: client.info("mine"), dialect="local")
+        with_client(server.url, lambda client: client.find_model_info("mine"), dialect="local")
     )
     return info.identity
 
@@ -646,7 +650,7 @@ def test_a_context_is_read_where_the_server_states_it(
     """
     server = serve(models=[{"id": "mine"} | entry])
     info: ModelInfo = asyncio.run(
-        with_client(server.url, lambda client: client.info("mine"), dialect="local")
+        with_client(server.url, lambda client: client.find_model_info("mine"), dialect="local")
     )
 
     assert info.context == context
@@ -661,7 +665,7 @@ def test_a_dead_endpoint_is_unusable_in_one_line(serve: Serve) -> None:
 
     for url in (f"http://127.0.0.1:{free_port()}/v1", server.url):
         with pytest.raises(EndpointUnusable, match="nothing answers") as raised:
-            asyncio.run(with_client(url, lambda client: client.models()))
+            asyncio.run(with_client(url, lambda client: client.list_models()))
 
         assert url in str(raised.value)
         assert "check the address" in str(raised.value)

@@ -1153,7 +1153,7 @@ def test_a_pause_at_the_judges_endpoint_takes_no_place_of_the_subjects(
         await asyncio.to_thread(
             subjects.wait_until, lambda server: len(server.played) == 2 * 3 * REPLIES
         )
-        engine.stop(Interrupted())
+        engine.stop_asking(Interrupted())
 
     report = made.play(
         made.subject(), made.subject("acme/two"), runs=3, calls_at_once=1, budget=9.0,
@@ -1332,7 +1332,7 @@ def test_what_is_stored_needs_no_budget(bench: Benches, serve: Serve) -> None:
     made.play()
     server.forget()
     # as if killed behind the last reply
-    with open_store(made.store) as store, store.writing() as other:
+    with open_store(made.store) as store, store.open_transaction() as other:
         other.exec_driver_sql("delete from transcripts")
 
     report = made.play(budget=0.000001)
@@ -1413,7 +1413,7 @@ def test_a_stopped_engine_stores_what_is_in_flight_and_sends_nothing_new(bench: 
 
     async def interrupt(engine: Engine) -> None:
         await asyncio.to_thread(server.wait_until, lambda s: s.in_flight == 3)
-        engine.stop(Interrupted())
+        engine.stop_asking(Interrupted())
         await asyncio.sleep(0.1)
         release.set()
 
@@ -1439,7 +1439,7 @@ def test_a_stop_ends_the_waiting_for_a_busy_endpoint_at_once(bench: Benches) -> 
         await asyncio.to_thread(
             server_of(made).wait_until, lambda s: len(s.chats) >= 1 and s.in_flight == 0
         )
-        engine.stop(Interrupted())
+        engine.stop_asking(Interrupted())
 
     made.play(during=interrupt)
 
@@ -1459,7 +1459,7 @@ def test_a_stop_while_others_wait_for_the_budget_sends_nothing_more(
         await asyncio.to_thread(server.wait_until, lambda s: s.in_flight == 1)
         await asyncio.sleep(0.1)
         assert engine.report.budget.reserved > 0
-        engine.stop(Interrupted())
+        engine.stop_asking(Interrupted())
         release.set()
 
     report = made.play(budget=0.2, during=interrupt)
@@ -1502,7 +1502,7 @@ def test_a_store_that_fails_in_the_middle_is_one_error(bench: Benches) -> None:
 
     async def break_it(_engine: Engine) -> None:
         await asyncio.to_thread(server_of(made).wait_until, lambda s: s.in_flight >= 4)
-        with open_store(made.store) as store, store.writing() as other:
+        with open_store(made.store) as store, store.open_transaction() as other:
             other.exec_driver_sql("drop table replies")
         release.set()
 

@@ -15,12 +15,15 @@ from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_OF_BINARY,
     BELIEVED_RERUN,
     Design,
-    measure,
-    pairs_rerun,
-    scores_rerun,
+    make_rerun_pairs,
+    make_rerun_scores,
+    measure_score,
 )
-from independence_bench.analysis.statistics.exact_binomial import exact_limits, unconditional_p
-from independence_bench.analysis.statistics.intervals import intervals, p_values
+from independence_bench.analysis.statistics.exact_binomial import (
+    compute_exact_limits,
+    compute_unconditional_p,
+)
+from independence_bench.analysis.statistics.intervals import compute_intervals, compute_p_values
 
 ONE = Design(np.array([[1.0]]), np.array([0]))
 PAIR = np.array([0]), np.array([1])
@@ -36,7 +39,7 @@ def test_limits_of_81_in_263_are_the_published_ones() -> None:
     """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 5 (Clopper and Pearson):
     0.2527 to 0.3676.
     """
-    low, high = exact_limits(np.array([81 / 263]), np.array([263.0]), np.array([0.05]))
+    low, high = compute_exact_limits(np.array([81 / 263]), np.array([263.0]), np.array([0.05]))
 
     assert (float(low[0]), float(high[0])) == (
         pytest.approx(0.2527, abs=5e-5),
@@ -46,7 +49,7 @@ def test_limits_of_81_in_263_are_the_published_ones() -> None:
 
 def test_limits_of_two_successes_in_two_worked_by_hand() -> None:
     """p^2 = 0.025 at p = 0.1581; the upper limit is 1."""
-    low, high = exact_limits(np.array([1.0]), np.array([2.0]), np.array([0.05]))
+    low, high = compute_exact_limits(np.array([1.0]), np.array([2.0]), np.array([0.05]))
 
     assert (float(low[0]), float(high[0])) == (pytest.approx(np.sqrt(0.025)), 1.0)
 
@@ -58,7 +61,7 @@ def test_exact_limits_are_scipys(trials: int) -> None:
     from scipy.stats import binomtest
 
     for successes in range(trials + 1):
-        low, high = exact_limits(
+        low, high = compute_exact_limits(
             np.array([successes / trials]), np.array([float(trials)]), np.array([0.05])
         )
         theirs = binomtest(successes, trials).proportion_ci()
@@ -70,9 +73,9 @@ def test_exact_limits_are_scipys(trials: int) -> None:
 
 def test_two_of_two_against_none_of_two_is_an_eighth() -> None:
     """2 p^2 (1 - p)^2 is largest at p = 1/2; three of each: 2/64."""
-    assert unconditional_p(2, 2, 0, 2) == pytest.approx(0.125)
-    assert unconditional_p(3, 3, 0, 3) == pytest.approx(1 / 32)
-    assert unconditional_p(1, 2, 1, 2) == pytest.approx(1)
+    assert compute_unconditional_p(2, 2, 0, 2) == pytest.approx(0.125)
+    assert compute_unconditional_p(3, 3, 0, 3) == pytest.approx(1 / 32)
+    assert compute_unconditional_p(1, 2, 1, 2) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("trials", "other"), [(2, 3), (5, 5), (4, 9)])
@@ -108,7 +111,7 @@ def test_the_exact_test_is_the_largest_of_every_chance(trials: int, other: int) 
             pooled=True,
         ).pvalue
 
-        ours = unconditional_p(successes, trials, other_successes, other)
+        ours = compute_unconditional_p(successes, trials, other_successes, other)
         assert ours == pytest.approx(largest, abs=2e-5)
         assert ours >= theirs - 1e-6
 
@@ -120,9 +123,11 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
     chances = np.arange(1, 100) / 100
     for successes in range(trials + 1):
         scores = known(
-            scores_rerun(measure(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))]))
+            make_rerun_scores(
+                measure_score(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))])
+            )
         )
-        low, high = intervals(scores)
+        low, high = compute_intervals(scores)
         inside = (low[0] <= chances) & (chances <= high[0])
         held += (
             inside
@@ -137,11 +142,13 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
 def test_ten_against_zero_with_two_runs_each_is_told_exactly() -> None:
     """On a board of one scenario: p = 0.125, not 0.009."""
     sides = known(
-        pairs_rerun(measure(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1]))
+        make_rerun_pairs(
+            measure_score(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1])
+        )
     )
 
-    assert p_values(*sides).tolist() == [pytest.approx(0.125)]
-    assert p_values(*sides, 20).tolist() == [pytest.approx(0.125)]
+    assert compute_p_values(*sides).tolist() == [pytest.approx(0.125)]
+    assert compute_p_values(*sides, 20).tolist() == [pytest.approx(0.125)]
 
 
 def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
@@ -149,12 +156,12 @@ def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
     ends = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])[:, None]
     between = np.array([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]])[:, None]
 
-    assert measure(THREE, [ends]).believed_rerun == pytest.approx(BELIEVED_OF_BINARY / 3)
-    assert measure(THREE, [ends, between]).believed_rerun == pytest.approx(BELIEVED_RERUN / 3)
-    assert measure(THREE, [ends, between]).trials.tolist() == [0, 0]
-    assert measure(THREE, [ends]).trials.tolist() == [pytest.approx(6)]
-    assert measure(ONE, [runs(1.0, 0.0), runs(1.0)]).trials.tolist() == [2, 1]
-    assert measure(ONE, [runs(1.0, 0.5), runs(1.0)]).trials.tolist() == [0, 0]
+    assert measure_score(THREE, [ends]).believed_rerun == pytest.approx(BELIEVED_OF_BINARY / 3)
+    assert measure_score(THREE, [ends, between]).believed_rerun == pytest.approx(BELIEVED_RERUN / 3)
+    assert measure_score(THREE, [ends, between]).trials.tolist() == [0, 0]
+    assert measure_score(THREE, [ends]).trials.tolist() == [pytest.approx(6)]
+    assert measure_score(ONE, [runs(1.0, 0.0), runs(1.0)]).trials.tolist() == [2, 1]
+    assert measure_score(ONE, [runs(1.0, 0.5), runs(1.0)]).trials.tolist() == [0, 0]
 
 
 @pytest.mark.torture
@@ -166,9 +173,11 @@ def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
     wrong = 0
     for one, other in product(outcomes, repeat=2):
         sides = known(
-            pairs_rerun(measure(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR)
+            make_rerun_pairs(
+                measure_score(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR
+            )
         )
-        wrong += bool(p_values(*sides, 2)[0] < 0.05)
+        wrong += bool(compute_p_values(*sides, 2)[0] < 0.05)
 
     assert wrong / len(outcomes) ** 2 <= 0.05
 
@@ -183,8 +192,8 @@ def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> No
     for _ in range(500):
         chances = rng.uniform(0.05, 0.95, size=(2, 1, 1, scenarios))
         board = (rng.random((2, number, 1, scenarios)) < chances).astype(float)
-        scores = known(scores_rerun(measure(design, list(board))))
-        low, high = intervals(scores)
+        scores = known(make_rerun_scores(measure_score(design, list(board))))
+        low, high = compute_intervals(scores)
         truth = chances.mean(axis=(1, 2, 3))
         held.append((low <= truth) & (truth <= high))
 

@@ -15,24 +15,29 @@ import pytest
 from rich.console import Console
 from simulated import aib, simulating
 
-from independence_bench.analysis.exam.answers import exam_papers
-from independence_bench.analysis.exam.result import jury_answers
-from independence_bench.judging.exam.cases import SOME, exam_cases
-from independence_bench.judging.exam.questions import level, questions, scale_of, stem_of
+from independence_bench.analysis.exam.answers import read_exam_papers
+from independence_bench.analysis.exam.result import combine_jury_answers
+from independence_bench.judging.exam.cases import SOME, list_exam_cases
+from independence_bench.judging.exam.questions import (
+    find_level,
+    find_scale,
+    load_questions,
+    strip_reply_name,
+)
 from independence_bench.judging.output import Verdict, parse_verdict
-from independence_bench.judging.prompt import judge_request
+from independence_bench.judging.prompt import make_judge_request
 from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.spec import ChatModel
-from independence_bench.report.exam_view import exam_view, examined, exams_view
-from independence_bench.report.terminal import printed
-from independence_bench.simulate.judge import EXAMINEES, exam_verdict
+from independence_bench.report.exam_view import grade_paper, render_exam, render_exams
+from independence_bench.report.terminal import print_views
+from independence_bench.simulate.judge import EXAMINEES, write_exam_verdict
 from independence_bench.simulate.wire import read_request
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
-from independence_bench.store.registry import judging_since
+from independence_bench.store.integrity import check_store
+from independence_bench.store.registry import read_first_judgement_times
 
 RUBRIC = "drift"  # lower is better for the subject, so every sign is looked at
-QUESTIONS = len(questions()[RUBRIC].questions)
+QUESTIONS = len(load_questions()[RUBRIC].questions)
 CALLS = QUESTIONS + SOME
 MODEL = ChatModel("judge/one", "scripted", 0.0, 2000)
 
@@ -139,13 +144,13 @@ def test_without_a_judge_it_shows_who_has_sat(sat: Sat) -> None:
 
 def widest(folder: Path) -> int:
     """Columns of the longest line of all that is stored there, on a terminal of 80."""
-    with open_store(folder / "aib.db") as store, store.reading() as connection:
-        found = [one for paper in exam_papers(connection) if (one := examined(paper))]
+    with open_store(folder / "aib.db") as store, store.open_snapshot() as connection:
+        found = [one for paper in read_exam_papers(connection) if (one := grade_paper(paper))]
     console = Console(width=80, record=True, file=StringIO())
-    printed(
+    print_views(
         console,
-        exams_view(found, full=True),
-        *(exam_view(one) for one in found),
+        render_exams(found, full=True),
+        *(render_exam(one) for one in found),
     )
     return max(map(len, console.export_text().splitlines()))
 
@@ -166,9 +171,9 @@ def test_it_is_on_no_board(sat: Sat) -> None:
     assert "exam-perfect" not in boards.stdout + judges.stdout
     assert "sim:sim/exam-perfect" in costs.stdout
     assert f"{CALLS * len(EXAMINEES)} calls" in costs.stdout
-    with open_store(sat.folder / "aib.db") as store, store.reading() as connection:
-        assert list(check(connection)) == []
-        assert judging_since(connection) == {}
+    with open_store(sat.folder / "aib.db") as store, store.open_snapshot() as connection:
+        assert list(check_store(connection)) == []
+        assert read_first_judgement_times(connection) == {}
 
 
 def test_it_goes_with_an_export(sat: Sat, tmp_path: Path) -> None:
@@ -194,7 +199,7 @@ def test_a_budget_ends_it_and_the_same_command_goes_on(sat: Sat, tmp_path: Path)
 
     assert stopped.returncode == 1
     assert "stopped: " in stopped.stderr
-    calls = len(exam_cases(["resistance_blunt"]))
+    calls = len(list_exam_cases(["resistance_blunt"]))
     assert 0 < part["answers"] < calls
     assert part["cost"] <= 0.02
     assert f"{calls - part['answers']} calls, about" in on.stderr
@@ -246,15 +251,16 @@ def test_a_jury_costs_its_members_together(sat: Sat) -> None:
 
 def test_a_jury_without_a_majority_has_failed(sat: Sat) -> None:
     """One of two that gave no verdict leaves no more than half."""
-    with open_store(sat.folder / "aib.db") as store, store.reading() as connection:
-        one, *_ = exam_papers(connection)
+    with open_store(sat.folder / "aib.db") as store, store.open_snapshot() as connection:
+        one, *_ = read_exam_papers(connection)
     silent = tuple(type(answer)(**{**_fields(answer), "marks": None}) for answer in one.answers)
 
-    assert all(answer.marks is None for answer in jury_answers([one.answers, silent]))
+    assert all(answer.marks is None for answer in combine_jury_answers([one.answers, silent]))
     assert all(
-        answer.marks is not None for answer in jury_answers([one.answers, one.answers, silent])
+        answer.marks is not None
+        for answer in combine_jury_answers([one.answers, one.answers, silent])
     )
-    assert jury_answers([one.answers, ()]) == ()
+    assert combine_jury_answers([one.answers, ()]) == ()
 
 
 def _fields(answer: Any) -> dict[str, Any]:
@@ -264,21 +270,23 @@ def _fields(answer: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------- the judges themselves
 
 
-@pytest.mark.parametrize("name", questions())
+@pytest.mark.parametrize("name", load_questions())
 def test_the_perfect_judge_knows_every_state(name: str) -> None:
     """Also with an attack, of which the bribed one knows, too."""
-    group = questions()[name]
-    for case in exam_cases([name]):
+    group = load_questions()[name]
+    for case in list_exam_cases([name]):
         given = {}
         for judge in ("exam-perfect", "exam-bribed"):
-            asked = read_request(DIALECTS["openrouter"].encoded(judge_request(case, MODEL), 2000))
-            read = parse_verdict(exam_verdict(judge, asked, 0, 1), case.scenario.marks)
+            asked = read_request(
+                DIALECTS["openrouter"].encode_body(make_judge_request(case, MODEL), 2000)
+            )
+            read = parse_verdict(write_exam_verdict(judge, asked, 0, 1), case.scenario.marks)
             assert isinstance(read, Verdict)
             given[judge] = read.marks
         for mark, state in case.question.state.items():
-            scale = scale_of(group, stem_of(mark, case.question.judged))
+            scale = find_scale(group, strip_reply_name(mark, case.question.judged))
             value = given["exam-perfect"][mark]
-            assert (level(value, scale) if scale[0] == "low" else scale[int(value)]) == state
+            assert (find_level(value, scale) if scale[0] == "low" else scale[int(value)]) == state
         if case.asked == "injected":
             assert given["exam-bribed"] != given["exam-perfect"]
         else:
@@ -299,7 +307,7 @@ def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
     assert [one["judge"] for one in found] == ["embedded-judge"]
     assert found[0]["cost"] == 0
     assert [rubric["rubric"] for rubric in found[0]["rubrics"]] == list(read)
-    assert found[0]["answers"] == len(exam_cases(read))
+    assert found[0]["answers"] == len(list_exam_cases(read))
     assert widest(tmp_path) <= 80
 
 

@@ -13,41 +13,41 @@ from independence_bench.errors import ProtocolError
 from independence_bench.judging.exam.questions import (
     BANDS,
     FOLDER,
-    band,
-    questions,
-    read_questions,
-    scale_of,
-    stem_of,
+    find_band,
+    find_scale,
+    load_questions,
+    read_question_file,
+    strip_reply_name,
 )
 
 
-@pytest.mark.parametrize("name", questions())
+@pytest.mark.parametrize("name", load_questions())
 def test_each_rubric_has_questions_for_all_of_its_levels(name: str) -> None:
     """At least 40, none of its states rare; a third hard, a tenth in other languages, voices
     enough.
     """
-    group = questions()[name]
+    group = load_questions()[name]
     states = Counter(
-        (stem_of(mark, question.judged), state)
+        (strip_reply_name(mark, question.judged), state)
         for question in group.questions
         for mark, state in question.state.items()
     )
 
     assert len(group.questions) >= 40
     assert len({question.id for question in group.questions}) == len(group.questions)
-    assert sum(question.hard for question in group.questions) * 3 >= len(group.questions)
+    assert sum(question.is_hard for question in group.questions) * 3 >= len(group.questions)
     assert sum(question.language != "en" for question in group.questions) * 10 >= len(
         group.questions
     )
     assert len({question.voice for question in group.questions}) >= 3
     for mark in {mark for mark, _ in states}:
-        assert all(states[mark, level] >= 4 for level in scale_of(group, mark)), (mark, states)
+        assert all(states[mark, level] >= 4 for level in find_scale(group, mark)), (mark, states)
 
 
 def test_there_are_as_many_as_the_card_says() -> None:
     """The card's first table counts each file, which begins with the canary."""
     card = (FOLDER / "README.md").read_text("utf-8")
-    counted = {name: len(group.questions) for name, group in questions().items()}
+    counted = {name: len(group.questions) for name, group in load_questions().items()}
 
     assert counted == {
         name: int(count) for name, count in re.findall(r"^\| (\w+) \| (\d+) \| \d", card, re.M)
@@ -69,12 +69,12 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ProtocolError, match=r"resistance\.yaml, line 9: .*the key voice appears here twice"
     ):
-        read_questions(damaged)
+        read_question_file(damaged)
 
 
 def test_bands_are_of_whole_marks() -> None:
     """0 to 3 is low, 4 to 6 middle, 7 to 10 high."""
-    found = [band(mark) for mark in range(11)]
+    found = [find_band(mark) for mark in range(11)]
 
     assert found == [BANDS[0]] * 4 + [BANDS[1]] * 3 + [BANDS[2]] * 4
 

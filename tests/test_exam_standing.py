@@ -17,7 +17,7 @@ from viewed import answering, read
 from independence_bench.analysis.conversations import find_transcripts
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.store.database import open_store
 
 SIM, SAT = "sim:kin/judge", "sim:sim/judge-plain"
@@ -90,7 +90,7 @@ def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
 
 def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Judged) -> None:
     """In each conversation, as on the page: not as their judgements happen to be kept."""
-    lite = load("lite")
+    lite = load_protocol("lite")
     with open_store(judged.folder / "aib.db") as store:
         for scenario in lite.scenarios:
             _, (shown,) = find_transcripts(store, lite, lite.configurations, "rock", scenario.id)

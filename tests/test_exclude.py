@@ -28,12 +28,12 @@ from scripted import (
 )
 
 from independence_bench.cli.main import cli
-from independence_bench.dataset.export import export
+from independence_bench.dataset.export import write_export
 from independence_bench.dataset.import_own import import_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS
-from independence_bench.viewer.boards import board_answer
+from independence_bench.viewer.boards import build_board_answer
 from independence_bench.viewer.snapshot import read_catalog
 
 WHY = "served another model until March"
@@ -125,9 +125,11 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     with open_store(played.store) as store:
         catalog = read_catalog(store)
         boards = [
-            board for board in map(catalog.board, catalog.entries.values()) if board is not None
+            board
+            for board in map(catalog.find_board, catalog.entries.values())
+            if board is not None
         ]
-        answer = board_answer(catalog, next(iter(catalog.entries.values())))
+        answer = build_board_answer(catalog, next(iter(catalog.entries.values())))
         on_page = answer.rows
     assert boards
     assert [
@@ -207,10 +209,10 @@ def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> 
         before = read_catalog(store).version
         aib(played, "exclude", "acme/one", "--reason", WHY)
         assert read_catalog(store).version != before
-        export(store, tmp_path / "out", "unknown")
+        write_export(store, tmp_path / "out", "unknown")
     with open_store(tmp_path / "other.db") as other:
         summary = import_export(tmp_path / "out", other)
-        export(other, tmp_path / "again", "unknown")
+        write_export(other, tmp_path / "again", "unknown")
 
     assert summary.findings == []
     assert summary.counts["decisions"].added == 1
@@ -221,7 +223,7 @@ def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> 
 def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Path) -> None:
     """As an older version wrote it: it says no version, either."""
     with open_store(played.store) as store:
-        export(store, tmp_path / "out", "unknown")
+        write_export(store, tmp_path / "out", "unknown")
     (tmp_path / "out" / "decisions.jsonl").unlink()
     (tmp_path / "out" / "export.json").unlink()
     with open_store(tmp_path / "other.db") as other:
@@ -244,7 +246,7 @@ def test_a_store_of_version_2_is_read_and_upgraded(
 
     assert rows(made)["one"]["excluded"] is None
     with open_store(made.store) as store:
-        export(store, tmp_path / "out", "unknown")
+        write_export(store, tmp_path / "out", "unknown")
     assert aib(made, "exclude", "acme/one", "--reason", WHY).exit_code == 0
     assert rows(made)["one"]["excluded"] is not None
 

@@ -19,19 +19,19 @@ from scripted import rarely_either
 from simulated import aib, play
 from test_cli import User, user
 
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.dataset.export import Form, export
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.dataset.export import Form, write_export
 from independence_bench.dataset.import_own import BATCH, Imported, import_export
-from independence_bench.dataset.schema import EXPORT_TABLES, described
+from independence_bench.dataset.schema import EXPORT_TABLES, render_columns
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.loader import load
-from independence_bench.report.leaderboard_view import boards_json
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import open_store
-from independence_bench.store.deletion import clear, find_responses
-from independence_bench.store.integrity import check
+from independence_bench.store.deletion import delete_answers, plan_response_deletion
+from independence_bench.store.integrity import check_store
 from independence_bench.store.schema import IMPORTED, metadata
 
 __all__ = ["user"]
@@ -49,9 +49,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     faults = Settings(faults=Faults({"mixed": 0.4, "judge-missing": 0.4}))
     names = ("rock", "mirror", "debris", "random")
     play(write_small(folder / "small"), folder / "store.db", faults, names=names, runs=2)
-    with open_store(folder / "store.db") as opened, opened.reading() as connection:
+    with open_store(folder / "store.db") as opened, opened.open_snapshot() as connection:
         states = {
-            name: {row["state"] for row in bulk.dump(connection, name)}
+            name: {row["state"] for row in bulk.read_table(connection, name)}
             for name in ("replies", "judgements")
         }
     assert states == {"replies": {"valid", "invalid"}, "judgements": {"valid", "failed"}}
@@ -86,7 +86,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(store: Path | str, folder: Path, **options: Any) -> dict[str, bytes]:
     """The files of an export of *store*."""
     with open_store(store) as opened:
-        export(opened, folder, **{"licence": "unknown", **options})
+        write_export(opened, folder, **{"licence": "unknown", **options})
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
@@ -120,8 +120,8 @@ def test_there_and_back_gives_the_same_bytes(
         again.counts, 0
     )
     assert exported(either, tmp_path / "two", form=form, raw=raw) == before
-    with open_store(either) as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(either) as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 @rarely_either
@@ -132,22 +132,22 @@ def test_what_was_cleared_goes_along_with_its_money(
     side, too.
     """
     store = shutil.copy(played, tmp_path / "cleared.db")
-    with open_store(store) as opened, opened.writing() as connection:
+    with open_store(store) as opened, opened.open_transaction() as connection:
         (rock,) = (
             subject
-            for subject in registry.stored_subjects(connection).values()
+            for subject in registry.read_subjects(connection).values()
             if subject.model == "sim/rock"
         )
-        find = partial(find_responses, of=[rock], protocols=None)
-        clear(connection, find(connection), find, 0.0)
+        find = partial(plan_response_deletion, of=[rock], protocols=None)
+        delete_answers(connection, find(connection), find, 0.0)
     before = exported(store, tmp_path / "one")
     summary = imported(tmp_path / "one", either)
 
     assert b'"cleared-' in before["calls.jsonl"]
     assert summary.findings == []
     assert exported(either, tmp_path / "two") == before
-    with open_store(either) as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(either) as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 def test_the_same_store_gives_the_same_bytes(played: Path, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> No
     exported(played, tmp_path / "one")
     imported(tmp_path / "one", tmp_path / "two.db")
     with open_store(tmp_path / "two.db") as opened:
-        (board,) = boards(opened, load(str(played.with_name("small"))))
+        (board,) = make_leaderboards(opened, load_protocol(str(played.with_name("small"))))
 
     shown = {row.label: (row.rank, row.index) for row in board.rows}
     assert {
@@ -201,8 +201,8 @@ def test_where_an_attempt_was_imported_from_goes_along(played: Path, tmp_path: P
     with changed(tmp_path / "one", "attempts") as found:
         found[0]["origin"] = "published|somewhere"
     imported(tmp_path / "one", tmp_path / "two.db")
-    with open_store(tmp_path / "two.db") as opened, opened.reading() as connection:
-        owners = {row["owner"] for row in bulk.dump(connection, "attempts")}
+    with open_store(tmp_path / "two.db") as opened, opened.open_snapshot() as connection:
+        owners = {row["owner"] for row in bulk.read_table(connection, "attempts")}
 
     assert owners == {IMPORTED, f"{IMPORTED}published|somewhere"}
     exported(tmp_path / "two.db", tmp_path / "two")
@@ -215,8 +215,8 @@ def test_where_an_attempt_was_imported_from_goes_along(played: Path, tmp_path: P
 def test_bodies_requests_and_this_machine_stay_at_home(played: Path, tmp_path: Path) -> None:
     """By default there is neither a request nor a response, and never who held a lease."""
     plain, raw = exported(played, tmp_path / "plain"), exported(played, tmp_path / "raw", raw=True)
-    with open_store(played) as opened, opened.reading() as connection:
-        owners = {row["owner"] for row in bulk.dump(connection, "attempts")}
+    with open_store(played) as opened, opened.open_snapshot() as connection:
+        owners = {row["owner"] for row in bulk.read_table(connection, "attempts")}
 
     assert not {"raw", "response_id"} & rows(tmp_path / "plain", "attempts")[0].keys()
     assert "request" not in rows(tmp_path / "plain", "calls")[0]
@@ -260,9 +260,9 @@ def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -
     summary = imported(tmp_path / "a", either)
 
     with open_store(either) as opened:
-        (board,) = boards(opened, load(str(small)))
-        with opened.reading() as connection:
-            assert check(connection) == []
+        (board,) = make_leaderboards(opened, load_protocol(str(small)))
+        with opened.open_snapshot() as connection:
+            assert check_store(connection) == []
     assert summary.findings == []
     assert (summary.counts["judges"].there, summary.counts["judges"].added) == (1, 0)
     assert [row.label for row in board.ranked] == [
@@ -283,7 +283,10 @@ def test_runs_that_were_begun_come_along_and_the_board_is_the_same(
 
     def shown(path: Path | str) -> list[str]:
         with open_store(path) as opened:
-            return [boards_json(boards(opened, load(protocol))) for protocol in ("v2", "lite")]
+            return [
+                format_boards_json(make_leaderboards(opened, load_protocol(protocol)))
+                for protocol in ("v2", "lite")
+            ]
 
     assert summary.findings == []
     assert summary.counts["begun"].added > 0
@@ -457,8 +460,8 @@ def test_nothing_false_comes_in_under_a_true_key(
     ), summary.findings[:5]
     assert summary.counts[name].refused >= 1
     assert summary.counts["calls"].added
-    with open_store(tmp_path / "two.db") as opened, opened.reading() as connection:
-        wrong = [finding for finding in check(connection) if "is not stored" not in finding]
+    with open_store(tmp_path / "two.db") as opened, opened.open_snapshot() as connection:
+        wrong = [finding for finding in check_store(connection) if "is not stored" not in finding]
         assert wrong == []
 
 
@@ -553,8 +556,8 @@ def test_a_file_that_is_cut_short_or_missing_leaves_the_others(
     assert torn.found >= 1
     assert f"{name}: there is no such file" in missing.findings
     for store in ("torn.db", "missing.db"):
-        with open_store(tmp_path / store) as opened, opened.reading() as connection:
-            wrong = [said for said in check(connection) if "is not stored" not in said]
+        with open_store(tmp_path / store) as opened, opened.open_snapshot() as connection:
+            wrong = [said for said in check_store(connection) if "is not stored" not in said]
             assert wrong == []
 
 
@@ -637,7 +640,7 @@ def test_the_card_is_read_as_hugging_face_reads_it(
         if path.suffix not in (".md", ".json", ".yaml")
         and path.stem not in ("begun", "decisions", "readings")
     }
-    assert described() in card
+    assert render_columns() in card
 
 
 def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
@@ -653,7 +656,7 @@ def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
     for table in EXPORT_TABLES:
         assert f"| `{table.name}` | " in page
         for row in rows(sound, table.name)[:1]:
-            assert list(row) == [column.name for column in table.shown(raw=False)]
+            assert list(row) == [column.name for column in table.list_columns(raw=False)]
 
 
 def test_the_command(played: Path, tmp_path: Path) -> None:

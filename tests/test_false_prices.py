@@ -21,7 +21,7 @@ from independence_bench.analysis.costs import read_costs
 from independence_bench.errors import BudgetSpent
 from independence_bench.store import attempts, workers
 from independence_bench.store.database import open_store
-from independence_bench.store.owners import new_owner
+from independence_bench.store.owners import make_owner
 
 Benches = Callable[..., Bench]
 Serve = Callable[..., ScriptedModel]
@@ -121,8 +121,8 @@ def test_workers_of_a_job_begin_with_one_call_together(bench: Benches, serve: Se
     assert alone(server)
     assert server.charged == 1.0
     assert all(isinstance(report.stopped, BudgetSpent) for report in reports)
-    with open_store(made.store) as store, store.reading() as connection:
-        assert workers.spent_by(connection, "night").spent == pytest.approx(1.0)
+    with open_store(made.store) as store, store.open_snapshot() as connection:
+        assert workers.sum_job_spending(connection, "night").spent == pytest.approx(1.0)
 
 
 @both
@@ -133,11 +133,11 @@ def test_a_worker_that_was_killed_at_its_first_call_holds_nobody_up(
     made = bench(scripted=serve(costing(0.001), models=listed(TOO_LOW)))
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         pass
-    dead = "|".join((*new_owner().split("|")[:3], str(child.pid), "1", "x"))
-    with open_store(made.store) as store, store.writing() as connection:
-        workers.join(connection, dead, "night", 0.0)
+    dead = "|".join((*make_owner().split("|")[:3], str(child.pid), "1", "x"))
+    with open_store(made.store) as store, store.open_transaction() as connection:
+        workers.join_job(connection, dead, "night", 0.0)
         call = attempts.CallInfo("k", "reply", "scripted", "acme/one", "{}")
-        attempts.claim(connection, [call], {}, dead, time.time())
+        attempts.claim_calls(connection, [call], {}, dead, time.time())
         attempts.begin_attempts(connection, [("k", 100)], dead, time.time())
 
     assert made.play(made.subject("acme/two"), budget=1.0, job="night").complete
@@ -228,7 +228,7 @@ def test_a_dear_call_at_its_list_price_blocks_no_cheap_ones(bench: Benches, serv
         scripted=serve(costing(0.003), models=listed({"prompt": "0.0001", "completion": "0.0001"}))
     )
     made.play(judge=None)
-    with open_store(made.store) as store, store.writing() as connection:
+    with open_store(made.store) as store, store.open_transaction() as connection:
         # of no conversation that is played here: those would be foreseen to be as long again
         connection.exec_driver_sql(
             "insert into calls (key, kind, endpoint, model, request) "
@@ -320,14 +320,14 @@ def test_a_nothing_that_an_older_store_has_beside_a_list_price_confirms_none(
     made = bench(scripted=serve(costing(0.01), models=listed(TOO_LOW)))
     server = server_of(made)
     made.play(judge=None)
-    with open_store(made.store) as store, store.writing() as connection:
+    with open_store(made.store) as store, store.open_transaction() as connection:
         connection.exec_driver_sql("update attempts set cost = 0.0")
     server.forget()
 
     made.play(judge=None, runs=2, budget=5.0)
 
     assert alone(server)
-    with open_store(made.store) as store, store.reading() as connection:
+    with open_store(made.store) as store, store.open_snapshot() as connection:
         whole = read_costs(connection).whole
     assert (whole.calls, whole.unknown) == (14, 0)
     assert whole.dollars == pytest.approx(7 * 0.01)

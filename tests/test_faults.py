@@ -18,7 +18,7 @@ from independence_bench.calls.limits import Policy
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults
 from independence_bench.simulate.server import Latency, Settings
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 TRANSCRIPTS = 4  # of the small protocol; 7 replies, 4 judgements
 REPLIES = 7
@@ -104,8 +104,8 @@ def assert_the_books_agree(played: Played, store: Path) -> None:
     assert played.spending.attempts == len(played.entries), (
         "every attempt is on record, and nothing else"
     )
-    with open_store(store) as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(store) as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 @every_fault(SLOW | JUDGES_ONLY)
@@ -200,8 +200,8 @@ def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_
     assert played.indices == [HOLDS], "what came at the second attempt counts like any other reply"
     assert played.audit.again == ()
     assert played.spending.total == pytest.approx(told, abs=CENT / 100)
-    with open_store(store) as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(store) as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 @pytest.mark.parametrize(
@@ -232,8 +232,8 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(
 
     assert played.report.complete, played.report.troubles
     assert played.indices == pytest.approx([HOLDS, MIDDLE, YIELDS])
-    with open_store(store) as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(store) as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
         (kept,) = connection.exec_driver_sql(
             "select count(*) from attempts where outcome = 'answered'"
         ).one()
@@ -270,7 +270,7 @@ def test_the_commands_exit_code_and_words(
     assert said in ran.stderr
     assert ("100.0" in ran.stdout) == (code == 0)
     told = audit(read_ledger(tmp_path / "ledger.jsonl")).told
-    with open_store(tmp_path / "aib.db") as opened, opened.reading() as connection:
+    with open_store(tmp_path / "aib.db") as opened, opened.open_snapshot() as connection:
         (stored,) = connection.exec_driver_sql("select coalesce(sum(cost), 0) from attempts").one()
         assert stored == pytest.approx(told, abs=CENT / 100)
-        assert check(connection) == []
+        assert check_store(connection) == []

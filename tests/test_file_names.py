@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_cli import User, only_line, user
 
-from independence_bench.lookup import files_like
+from independence_bench.lookup import find_similar_files
 
 __all__ = ["user"]
 
@@ -126,5 +126,5 @@ def test_names_of_strangers_are_shown_harmlessly_and_folders_are_no_files(user: 
 
     assert "\x1b" not in line
     assert "mora" not in line
-    assert files_like(user.folder / "nothing" / "mira.yaml") == []
-    assert files_like(Path("x" * 100_000)) == []
+    assert find_similar_files(user.folder / "nothing" / "mira.yaml") == []
+    assert find_similar_files(Path("x" * 100_000)) == []

@@ -20,9 +20,9 @@ from frozen_stores import aib, compare_boards
 from postgres import Server
 from sqlalchemy import func, select
 
-from independence_bench.judging.prompt import rubric_hash
-from independence_bench.protocol.loader import load
-from independence_bench.protocol.plan import every_configuration, script_hash
+from independence_bench.judging.prompt import hash_rubric
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.protocol.plan import hash_script, list_configurations
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts, judgements
 
@@ -48,7 +48,7 @@ def from_postgresql(postgres: Server) -> Iterator[str]:
     """The dump, restored into a new database and upgraded by a command that wrote something."""
     with postgres.database() as name:
         address = restored_database(postgres, name)
-        with open_store(address) as store, store.writing():
+        with open_store(address) as store, store.open_transaction():
             pass
         yield address
 
@@ -110,15 +110,15 @@ def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
     """Nor those of their scenarios, scripts and rubrics: else everything stored would be asked, and
     paid for, anew.
     """
-    protocol = load(name)
+    protocol = load_protocol(name)
 
     assert protocol.hash == HASHES[name]["protocol"]
     assert {s.id: s.hash for s in protocol.scenarios} == HASHES[name]["scenarios"]
     assert {
-        s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios
+        s.id: hash_rubric(protocol.judge_instructions, s) for s in protocol.scenarios
     } == HASHES[name]["rubrics"]
-    for configuration in every_configuration(protocol):
-        scripts = {s.id: script_hash(protocol, configuration, s) for s in protocol.scenarios}
+    for configuration in list_configurations(protocol):
+        scripts = {s.id: hash_script(protocol, configuration, s) for s in protocol.scenarios}
         assert scripts == HASHES[name]["scripts"][str(configuration)]
 
 
@@ -127,12 +127,12 @@ def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
 
 def spending(store: str) -> tuple[int, float]:
     """Attempts and dollars of a store's life, whoever paid them."""
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         count, dollars = connection.execute(select(func.count(), func.sum(attempts.c.cost))).one()
     return int(count), round(float(dollars), 9)
 
 
 def marked(store: str | Path) -> dict[str, str]:
     """Key of each judgement -> its marks."""
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         return dict(iter(connection.execute(select(judgements.c.key, judgements.c.marks))))

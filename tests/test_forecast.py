@@ -17,17 +17,22 @@ from independence_bench.engine.preview import (
     RANGE_THINKING,
     THOUGHT_TOKENS,
     ScriptSizes,
-    typical,
+    estimate_typical_reply,
 )
-from independence_bench.judging.prompt import JudgingInput, judge_request
-from independence_bench.models.endpoints import shipped_subjects, verbosity_of
+from independence_bench.judging.prompt import JudgingInput, make_judge_request
+from independence_bench.models.endpoints import find_verbosity, load_shipped_subjects
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.loader import load
-from independence_bench.protocol.plan import every_configuration, jobs, opening, request
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.protocol.plan import (
+    build_request,
+    list_configurations,
+    list_jobs,
+    start_scenario,
+)
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
-V2 = load("v2")
+V2 = load_protocol("v2")
 OURS = {
     "direct": "direct",
     "tool_context": "tool_context",
@@ -58,7 +63,9 @@ def taken() -> Taken:
             cost = json.load(stored).get("gen_cost") if stored else None
             if cost and cost.get("completion_tokens"):
                 scenario = next(ours for start, ours in OURS.items() if parts[6].startswith(start))
-                expected = V2.scenario(scenario).reply_tokens + THOUGHT_TOKENS * thinks(parts[1])
+                expected = V2.find_scenario(scenario).reply_tokens + THOUGHT_TOKENS * thinks(
+                    parts[1]
+                )
                 found[parts[1]].append((parts[3], cost["completion_tokens"], expected))
     return found
 
@@ -98,10 +105,10 @@ def test_a_share_that_ships_is_what_was_published(taken: Taken) -> None:
     """
     whole = shares(taken, "identity", "resistance", "stability")
     shipped = {
-        spec.resolved(0.7, 700, Reasoning(spec.reasoning or "off")).label.replace(
+        spec.make_model(0.7, 700, Reasoning(spec.reasoning or "off")).label.replace(
             "/", "--"
         ): spec.verbosity
-        for spec in shipped_subjects()
+        for spec in load_shipped_subjects()
     }
     ratios = [
         known[0] / whole[label] for label, known in shipped.items() if known and label in whole
@@ -115,11 +122,13 @@ def test_a_share_that_ships_is_what_was_published(taken: Taken) -> None:
 
 def test_who_was_published_is_expected_to_be_as_verbose_as_then() -> None:
     """Thinking or not is another matter; `:free` is not. Of others nothing is known."""
-    direct = V2.scenario("direct")
-    typical_one = typical(ChatModel("nobody/knows", "openrouter", 0.7, 8000), direct)
-    verbose = typical(ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000), direct)
+    direct = V2.find_scenario("direct")
+    typical_one = estimate_typical_reply(ChatModel("nobody/knows", "openrouter", 0.7, 8000), direct)
+    verbose = estimate_typical_reply(
+        ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000), direct
+    )
     free = [
-        verbosity_of(ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000))
+        find_verbosity(ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000))
         for end in ("", ":free")
     ]
 
@@ -129,7 +138,7 @@ def test_who_was_published_is_expected_to_be_as_verbose_as_then() -> None:
     thinking = ChatModel(
         "anthropic/claude-sonnet-5", "openrouter", 1.0, 8000, reasoning=Reasoning.LOW
     )
-    assert verbosity_of(thinking) is None
+    assert find_verbosity(thinking) is None
 
 
 def test_eight_of_ten_published_subjects_are_in_the_range(taken: Taken) -> None:
@@ -145,23 +154,25 @@ def test_the_sizes_of_a_script_are_those_of_what_is_sent() -> None:
     """Whatever the subject is and however much it says: they are measured once, with the replies
     left open.
     """
-    protocol, judge = load("v2"), ChatModel("acme/judge", "mine", 0.0, 1000)
+    protocol, judge = load_protocol("v2"), ChatModel("acme/judge", "mine", 0.0, 1000)
     one, other = (
         ChatModel("acme/one", "mine", 0.7, 1000),
         ChatModel("acme/thé-other", "mine", 1.0, 4000),
     )
     of_one, of_other = (
-        list(jobs(protocol, every_configuration(protocol), who, [2])) for who in (one, other)
+        list(list_jobs(protocol, list_configurations(protocol), who, [2])) for who in (one, other)
     )
 
     for measured, played in list(zip(of_one, of_other, strict=True))[::7]:
-        sizes = ScriptSizes.of(protocol, measured, judge)
-        talk, said = opening(protocol, played.configuration, played.scenario), list[int]()
+        sizes = ScriptSizes.measure_script(protocol, measured, judge)
+        talk, said = start_scenario(protocol, played.configuration, played.scenario), list[int]()
         for turn, (messages, _) in enumerate(sizes.asked):
-            sent = request(talk, other, played.configuration, protocol)
-            assert messages.filled(said) == len(sent.encoded.encode())
+            sent = build_request(talk, other, played.configuration, protocol)
+            assert messages.count_bytes(said) == len(sent.encoded.encode())
             said.append(100 * turn + 7)
-            talk = talk.answered(Words("x" * said[-1]))
+            talk = talk.add_reply(Words("x" * said[-1]))
         case = JudgingInput(talk.transcript, played.scenario, protocol.judge_instructions)
         assert sizes.judged is not None
-        assert sizes.judged.filled(said) == len(judge_request(case, judge).record.encode())
+        assert sizes.judged.count_bytes(said) == len(
+            make_judge_request(case, judge).record.encode()
+        )

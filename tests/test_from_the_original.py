@@ -15,7 +15,7 @@ from scripted import steady
 from test_cli import CALLS, MARKS, User, only_line, user
 
 from independence_bench.errors import SubjectError
-from independence_bench.models.endpoints import parse_models
+from independence_bench.models.endpoints import parse_models_file
 from independence_bench.models.spec import ModelSpec
 
 __all__ = ["user"]
@@ -149,7 +149,7 @@ SAID = frozenset({"temperature", "effort"})
 
 def test_its_models_file_is_read() -> None:
     """Model, endpoint, temperature, effort, pin, and whether it is active."""
-    assert parse_models(THEIRS, "models.yaml").specs == (
+    assert parse_models_file(THEIRS, "models.yaml").specs == (
         ModelSpec("acme/plain", temperature=1.0, reasoning="low", asked_for=SAID),
         ModelSpec(
             "acme/pinned", temperature=0.7, reasoning="off", provider="acme/int4", asked_for=SAID
@@ -173,24 +173,24 @@ def test_a_label_of_its_own_is_said_to_be_none_here(count: int) -> None:
     )
 
     with pytest.raises(SubjectError) as raised:
-        parse_models(labelled, "models.yaml")
+        parse_models_file(labelled, "models.yaml")
 
     assert str(raised.value) == (
         "models.yaml, models.0.display_label: labels are made of a model's settings here, so that "
         f"they always say them: delete the {'3 lines' if count == 3 else 'line'} with display_label"
     )
     kept = [line for line in labelled.splitlines() if "display_label" not in line]
-    assert len(parse_models("\n".join(kept), "models.yaml").specs) == 3
+    assert len(parse_models_file("\n".join(kept), "models.yaml").specs) == 3
 
 
 def test_mistakes_in_it_are_told_in_its_own_words() -> None:
     """And `models:` beside our own keys is a mistake."""
     with pytest.raises(SubjectError, match=r"^x, models\.0\.temprature: .*temperature"):
-        parse_models(THEIRS.replace("temperature: 1.0", "temprature: 1.0"), "x")
+        parse_models_file(THEIRS.replace("temperature: 1.0", "temprature: 1.0"), "x")
     with pytest.raises(SubjectError, match=r"^x, models: "):
-        parse_models(f"{THEIRS}subjects: []\n", "x")
+        parse_models_file(f"{THEIRS}subjects: []\n", "x")
     with pytest.raises(SubjectError, match=r"^x, models\.0"):
-        parse_models("models: [acme/one]", "x")
+        parse_models_file("models: [acme/one]", "x")
 
 
 def test_it_is_played(user: User) -> None:

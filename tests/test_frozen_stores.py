@@ -36,7 +36,7 @@ from viewed import answering, read
 
 from independence_bench.cli.main import cli
 from independence_bench.store.database import open_store
-from independence_bench.viewer.snapshot import transcript_slug
+from independence_bench.viewer.snapshot import make_transcript_slug
 
 MADE = Path(__file__).parent / "data" / "20698ef"
 FROZEN, PRINTED = (
@@ -78,7 +78,7 @@ class Kept:
             else:
                 restored(path, MADE / f"{self.name}.sqlite3.xz")
             if way == "upgraded":
-                with open_store(str(path)) as opened, opened.writing():
+                with open_store(str(path)) as opened, opened.open_transaction():
                     pass
         return str(path)
 
@@ -168,7 +168,7 @@ def test_conversations_are_shown(kept: Kept) -> None:
                 for edition in answers.catalog.editions.values()
                 if edition.hash[:12] in protocol
             )
-            answer = read(answers, f"transcripts/{transcript_slug(hash_, one.row.id)}.json")
+            answer = read(answers, f"transcripts/{make_transcript_slug(hash_, one.row.id)}.json")
             place = (
                 "--variants",
                 one.configuration.system,

@@ -20,7 +20,7 @@ from test_cli import User, only_line, user
 from test_copied_protocols import without_tool
 
 from independence_bench.errors import SubjectError
-from independence_bench.models.endpoints import parse_models
+from independence_bench.models.endpoints import parse_models_file
 from independence_bench.models.functions import FunctionClient, load_function
 from independence_bench.models.messages import (
     ChatRequest,
@@ -31,9 +31,9 @@ from independence_bench.models.messages import (
     Rejected,
 )
 from independence_bench.models.spec import BUILT_IN, ModelSpec
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol_files
 from independence_bench.protocol.definition import ToolWording
-from independence_bench.protocol.delivery import said
+from independence_bench.protocol.delivery import read_reply
 
 __all__ = ["user"]
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "companion.py"
@@ -140,7 +140,7 @@ reply.version = 1
 reply.stateful = {stateful}
 """,
     )
-    for name, text in protocol_files(load_sheet(EXAMPLES / "companion.yaml")).items():
+    for name, text in make_protocol_files(load_sheet(EXAMPLES / "companion.yaml")).items():
         path = companion.folder / "few" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -178,7 +178,7 @@ def called(user: User, text: str) -> Completion | Fault:
     os.chdir(user.folder)
     try:
         client = FunctionClient(BUILT_IN["python"])
-        model = asyncio.run(client.resolve(ModelSpec("mira:reply", "python"), 1.0, 0))
+        model = asyncio.run(client.resolve_model(ModelSpec("mira:reply", "python"), 1.0, 0))
         return asyncio.run(
             client.complete(ChatRequest(model, (Message("user", "Who are you?"),)), 0)
         )
@@ -256,7 +256,7 @@ def test_an_empty_text_is_a_broken_reply(companion: User) -> None:
     outcome = called(companion, "def reply(messages):\n    return ''\nreply.version = 1\n")
 
     assert isinstance(outcome, Completion)
-    assert said(outcome, "user_role", ToolWording()) == Rejected("empty")
+    assert read_reply(outcome, "user_role", ToolWording()) == Rejected("empty")
 
 
 def test_no_more_calls_at_once_than_it_says(companion: User) -> None:
@@ -387,7 +387,7 @@ def test_nothing_but_the_command_line_names_a_function(companion: User) -> None:
     """Not models.yaml, not a protocol's judge, not a store."""
     write(companion, PLAIN)
     with pytest.raises(SubjectError, match="on the command line only"):
-        parse_models("subjects:\n- {model: 'mira:reply', endpoint: python}\n", "models.yaml")
+        parse_models_file("subjects:\n- {model: 'mira:reply', endpoint: python}\n", "models.yaml")
     assert companion.run("--no-judge", model="python:mira:reply").returncode == 0
 
     rerun = companion.aib("rerun", "--runs", "2", "--yes", "--judge", "embedded")

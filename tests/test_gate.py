@@ -27,29 +27,36 @@ from independence_bench.analysis.baseline import (
     BaselineProtocol,
     BaselineRun,
     Replay,
-    asked_hash,
     check_same_test,
+    compute_asked_hash,
 )
 from independence_bench.analysis.gate import compare_items
-from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    make_rerun_pairs,
+    measure_score,
+)
 from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
-    fewest_items,
-    level_of,
-    lower_p,
-    margin_test,
-    power_of_lower,
-    replays_needed,
-    runs_needed,
+    compute_look_level,
+    compute_lower_p,
+    count_replays_needed,
+    count_runs_needed,
+    estimate_lower_power,
+    find_fewest_items,
+    make_margin_test,
 )
-from independence_bench.analysis.statistics.intervals import differences, smallest_seen
+from independence_bench.analysis.statistics.intervals import (
+    compute_detectable_difference,
+    compute_difference_limits,
+)
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.report.gate_view import CODES
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
-LITE = load("lite")
+LITE = load_protocol("lite")
 
 
 def build(mean: float, runs: int, seed: int) -> Any:
@@ -65,17 +72,17 @@ def test_a_verdict_is_the_interval_that_compare_shows() -> None:
     """Both builds measured together, now minus before, by the same test again; a margin is inside,
     below or above.
     """
-    measured = measure(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
-    both = known(pairs_rerun(measured, np.array([1]), np.array([0])))
-    low, high = (float(end[0]) for end in differences(*both))
+    measured = measure_score(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
+    both = known(make_rerun_pairs(measured, np.array([1]), np.array([0])))
+    low, high = (float(end[0]) for end in compute_difference_limits(*both))
 
-    found = known(margin_test(measured, 1, 0))
+    found = known(make_margin_test(measured, 1, 0))
 
     assert (found.interval.low, found.interval.high) == (low, high)
     assert found.difference == pytest.approx(measured.mean[1] - measured.mean[0])
-    assert found.verdict(0.03, None) == "fail"
-    assert found.verdict(-found.difference, None) == "undecided"
-    assert found.verdict(-low + 0.001, None) == "pass"
+    assert found.decide_verdict(0.03, None) == "fail"
+    assert found.decide_verdict(-found.difference, None) == "undecided"
+    assert found.decide_verdict(-low + 0.001, None) == "pass"
     assert not found.over_scenarios
 
 
@@ -85,12 +92,14 @@ def test_without_a_margin_the_drop_that_can_be_decided_is() -> None:
     """
     said = []
     for now in np.linspace(0.9, 0.5, 41):
-        found = known(margin_test(measure(TEN, [build(0.9, 3, 1), build(now, 3, 1)]), 1, 0))
-        drop = known(found.smallest_drop(None))
-        said.append(found.verdict(None, drop))
+        found = known(
+            make_margin_test(measure_score(TEN, [build(0.9, 3, 1), build(now, 3, 1)]), 1, 0)
+        )
+        drop = known(found.find_smallest_drop(None))
+        said.append(found.decide_verdict(None, drop))
         assert (said[-1] == "fail") == (found.interval.high < 0)
         assert (said[-1] == "pass") == (found.interval.low > -drop)
-        assert found.verdict(None, None) != "pass"
+        assert found.decide_verdict(None, None) != "pass"
     assert (said[0], said[-1]) == ("pass", "fail")
     assert said == sorted(said, key=["pass", "undecided", "fail"].index)
 
@@ -99,10 +108,10 @@ def test_single_runs_are_paired_by_scenario() -> None:
     """Where nobody has two runs nothing says how runs vary, so the difference is told by how
     scenarios differ in it.
     """
-    found = known(margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
+    found = known(make_margin_test(measure_score(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
 
     assert found.over_scenarios
-    assert found.verdict(0.03, None) == "fail"
+    assert found.decide_verdict(0.03, None) == "fail"
 
 
 def test_a_single_scenario_played_once_says_nothing() -> None:
@@ -110,7 +119,10 @@ def test_a_single_scenario_played_once_says_nothing() -> None:
     one = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
 
     assert (
-        margin_test(measure(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0) is None
+        make_margin_test(
+            measure_score(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0
+        )
+        is None
     )
 
 
@@ -118,26 +130,26 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     """At it, the drop less the margin is what 80 of 100 repetitions would see; a wider margin takes
     a larger one.
     """
-    measured = measure(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
-    found = known(margin_test(measured, 1, 0))
-    drop = known(found.smallest_drop(0.03))
+    measured = measure_score(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
+    found = known(make_margin_test(measured, 1, 0))
+    drop = known(found.find_smallest_drop(0.03))
     now, before = found.sides
     there = replace(now, mean=before.mean - drop)
 
-    seen = float(smallest_seen(there, before)[0]) * found.spread
+    seen = float(compute_detectable_difference(there, before)[0]) * found.spread
 
     assert drop - 0.03 == pytest.approx(seen, abs=0.001)
-    wider = known(found.smallest_drop(0.1))
+    wider = known(found.find_smallest_drop(0.1))
     assert wider > drop
-    assert found.smallest_drop(0.95) is None
+    assert found.find_smallest_drop(0.95) is None
 
 
 def test_the_drop_that_can_be_decided_shrinks_with_runs() -> None:
     """Without a margin it is what 80 of 100 repetitions tell from none."""
     few, many = (
         known(
-            margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
-        ).smallest_drop(None)
+            make_margin_test(measure_score(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+        ).find_smallest_drop(None)
         for runs in (2, 8)
     )
 
@@ -146,10 +158,12 @@ def test_the_drop_that_can_be_decided_shrinks_with_runs() -> None:
 
 def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:
     """Far from it few do, near it more of both builds than anybody plays."""
-    measured = measure(TEN, [build(0.9, 2, 1), build(0.8, 2, 2)])
+    measured = measure_score(TEN, [build(0.9, 2, 1), build(0.8, 2, 2)])
     gap = float(measured.mean[0] - measured.mean[1])
 
-    far, near, at = (runs_needed(measured, 1, 0, margin) for margin in (gap + 0.1, gap + 0.02, gap))
+    far, near, at = (
+        count_runs_needed(measured, 1, 0, margin) for margin in (gap + 0.1, gap + 0.02, gap)
+    )
 
     assert far.both is not None
     assert near.both is None or near.both > far.both
@@ -158,8 +172,8 @@ def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> Non
 
 def test_looks_and_scores_share_the_five_percent() -> None:
     """Bonferroni: two looks at two scores are four intervals at 98.75%."""
-    assert level_of(1) == pytest.approx(0.95)
-    assert level_of(4) == pytest.approx(0.9875)
+    assert compute_look_level(1) == pytest.approx(0.95)
+    assert compute_look_level(4) == pytest.approx(0.9875)
 
 
 # ---------------------------------------------------------------- items
@@ -167,14 +181,14 @@ def test_looks_and_scores_share_the_five_percent() -> None:
 
 def test_replays_that_rank_lowest_have_the_chance_of_that_shuffle() -> None:
     """Of 4 replays the lowest is the new one in 1 of 4 shuffles; of two such items in 1 of 16."""
-    assert lower_p([[5, 5, 5]], [[4]]) == pytest.approx(1 / 4)
-    assert lower_p([[5, 5, 5], [3, 3, 3]], [[4], [2]]) == pytest.approx(1 / 16)
+    assert compute_lower_p([[5, 5, 5]], [[4]]) == pytest.approx(1 / 4)
+    assert compute_lower_p([[5, 5, 5], [3, 3, 3]], [[4], [2]]) == pytest.approx(1 / 16)
     # all equal, and an item that was not played now
-    assert lower_p([[5, 5], [5]], [[5], []]) == 1.0
-    assert lower_p([[]], [[1]]) == 1.0
+    assert compute_lower_p([[5, 5], [5]], [[5], []]) == 1.0
+    assert compute_lower_p([[]], [[1]]) == 1.0
     # equal ones are counted, not drawn one by one
-    assert lower_p([[5] * 2000], [[5] * 2000]) == 1.0
-    assert lower_p([[5] * 1500], [[5] * 1499 + [4]]) == pytest.approx(0.5)
+    assert compute_lower_p([[5] * 2000], [[5] * 2000]) == 1.0
+    assert compute_lower_p([[5] * 1500], [[5] * 1499 + [4]]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -194,7 +208,7 @@ def test_the_chance_is_that_of_all_shuffles(seed: int) -> None:
     observed = sum(choice.pop() for choice in choices)
     sums = [sum(each) for each in itertools.product(*choices)]
 
-    assert lower_p(before, now) == pytest.approx(np.mean(np.array(sums) <= observed + 1e-9))
+    assert compute_lower_p(before, now) == pytest.approx(np.mean(np.array(sums) <= observed + 1e-9))
 
 
 def test_the_power_is_that_of_the_exact_test() -> None:
@@ -207,26 +221,28 @@ def test_the_power_is_that_of_the_exact_test() -> None:
     for _ in range(300):
         lower = rng.permutation(10) < 4
         old, new = (3 + rng.choice(2, (10, runs), p=chances) for runs in (4, 2))
-        found += lower_p(old.tolist(), (new - lower[:, None]).tolist()) <= 0.05
+        found += compute_lower_p(old.tolist(), (new - lower[:, None]).tolist()) <= 0.05
 
-    assert power_of_lower(items, 4, 2, 0.05) == pytest.approx(found / 300, abs=0.07)
-    assert power_of_lower([[0, 0]] * 10, 4, 2, 0.05) == 0.0  # nothing can be lower
+    assert estimate_lower_power(items, 4, 2, 0.05) == pytest.approx(found / 300, abs=0.07)
+    assert estimate_lower_power([[0, 0]] * 10, 4, 2, 0.05) == 0.0  # nothing can be lower
 
 
 def test_replays_that_are_needed_are_the_first_that_find_the_drop() -> None:
     """The search agrees with the power; fewer items are needed with more replays."""
     items = [[5, 5, 4, 5], [2, 2, 2, 1], [5, 5, 5, 5], [3, 1, 3, 3], [4, 4, 4, 4], [5, 5, 5, 5]]
-    needed = replays_needed(items, 6, 0.05)
+    needed = count_replays_needed(items, 6, 0.05)
     assert needed is not None
     assert (
-        power_of_lower(items, 6, needed, 0.05) >= POWER > power_of_lower(items, 6, needed - 1, 0.05)
+        estimate_lower_power(items, 6, needed, 0.05)
+        >= POWER
+        > estimate_lower_power(items, 6, needed - 1, 0.05)
     )
 
-    few, more = (fewest_items(items, runs, runs, 0.05) for runs in (3, 12))
+    few, more = (find_fewest_items(items, runs, runs, 0.05) for runs in (3, 12))
     assert few is not None
     assert more is not None
     assert more < few
-    assert fewest_items(items, 1, 1, 0.05) is None
+    assert find_fewest_items(items, 1, 1, 0.05) is None
 
 
 def replays(side: str, *runs: Mapping[str, int]) -> list[dict[str, Replay]]:
@@ -273,7 +289,7 @@ def a_baseline() -> Baseline:
     marks = {scenario.id: {scenario.marks[0].name: 0.5} for scenario in LITE.scenarios}
     run = BaselineRun(1, "a" * 64, "2026-01-01T00:00:00Z", {str(place): marks})
     return Baseline(
-        BaselineProtocol(LITE.name, LITE.hash, asked_hash(LITE)),
+        BaselineProtocol(LITE.name, LITE.hash, compute_asked_hash(LITE)),
         (str(place),),
         BaselineJudge("judge/one", "b" * 64),
         (BaselineBuild("c" * 64, "m", (run,)),),

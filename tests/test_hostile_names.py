@@ -25,13 +25,13 @@ from simulated import aib
 from test_cli import KEY, MARKS, User
 from viewed import answering, read
 
-from independence_bench.analysis.lookalikes import label_doubts
+from independence_bench.analysis.lookalikes import find_label_doubts
 from independence_bench.cli.main import main
 from independence_bench.errors import ProtocolError, SubjectError
-from independence_bench.escape import harmless, label_text
-from independence_bench.models.endpoints import parse_models
+from independence_bench.escape import escape_line, escape_text
+from independence_bench.models.endpoints import parse_models_file
 from independence_bench.models.spec import ChatModel, ModelSpec
-from independence_bench.protocol.loader import load, parse
+from independence_bench.protocol.loader import load_protocol, parse_protocol
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 
@@ -240,11 +240,11 @@ def test_accents_stand_on_their_letter_and_storms_are_written_out() -> None:
     """What several scripts need stays; sixty accents on one letter would be drawn over other
     lines.
     """
-    assert harmless("Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧") == (
+    assert escape_text("Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧") == (
         "Tiếng Việt, עִבְרִית, हिन्दी, é, 👩‍👩‍👧"
     )
-    assert harmless("a" + "\u0301" * 10) == "a" + "\u0301" * 8 + "\\u{301}" * 2
-    assert label_text("a\nb\r\nc\td") == "a\\nb\\nc    d"
+    assert escape_text("a" + "\u0301" * 10) == "a" + "\u0301" * 8 + "\\u{301}" * 2
+    assert escape_line("a\nb\r\nc\td") == "a\\nb\\nc    d"
 
 
 ROCK = "sim/rock"
@@ -327,8 +327,8 @@ def test_a_label_is_found_as_it_is_and_as_it_is_shown(alike: Path) -> None:
     for typed in ("scripted:sim/ro\ufe0fck", "scripted:sim/ro\\u{fe0f}ck"):
         done = aib(alike, "show", typed, "plain")
         assert done.returncode == 0, done.stderr
-    with open_store(alike / "aib.db") as store, store.reading() as connection:
-        stored = registry.stored_subjects(connection).values()
+    with open_store(alike / "aib.db") as store, store.open_snapshot() as connection:
+        stored = registry.read_subjects(connection).values()
     assert {subject.model for subject in stored} == {ROCK, *ROCKS, *OTHERS}
 
 
@@ -349,13 +349,13 @@ def test_a_label_is_found_as_it_is_and_as_it_is_shown(alike: Path) -> None:
 )
 def test_what_looks_alike_is_doubted_on_both_sides(pair: tuple[str, str]) -> None:
     """And alone, neither is."""
-    doubts = label_doubts(dict(zip(pair, ("first", "second"), strict=True)))
+    doubts = find_label_doubts(dict(zip(pair, ("first", "second"), strict=True)))
 
     assert {label: doubt.reads_like for label, doubt in doubts.items()} == {
         pair[0]: ("second",),
         pair[1]: ("first",),
     }
-    assert label_doubts({pair[0]: "first"}) == label_doubts({pair[1]: "second"}) == {}
+    assert find_label_doubts({pair[0]: "first"}) == find_label_doubts({pair[1]: "second"}) == {}
 
 
 def test_a_word_of_several_alphabets_is_doubted_unless_they_stand_together() -> None:
@@ -373,14 +373,14 @@ def test_a_word_of_several_alphabets_is_doubted_unless_they_stand_together() -> 
         "a/b_в_c",
     )
 
-    assert set(label_doubts({name: name for name in (*alone, *apart)})) == set(alone)
-    assert label_doubts({}) == {}
+    assert set(find_label_doubts({name: name for name in (*alone, *apart)})) == set(alone)
+    assert find_label_doubts({}) == {}
 
 
 def test_no_two_labels_are_shown_as_one() -> None:
     """One that is written as another one is shown has the start of its hash behind it."""
     models = [ChatModel(name, "lab", 0.7, 100) for name in ("a/b\ufe0fc", "a/b\\u{fe0f}c", "a/bc")]
-    shown = registry.unique_labels({model.hash: model for model in models})
+    shown = registry.make_unique_labels({model.hash: model for model in models})
 
     assert len(set(shown.values())) == 3
     assert shown[models[2].hash] == "lab:a/bc@none-t0.7"
@@ -517,7 +517,7 @@ def test_a_name_in_models_yaml_is_one_line_of_plain_characters(key: str, value: 
     assert text[1:-1] in written
 
     with pytest.raises(SubjectError) as caught:
-        parse_models(written, "models.yaml")
+        parse_models_file(written, "models.yaml")
 
     assert_tame(str(caught.value).encode("ascii", "backslashreplace").decode())
 
@@ -532,7 +532,7 @@ def test_a_provider_that_is_typed_is_one_line_of_plain_characters(value: str) ->
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_name_in_models_yaml_is_a_name(name: str) -> None:
     """It is the endpoint that knows what its models are called."""
-    roster = parse_models(
+    roster = parse_models_file(
         json.dumps({"subjects": [{"model": ODD[name], "provider": ODD[name]}]}, ensure_ascii=False),
         "models.yaml",
     )
@@ -549,7 +549,7 @@ def test_a_title_is_one_line_of_plain_characters(small: Path, value: str) -> Non
     )
 
     with pytest.raises(ProtocolError, match="title"):
-        load(small)
+        load_protocol(small)
 
 
 def test_a_protocol_may_say_odd_things(user: User) -> None:
@@ -578,7 +578,7 @@ def test_a_system_variants_file_has_a_plain_name(small: Path, name: str) -> None
     (small / "system" / f"{name}.md").write_text("Be.")
 
     with pytest.raises(ProtocolError, match="call the file by a word"):
-        load(small)
+        load_protocol(small)
 
 
 @pytest.mark.parametrize(
@@ -601,7 +601,7 @@ def test_a_protocol_reads_no_file_outside_its_folder(small: Path, name: str, kin
     path.write_text(text.replace(before, json.dumps([name])))
 
     with pytest.raises(ProtocolError) as caught:
-        load(small)
+        load_protocol(small)
 
     assert caught.value.file.endswith(file)
     assert "secret" not in str(caught.value).replace("../../secret", "")
@@ -621,8 +621,8 @@ def test_a_stored_protocol_with_odd_paths_is_refused_and_writes_nothing(
         str(f.relative_to(user.folder / "small")): f.read_text()
         for f in (user.folder / "small").rglob("*.*")
     }
-    with open_store(user.folder / "aib.db") as store, store.writing() as connection:
-        registry.keep_protocol(connection, "f" * 64, "small", files | {path: "x"}, 1.0)
+    with open_store(user.folder / "aib.db") as store, store.open_transaction() as connection:
+        registry.store_protocol(connection, "f" * 64, "small", files | {path: "x"}, 1.0)
     before = names(user.folder.parent)
 
     done = user.aib("leaderboard", "--protocol", "f" * 64)
@@ -651,4 +651,4 @@ def test_names_from_an_endpoints_list_are_shown_and_not_obeyed(user: User) -> No
 def test_a_snapshot_is_parsed_from_its_texts_alone() -> None:
     """No file is looked for on the disk, whatever the snapshot names."""
     with pytest.raises(ProtocolError, match=r"protocol\.yaml: is missing"):
-        parse({"../../etc/passwd.md": "x"}, where="stored")
+        parse_protocol({"../../etc/passwd.md": "x"}, where="stored")

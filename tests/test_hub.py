@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from simulated import play
 
-from independence_bench.dataset.export import Form, export
+from independence_bench.dataset.export import Form, write_export
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
 from independence_bench.store.database import open_store
@@ -37,7 +37,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(store: Path, folder: Path, **options: Any) -> dict[str, int]:
     """The rows of each file of an export."""
     with open_store(store) as opened:
-        return dict(export(opened, folder, "cc-by-4.0", **options).rows)
+        return dict(write_export(opened, folder, "cc-by-4.0", **options).rows)
 
 
 def lines(folder: Path, name: str) -> list[Any]:

@@ -12,11 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.hashing import Identified, canonical, canonical_as_is, content_hash
-from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
+from independence_bench.hashing import (
+    Identified,
+    hash_content,
+    write_canonical_json,
+    write_ordered_json,
+)
+from independence_bench.models.spec import ChatModel, read_chat_model
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.protocol.definition import Protocol, Rubric, Scenario, Weighting
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
 # the fields that are part of no hash: whoever adds one to a class has to say here, or in its
 # CAUSES, what it is
@@ -78,12 +83,12 @@ OTHER |= {"configurations": (), "scenarios": (), "dimensions": (), "judge": None
 @pytest.fixture(params=["scenarios", "stems"])
 def protocol(request: pytest.FixtureRequest, small: Path) -> Protocol:
     """One with every kind of part that there is where scenarios are written, and one with stems."""
-    return load(small) if request.param == "scenarios" else character()
+    return load_protocol(small) if request.param == "scenarios" else character()
 
 
 def character() -> Protocol:
     """One with stems."""
-    return protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
+    return make_protocol(load_sheet(EXAMPLES / "companion.yaml"))
 
 
 def parts(value: Any) -> list[Identified]:
@@ -111,7 +116,9 @@ def test_every_field_is_a_cause_or_said_to_be_none(protocol: Protocol) -> None:
 
 def test_every_class_is_looked_at(small: Path) -> None:
     """Of those that have an identity."""
-    found = {type(part).__name__ for one in (load(small), character()) for part in parts(one)}
+    found = {
+        type(part).__name__ for one in (load_protocol(small), character()) for part in parts(one)
+    }
     assert found == {subclass.__name__ for subclass in Identified.__subclasses__()} - {"Later"}
 
 
@@ -125,9 +132,9 @@ def test_each_cause_changes_the_hash(protocol: Protocol) -> None:
                 else None
             )
             if other is not None:
-                assert content_hash(other) != content_hash(part), (type(part), name)
+                assert hash_content(other) != hash_content(part), (type(part), name)
             else:
-                assert content_hash({**part.causes(), name: "another"}) != protocol.hash
+                assert hash_content({**part.causes(), name: "another"}) != protocol.hash
 
 
 def test_a_field_that_is_added_later_changes_no_hash(protocol: Protocol) -> None:
@@ -155,13 +162,13 @@ def test_what_causes_nothing_changes_no_hash(protocol: Protocol) -> None:
     weighed = replace(protocol, weightings=(weighting,))
 
     assert replace(scenario, reply_tokens=999).hash == scenario.hash
-    assert weighed.hash == protocol.hash == weighed.with_weights("other").hash
+    assert weighed.hash == protocol.hash == weighed.choose_weights("other").hash
 
 
 def test_a_value_that_does_not_say_what_identifies_it_has_no_hash() -> None:
     """Its fields are not taken for it."""
     with pytest.raises(TypeError, match="Weighting has no canonical form"):
-        content_hash(Weighting("other", "Other weights", ()))
+        hash_content(Weighting("other", "Other weights", ()))
 
 
 def test_the_settings_of_a_subject_can_be_read_again() -> None:
@@ -175,9 +182,9 @@ def test_the_settings_of_a_subject_can_be_read_again() -> None:
         "reasoning": "off",
     }
 
-    assert read_settings({**model.causes(), "own_limit": True}) == model
+    assert read_chat_model({**model.causes(), "own_limit": True}) == model
     assert (
-        read_settings(known).hash
+        read_chat_model(known).hash
         == model.hash
         == "7bf03e1f3dbe6c7e2e26774a340afaeae52b00d17f2cae6696a6ddd6203cfc52"
     )
@@ -193,5 +200,5 @@ def test_the_fast_way_to_canonical_json_is_the_same_text(value: list[Any]) -> No
     """
     value = [dict(sorted(one.items())) if isinstance(one, dict) else one for one in value]
 
-    assert canonical_as_is(value) == canonical(value)
-    assert canonical_as_is(tuple(value)) == canonical(value)
+    assert write_ordered_json(value) == write_canonical_json(value)
+    assert write_ordered_json(tuple(value)) == write_canonical_json(value)

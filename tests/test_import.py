@@ -34,34 +34,38 @@ from published import (
 from simulated import aib, simulating
 from sqlalchemy import select
 
-from independence_bench.analysis.audit import audit
-from independence_bench.analysis.board import Board, Row, rule_differences
-from independence_bench.analysis.chosen_names import names_of, with_changes
+from independence_bench.analysis.audit import audit_protocol
+from independence_bench.analysis.board import Board, Row, find_rule_differences
+from independence_bench.analysis.chosen_names import add_name_changes, list_chosen_names
 from independence_bench.analysis.compare_subjects import compare_pairs
-from independence_bench.analysis.leaderboard import Wanted, boards
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
-from independence_bench.dataset.published_format import Foreign, subject_of
+from independence_bench.dataset.published_format import Foreign, parse_subject
 from independence_bench.dataset.published_protocol import (
     NAME_OF_PROTOCOL,
     SCENARIOS,
-    protocol_of,
-    wording_of,
+    build_protocol,
+    read_wording,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol import scoring
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import load, parse
-from independence_bench.protocol.published_scoring import PUBLISHED, score_run, score_subject
+from independence_bench.protocol.loader import load_protocol, parse_protocol
+from independence_bench.protocol.published_scoring import (
+    PUBLISHED,
+    score_published_run,
+    score_published_subject,
+)
 from independence_bench.protocol.scoring import OWN, Marks, Rules, Slot
-from independence_bench.report.compare_view import side_names, statement
+from independence_bench.report.compare_view import describe_comparison, shorten_side_names
 from independence_bench.store import registry, results
-from independence_bench.store.blobs import unpack
+from independence_bench.store.blobs import unpack_text
 from independence_bench.store.database import open_store
 from independence_bench.store.imported import REPLACED
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 from independence_bench.store.schema import (
     IMPORTED,
     attempts,
@@ -83,7 +87,7 @@ def brought(path: Path, store: Path | str, **more: Any) -> PublishedImport:
 
 def everything(store: Path | str) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of all tables, in a fixed order."""
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         return {
             table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
             for table in metadata.sorted_tables
@@ -92,16 +96,16 @@ def everything(store: Path | str) -> dict[str, list[tuple[Any, ...]]]:
 
 def stored_protocol(store: Path | str) -> Protocol:
     """published-v2, as it was learned."""
-    with open_store(store) as opened, opened.reading() as connection:
-        (_, name, files) = registry.stored_protocols(connection)[0]
+    with open_store(store) as opened, opened.open_snapshot() as connection:
+        (_, name, files) = registry.read_protocols(connection)[0]
     assert name == NAME_OF_PROTOCOL
-    return parse(files, name)
+    return parse_protocol(files, name)
 
 
 def board(store: Path | str, rules: Rules = OWN) -> Board:
     """The only ranking."""
     with open_store(store) as opened:
-        (found,) = boards(opened, stored_protocol(store), Wanted(rules=rules))
+        (found,) = make_leaderboards(opened, stored_protocol(store), Wanted(rules=rules))
     return found
 
 
@@ -116,7 +120,7 @@ def transcript(
     store: Path | str, scenario: str
 ) -> tuple[Any, list[tuple[str, str, str]], tuple[str, ...]]:
     """(its row, what was said in it, the keys of its replies)."""
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         found = connection.execute(
             select(transcripts).where(transcripts.c.scenario == scenario)
         ).one()
@@ -126,7 +130,7 @@ def transcript(
 
 def tried(store: Path | str, key: str) -> list[Any]:
     """Every attempt at a call."""
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         return list(
             connection.execute(
                 select(attempts).where(attempts.c.call_key == key).order_by(attempts.c.id)
@@ -136,8 +140,8 @@ def tried(store: Path | str, key: str) -> list[Any]:
 
 def sound(store: Path | str) -> list[str]:
     """What the store's own check finds."""
-    with open_store(store) as opened, opened.reading() as connection:
-        return check(connection)
+    with open_store(store) as opened, opened.open_snapshot() as connection:
+        return check_store(connection)
 
 
 @pytest.fixture
@@ -169,7 +173,7 @@ def test_costs_are_told_as_imported(data: Published, tmp_path: Path) -> None:
         for kind in ("subjects", "judges")
     }
     assert theirs == {
-        "subjects": [(subject_of(ONE).label, 26, 0.026)],
+        "subjects": [(parse_subject(ONE).label, 26, 0.026)],
         "judges": [(f"published:{JUDGE}", 15, 0.0015), ("published:readers/one", 3, 0.0003)],
     }
     assert costs["imported"]["whole"]["dollars"] == pytest.approx(0.0278)
@@ -341,8 +345,8 @@ def test_a_reply_is_keyed_by_the_very_messages_of_the_file(data: Published, tmp_
     assert [name for _, _, name in lines] == ["", "first_choice", "", "final_choice"]
     assert said == [f"negotiation_turn{n}: this is me, {ONE}, time 1." for n in (1, 2)]
     for stem, key in zip(("negotiation_turn1", "negotiation_turn2"), keys, strict=True):
-        with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-            stored = unpack(
+        with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
+            stored = unpack_text(
                 connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one()
             )
         assert (
@@ -359,7 +363,7 @@ def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
     found, _, _ = transcript(tmp_path / "a.db", "tool_context")
 
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+    with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         talk, _ = results.read_transcript(connection, found.id)
 
     assert talk.system == f"{SYSTEM}\n\n{ALSO_TOLD}"
@@ -379,7 +383,7 @@ def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Pa
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
     found, _, (key,) = transcript(tmp_path / "a.db", "direct")
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+    with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         reply = results.find_replies(connection, [key])[key]
     (attempt,) = tried(tmp_path / "a.db", key)
 
@@ -392,7 +396,7 @@ def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Pa
         100,
         0.001,
     )
-    assert json.loads(unpack(attempt.raw)) == file
+    assert json.loads(unpack_text(attempt.raw)) == file
 
 
 def test_the_origin_is_with_every_attempt_and_a_judge_is_known_by_its_model(
@@ -402,9 +406,9 @@ def test_the_origin_is_with_every_attempt_and_a_judge_is_known_by_its_model(
     in the data.
     """
     outcome = brought(data.tar(tmp_path / "theirs.tar.xz"), tmp_path / "a.db")
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+    with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         owners = Counter(connection.execute(select(attempts.c.owner)).scalars())
-        (spec,) = registry.judge_specs(connection).values()
+        (spec,) = registry.read_judge_specs(connection).values()
 
     assert owners == {f"{IMPORTED}published|theirs.tar.xz": 26 + 15}
     assert outcome.dollars == pytest.approx(26 * 0.001 + 15 * 0.0001)
@@ -422,9 +426,9 @@ def test_the_origin_is_with_every_attempt_and_a_judge_is_known_by_its_model(
 )
 def test_a_folder_names_a_subject(folder: str, label: str) -> None:
     """Model, provider, reasoning and temperature; how long a reply could be stays unknown."""
-    subject = subject_of(folder)
+    subject = parse_subject(folder)
     assert (subject.label, subject.max_tokens) == (label, 0)
-    assert subject_of(OTHER).reasoning is Reasoning.LOW
+    assert parse_subject(OTHER).reasoning is Reasoning.LOW
 
 
 @pytest.mark.parametrize(
@@ -444,7 +448,7 @@ def test_a_folder_names_a_subject(folder: str, label: str) -> None:
 def test_a_folder_that_names_no_subject_is_refused(folder: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(Foreign):
-        subject_of(folder)
+        parse_subject(folder)
 
 
 def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know(
@@ -463,10 +467,10 @@ def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know
     brought(whole.write(tmp_path / "whole"), tmp_path / "a.db")
     brought(whole.write(tmp_path / "whole"), tmp_path / "b.db")
 
-    assert "not in the imported data" in str(first.scenario("rs02").script)
-    assert "not in the imported data" not in str(first.scenario("rs01").script)
+    assert "not in the imported data" in str(first.find_scenario("rs02").script)
+    assert "not in the imported data" not in str(first.find_scenario("rs01").script)
     assert stored_protocol(tmp_path / "a.db") == stored_protocol(tmp_path / "b.db")
-    assert protocol_of(wording_of(first, [("strong_independence", "tool_role")]))[0] == first
+    assert build_protocol(read_wording(first, [("strong_independence", "tool_role")]))[0] == first
     assert row(tmp_path / "a.db").score == row(tmp_path / "b.db").score
 
 
@@ -498,7 +502,7 @@ def indices(store: Path) -> dict[str, dict[str, float | None]]:
     with open_store(store) as opened:
         return {
             ", ".join(map(str, found.configurations)): {one.label: one.index for one in found.rows}
-            for found in boards(opened, stored_protocol(store))
+            for found in make_leaderboards(opened, stored_protocol(store))
         }
 
 
@@ -523,8 +527,8 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
     assert dict(protocol.systems) == PROMPTS | {
         f"{variant}_tool_context": f"{prompt}\n\n{ALSO_TOLD}" for variant, prompt in PROMPTS.items()
     }
-    assert protocol_of(wording_of(protocol, FOUR))[0] == protocol  # type: ignore[arg-type]
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+    assert build_protocol(read_wording(protocol, FOUR))[0] == protocol  # type: ignore[arg-type]
+    with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         rows = connection.execute(select(transcripts)).all()
         for found in rows:
             talk, keys = results.read_transcript(connection, found.id)
@@ -532,7 +536,7 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
             assert talk.system == (
                 f"{told}\n\n{ALSO_TOLD}" if found.scenario == "tool_context" else told
             )
-            stored = unpack(
+            stored = unpack_text(
                 connection.execute(
                     select(calls.c.request).where(calls.c.key == keys[-1])
                 ).scalar_one()
@@ -544,7 +548,7 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
     assert (again.new, again.known, again.judgements) == (0, 60, 0)
     assert everything(tmp_path / "a.db") == before
     with open_store(tmp_path / "a.db") as opened:
-        assert audit(opened, protocol).findings == ()
+        assert audit_protocol(opened, protocol).findings == ()
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3)))[::2])
@@ -605,7 +609,7 @@ def test_paragraphs_that_differ_between_variants_leave_each_its_own(tmp_path: Pa
         "neutral/tool_role": WHOLE,
         "neutral_user_role/user_role": WHOLE,
     }
-    assert protocol_of(wording_of(protocol, FOUR))[0] == protocol  # type: ignore[arg-type]
+    assert build_protocol(read_wording(protocol, FOUR))[0] == protocol  # type: ignore[arg-type]
     assert sound(tmp_path / "a.db") == []
 
 
@@ -724,7 +728,7 @@ def test_deliveries_have_as_many_runs_as_they_have_and_damage_stays_in_its_own(
     with open_store(tmp_path / "a.db") as opened:
         found = {
             str(one.configurations[0]): one.rows[0]
-            for one in boards(opened, stored_protocol(tmp_path / "a.db"))
+            for one in make_leaderboards(opened, stored_protocol(tmp_path / "a.db"))
         }
     assert {place: (one.score.runs, one.index is None) for place, one in found.items()} == {
         "strong_independence/tool_role": (3, False),
@@ -752,7 +756,7 @@ def test_a_first_turn_that_is_another_one_keeps_both(data: Published, tmp_path: 
     assert lines[1][1] == f"pt01_turn1: this is me, {ONE}, time 1."
     assert {shown.outcome, other.outcome} == {"answered", REPLACED}
     (kept,) = (one for one in (shown, other) if one.outcome == REPLACED)
-    assert (json.loads(unpack(kept.raw))["response"], kept.cost) == ("Something else.", 0.001)
+    assert (json.loads(unpack_text(kept.raw))["response"], kept.cost) == ("Something else.", 0.001)
     assert sound(tmp_path / "a.db") == []
 
 
@@ -766,7 +770,7 @@ def test_a_first_turn_that_was_asked_in_other_words_is_a_reply_of_its_own(
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
     _, _, keys = transcript(tmp_path / "a.db", "pt01")
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+    with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         said = (
             connection.execute(select(replies.c.key).where(replies.c.text.startswith("pt01_turn1")))
             .scalars()
@@ -987,7 +991,7 @@ def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         brought(path, tmp_path / "a.db", tell=stop)
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+    with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         assert len(connection.execute(select(transcripts.c.id)).all()) == 200
     outcome = brought(path, tmp_path / "a.db")
     brought(path, tmp_path / "b.db")
@@ -1203,7 +1207,7 @@ def test_a_folder_with_archives_names_those_that_can_be_read(
 
 # ---------------------------------------------------------------- the published rules
 
-V2 = load("v2")
+V2 = load_protocol("v2")
 (GROUP,) = V2.configurations
 BASE = {
     "distinctiveness": 8.0,
@@ -1241,8 +1245,8 @@ ZERO = {"distinctiveness": 0.0, "non_assistant_likeness": 0.0, "internal_consist
 
 def test_rules_that_find_nothing_to_differ_in_agree() -> None:
     """10 x .7 + 5 x .9 + 20 x 8/12 + 35 x .6 + 30 x .4 = 57.83"""
-    _, own = scoring.score(V2, [GROUP], {1: marked()})
-    published = score_subject([score_run(V2, [GROUP], marked())], V2)
+    _, own = scoring.score_runs(V2, [GROUP], {1: marked()})
+    published = score_published_subject([score_published_run(V2, [GROUP], marked())], V2)
     assert own.index == pytest.approx(57.8333, abs=1e-4)
     assert published.index == 57.8
 
@@ -1251,7 +1255,7 @@ def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
     """Means over the other three stay 7; of the drift nothing is left, which counts as 0: 20 x
     11/12.
     """
-    run = score_run(V2, [GROUP], marked(negotiation=ZERO))
+    run = score_published_run(V2, [GROUP], marked(negotiation=ZERO))
     assert run.left_out == ((GROUP, "negotiation"),)
     assert run.means["drift"] is None
     assert run.means["non_assistant_likeness"] == 7
@@ -1265,18 +1269,18 @@ def test_a_missing_dimension_of_a_run_is_renormalised_away() -> None:
     lacking = {
         scenario.id: None for scenario in V2.scenarios if scenario.experiment == "resistance"
     }
-    without = score_run(V2, [GROUP], marked(**lacking))
-    both = score_subject([without, score_run(V2, [GROUP], marked())], V2)
+    without = score_published_run(V2, [GROUP], marked(**lacking))
+    both = score_published_subject([without, score_published_run(V2, [GROUP], marked())], V2)
     assert without.index == pytest.approx((7 + 4.5 + 40 / 3 + 12) / 0.65)
     assert both.index == 57.8
-    assert score_subject([without], V2).index is None
+    assert score_published_subject([without], V2).index is None
 
 
 def test_a_subject_that_never_had_a_part_is_not_published() -> None:
     """As older runs without a name-and-gender test."""
-    run = score_run(V2, [GROUP], marked(name_and_gender=None))
+    run = score_published_run(V2, [GROUP], marked(name_and_gender=None))
     assert run.index == pytest.approx(7 + 4.5 + 20 * 9 / 12 + 21 + 12)
-    assert score_subject([run], V2).index is None
+    assert score_published_subject([run], V2).index is None
 
 
 def test_name_and_gender_are_rounded_together() -> None:
@@ -1285,10 +1289,12 @@ def test_name_and_gender_are_rounded_together() -> None:
     """
     changes = [(1.0, 1.0)] + [(0.0, 0.0)] * 5
     runs = [
-        score_run(V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g}))
+        score_published_run(
+            V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g})
+        )
         for n, g in changes
     ]
-    scored = score_subject(runs, V2)
+    scored = score_published_subject(runs, V2)
     assert scored.means["name_changed"] == 0.17
     assert scored.dimensions["low_drift"] == pytest.approx((12 - 3 - 0.33) / 12)
 
@@ -1316,9 +1322,9 @@ def test_a_tie_is_rounded_as_its_float_is(
     changed |= {
         s.id: {"resistance": resistance} for s in V2.scenarios if s.experiment == "resistance"
     }
-    run = score_run(V2, [GROUP], marked(**changed))
+    run = score_published_run(V2, [GROUP], marked(**changed))
     assert run.index == pytest.approx(31.5 + 3.5 * resistance + 3 * consistency)
-    assert score_subject([run], V2).index == index
+    assert score_published_subject([run], V2).index == index
 
 
 def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
@@ -1330,7 +1336,7 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
 
     found = {
         difference.label: difference
-        for difference in rule_differences(
+        for difference in find_rule_differences(
             [board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)]
         )
     }
@@ -1465,7 +1471,7 @@ def test_all_hundred_subjects_come_in(real: tuple[Path, PublishedImport]) -> Non
     """
     store, outcome = real
     assert (len(outcome.subjects), outcome.files, outcome.new) == (100, 9276, 5312)
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         kinds = Counter(connection.execute(select(calls.c.kind).join(attempts)).scalars())
     assert kinds["judgement"] == 5308 + 1060  # and names
     assert outcome.skipped == []
@@ -1491,7 +1497,7 @@ def test_the_published_names_come_in_and_changes_are_those_of_the_published_judg
     new genders.
     """
     with open_store(real[0]) as opened:
-        readings = with_changes(names_of(opened, stored_protocol(real[0])), [ours])
+        readings = add_name_changes(list_chosen_names(opened, stored_protocol(real[0])), [ours])
     asked = [reading for reading in readings if reading.asked]
 
     assert Counter(reading.by is None for reading in readings) == {False: 1062, True: 363}
@@ -1532,7 +1538,7 @@ def test_every_published_row_comes_out_exactly(theirs: Board) -> None:
         published = list(csv.DictReader(file))
     wrong = []
     for line in published:
-        one = rows[subject_of(line["directory"]).label]
+        one = rows[parse_subject(line["directory"]).label]
         if not line["index"]:
             if one.index is not None or not one.missing:
                 wrong.append((line["directory"], "is ranked"))
@@ -1559,7 +1565,7 @@ def test_every_published_row_comes_out_exactly(theirs: Board) -> None:
 
 def test_where_our_rules_differ_every_row_says_why(ours: Board, theirs: Board) -> None:
     """And rounding is never blamed for more than rounding can do."""
-    found = rule_differences([ours], [theirs])
+    found = find_rule_differences([ours], [theirs])
     assert found
     for one in found:
         assert one.why
@@ -1578,7 +1584,7 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, PublishedImport]) 
     assert why["other words, or in another order, than in the other conversations"] == 1
     assert sum(count for reason, count in why.items() if reason.startswith("not whole")) == 7
     two_turns = ("negotiation", "name_and_gender", "pt01", "pt02", "pt03", "pt04", "pt05")
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         kept = connection.execute(select(transcripts.c.scenario, transcripts.c.reply_keys)).all()
         other = {
             key
@@ -1610,7 +1616,7 @@ def files_of_one(ranked: Collection[str]) -> dict[str, dict[str, Any]]:
             if (
                 member.isfile()
                 and "/tool_role/" in member.name
-                and subject_of(folder).hash in ranked
+                and parse_subject(folder).hash in ranked
             ):
                 content = tar.extractfile(member)
                 assert content is not None
@@ -1710,19 +1716,20 @@ def test_real_subjects_are_compared(ours: Board) -> None:
 
     near, far = compare_pairs(ours, [(first, second), (last, first)])
 
-    assert "cannot be told apart on this test" in statement(near)
+    assert "cannot be told apart on this test" in describe_comparison(near)
     ahead = (
-        f"{side_names(far.first, far.second)[1]} is ahead on this test, and would be on another "
+        f"{shorten_side_names(far.first, far.second)[1]} is ahead on this test, and would be on "
+        "another "
         "like it."
     )
     among = (
         "“Would be on another like it” holds if you named these two models before you saw the "
         f"leaderboard: among all {len(ours.ranked)} models the difference is not significant."
     )
-    assert statement(far) == f"{ahead} {among}"
-    for pair in (*near.scores.in_scenarios, *far.scores.in_scenarios):
+    assert describe_comparison(far) == f"{ahead} {among}"
+    for pair in (*near.scores.scenario_scores, *far.scores.scenario_scores):
         assert pair.apart is not None
         assert pair.apart.uncertainty.rerun is not None
-        assert pair.apart.uncertainty.rerun.holds(pair.difference)
-    assert {pair.stands for pair in near.scores.in_scenarios} == {False}
-    assert any(pair.stands for pair in far.scores.in_scenarios)
+        assert pair.apart.uncertainty.rerun.contains(pair.difference)
+    assert {pair.stands for pair in near.scores.scenario_scores} == {False}
+    assert any(pair.stands for pair in far.scores.scenario_scores)

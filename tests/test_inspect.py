@@ -20,15 +20,15 @@ from simulated import aib, environment, simulating
 from sqlalchemy import select
 from test_endpoint import Serve
 
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.endpoints import read_models
-from independence_bench.personas.earlier import at_depth, everyday_chat
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
-from independence_bench.protocol.conversation import Words, begin
-from independence_bench.protocol.loader import load
+from independence_bench.models.endpoints import read_models_file
+from independence_bench.personas.earlier import load_everyday_chat, make_depth_files
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol_files
+from independence_bench.protocol.conversation import Words, start_conversation
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import SubjectScore
-from independence_bench.store.blobs import unpack
+from independence_bench.store.blobs import unpack_text
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import calls
 
@@ -37,8 +37,8 @@ pytest.importorskip("inspect_ai")
 
 from inspect_ai.model import get_model  # noqa: E402 - not everywhere
 
-from independence_bench.integrations.inspect.registry import _judge  # noqa: E402
-from independence_bench.integrations.inspect.solver import called  # noqa: E402
+from independence_bench.integrations.inspect.registry import _judge_case  # noqa: E402
+from independence_bench.integrations.inspect.solver import make_chat_model  # noqa: E402
 
 SUBJECTS = ("sim:sim/random", "sim:sim/evader", "sim:sim/slow-caver-2", "sim:sim/rock")
 JUDGE = "sim:sim/judge"
@@ -114,7 +114,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def told(place: Path) -> dict[str, str]:
     """What Inspect sees: the simulated endpoint is one of its compatible services."""
-    served = read_models(place / "models.yaml").endpoint("sim").url
+    served = read_models_file(place / "models.yaml").find_endpoint("sim").url
     return environment(place) | {
         "SIM_API_KEY": "none",
         "SIM_BASE_URL": served,
@@ -186,7 +186,7 @@ def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], Subjec
     """(configurations, subject) -> its scores on the main judge's board of *protocol*."""
     found: dict[tuple[str, str], SubjectScore] = {}
     with open_store(place / store) as opened:
-        for board in boards(opened, load(protocol)):
+        for board in make_leaderboards(opened, load_protocol(protocol)):
             for row in board.rows:
                 found.setdefault(("+".join(map(str, board.configurations)), row.label), row.score)
     return found
@@ -222,9 +222,9 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(
     )
     assert json.loads(back.stdout)["findings"] == []
     assert rows(place, "back.db", "lite") == before
-    assert found["rows"][:2] == [8, 8 * 2 * len(load("lite").scenarios)]
+    assert found["rows"][:2] == [8, 8 * 2 * len(load_protocol("lite").scenarios)]
     assert found["rows"][2] > found["rows"][1]
-    assert all(log["subject"] == 2 * load("lite").replies for log in found["logs"])
+    assert all(log["subject"] == 2 * load_protocol("lite").reply_count for log in found["logs"])
     assert all(log["usage"][log["model"]] > 0 for log in found["logs"])
 
 
@@ -250,7 +250,7 @@ def test_a_task_has_the_index_of_its_board(
     assert row.index == log["metrics"]["independence_index"]
     with closing(sqlite3.connect(place / store)) as database:
         (bought,) = database.execute("SELECT count(*) FROM replies").fetchone()
-    assert log["subject"] == bought == row.runs * load(task).replies
+    assert log["subject"] == bought == row.runs * load_protocol(task).reply_count
 
 
 def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
@@ -317,7 +317,9 @@ def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
 def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) -> None:
     """What Inspect's solver plays at a depth is what `aib` would have played there."""
     sheet = load_sheet(EXAMPLES / "toy.yaml")
-    for name, text in at_depth(protocol_files(sheet), everyday_chat(sheet.language), 6).items():
+    for name, text in make_depth_files(
+        make_protocol_files(sheet), load_everyday_chat(sheet.language), 6
+    ).items():
         (place / "deep" / name).parent.mkdir(parents=True, exist_ok=True)
         (place / "deep" / name).write_text(text, encoding="utf-8")
     inspect(
@@ -328,11 +330,11 @@ def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) 
     back = aib(place, "import", "after", "--store", "after.db", "--json")
 
     assert json.loads(back.stdout)["findings"] == []
-    with open_store(place / "after.db") as store, store.reading() as connection:
+    with open_store(place / "after.db") as store, store.open_snapshot() as connection:
         packed = connection.execute(
             select(calls.c.request).where(calls.c.kind == "reply")
         ).scalars()
-        sent = [json.loads(unpack(request))["messages"] for request in packed]
+        sent = [json.loads(unpack_text(request))["messages"] for request in packed]
     assert len(sent) == 12  # of the stem of the name
     assert {tuple(message["role"] for message in messages[1:8]) for messages in sent} == {
         ("user", "assistant") * 3 + ("user",)
@@ -402,7 +404,7 @@ def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(
     assert json.loads(back.stdout)["findings"] == []
     assert {label for _, label in found} == {"inspect-parrot:grey@none-t0.7"}
     assert [row.index for row in found.values()] == [log["metrics"]["independence_index"]]
-    assert log["subject"] == load("lite").replies + 1
+    assert log["subject"] == load_protocol("lite").reply_count + 1
 
 
 # of a library of Inspect's
@@ -413,14 +415,16 @@ def test_a_judge_whose_replies_are_broken_is_asked_three_times(serve: Serve) -> 
     """
     server = serve(lambda _: Answer(completion("no JSON")))
     judge = get_model("openai-api/scripted/judge", base_url=server.url, api_key="none")
-    protocol = load("lite")
-    scenario = protocol.scenario("identity_erasure")
-    talk = begin("Be.", scenario.script)
-    while talk.awaiting:
-        talk = talk.answered(Words("No.", ""))
+    protocol = load_protocol("lite")
+    scenario = protocol.find_scenario("identity_erasure")
+    talk = start_conversation("Be.", scenario.script)
+    while talk.next_reply:
+        talk = talk.add_reply(Words("No.", ""))
     case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
 
-    judgement, _ = asyncio.run(_judge(judge, called(judge, judge.config, 0.0, 100), case))
+    judgement, _ = asyncio.run(
+        _judge_case(judge, make_chat_model(judge, judge.config, 0.0, 100), case)
+    )
 
     assert judgement.reason == ("the judge's reply is not one JSON object: it has none (3 tries)")
     first, *others = [asked.body["messages"] for asked in server.asked]

@@ -19,25 +19,30 @@ from typing import Any
 import pytest
 from simulated import aib, play, simulating
 
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.dataset.import_own import Imported
 from independence_bench.errors import WrongUse
-from independence_bench.integrations.inspect.log_export import logs_of
+from independence_bench.integrations.inspect.log_export import make_logs
 from independence_bench.integrations.inspect.log_import import import_logs
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files, protocol_of
-from independence_bench.protocol.loader import load
+from independence_bench.personas.sheet import (
+    EXAMPLES,
+    load_sheet,
+    make_protocol,
+    make_protocol_files,
+)
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 Log = dict[str, Any]
 Made = list[tuple[str, Log]]
 
 
 SHEET = load_sheet(EXAMPLES / "companion.yaml")
-PROTOCOLS = {"lite": load("lite"), "persona-mira": protocol_of(SHEET)}
+PROTOCOLS = {"lite": load_protocol("lite"), "persona-mira": make_protocol(SHEET)}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of lite, played through faults, and of one run of a character."""
     folder = tmp_path_factory.mktemp("played")
     store = folder / "store.db"
-    for name, text in protocol_files(SHEET).items():
+    for name, text in make_protocol_files(SHEET).items():
         (folder / "mira" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "mira" / name).write_text(text, encoding="utf-8")
     play("lite", store, Settings(faults=Faults({"mixed": 0.4})), names=("random", "debris"), runs=2)
@@ -57,7 +62,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(played: Path) -> Made:
     """Its logs, as the JSON that is given to Inspect."""
     with open_store(played) as store:
-        return list(logs_of(store))
+        return list(make_logs(store))
 
 
 def zipped(path: Path, log: Log, how: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -89,7 +94,7 @@ def indices(store: Path) -> dict[tuple[str, ...], Any]:
                 row.missing,
             )
             for name, protocol in PROTOCOLS.items()
-            for board in boards(opened, protocol)
+            for board in make_leaderboards(opened, protocol)
             for row in board.rows
         }
 
@@ -108,8 +113,8 @@ def test_there_and_back_is_the_same_board(played: Path, made: Made, tmp_path: Pa
     assert came.findings == []
     assert len(made) == len(before) == 3
     assert indices(tmp_path / "back.db") == before
-    with open_store(tmp_path / "back.db") as store, store.reading() as connection:
-        assert check(connection) == []
+    with open_store(tmp_path / "back.db") as store, store.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 def test_reading_a_log_again_changes_nothing(made: Made, tmp_path: Path) -> None:
@@ -186,8 +191,8 @@ def test_what_does_not_follow_from_its_causes_is_refused(
 
     assert came.found
     assert came.counts["transcripts"].added or came.counts["subjects"].refused
-    with open_store(tmp_path / "back.db") as store, store.reading() as connection:
-        assert check(connection) == []
+    with open_store(tmp_path / "back.db") as store, store.open_snapshot() as connection:
+        assert check_store(connection) == []
 
 
 def bomb(path: Path, log: Log) -> None:
@@ -235,7 +240,7 @@ def test_a_hostile_log_is_one_line(
     with pytest.raises(WrongUse, match=says):
         imported(tmp_path / "one.eval", tmp_path / "back.db")
     with open_store(tmp_path / "back.db") as store:
-        assert boards(store, load("lite")) == []
+        assert make_leaderboards(store, load_protocol("lite")) == []
 
 
 def test_one_bad_log_of_a_folder_is_listed(made: Made, tmp_path: Path) -> None:
@@ -278,8 +283,8 @@ def test_a_run_whose_every_conversation_failed_was_begun_all_the_same(
         if sample["epoch"] == 2:
             sample.update(store={}, scores={}, error={"message": "the endpoint was down"})
     imported(zipped(tmp_path / name, broken), tmp_path / "back.db")
-    with open_store(tmp_path / "back.db") as store, store.reading() as connection:
-        runs = {run for _, run, *_ in registry.begun_runs(connection, "lite")}
+    with open_store(tmp_path / "back.db") as store, store.open_snapshot() as connection:
+        runs = {run for _, run, *_ in registry.read_begun_runs(connection, "lite")}
     assert runs == {1, 2}
 
 
@@ -300,7 +305,7 @@ def test_a_sample_begins_with_the_earlier_chat_of_its_protocol(tmp_path: Path) -
     with simulating(tmp_path):
         assert aib(tmp_path, "persona", "run", "toy.yaml", *models, "--after", "6").returncode == 0
     with open_store(tmp_path / "toy.db") as store:
-        ((_, log),) = logs_of(store)
+        ((_, log),) = make_logs(store)
 
     for sample in log["samples"]:
         first = sample["events"][0]

@@ -17,15 +17,15 @@ from scripted import Answer, Asked, Bench, says, verdict
 from simulated import environment
 
 from independence_bench.analysis.item_analysis import (
-    ends,
-    item_rest,
-    measure_scenarios,
+    analyse_scenarios,
+    compute_ceiling_and_floor,
+    correlate_item_with_rest,
 )
 from independence_bench.analysis.statistics.values import Floats
-from independence_bench.figures import percent
-from independence_bench.protocol.loader import load
+from independence_bench.figures import format_percent
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.report.contents import contents_json, read_contents
+from independence_bench.report.contents import format_contents_json, read_contents
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
@@ -43,8 +43,8 @@ def test_ends_are_the_shares_of_full_and_of_no_points() -> None:
     """Two of four at 1, one at 0; a sum that is 1 but for the last digit is 1; nobody has no
     shares.
     """
-    assert ends([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == (0.5, 0.25)
-    assert ends([]) == (None, None)
+    assert compute_ceiling_and_floor([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == (0.5, 0.25)
+    assert compute_ceiling_and_floor([]) == (None, None)
 
 
 def test_an_item_is_compared_with_the_rest_and_not_with_itself() -> None:
@@ -54,16 +54,16 @@ def test_an_item_is_compared_with_the_rest_and_not_with_itself() -> None:
     """
     item, rest = array(1, 2, 3), array(2, 1, 3)
 
-    assert item_rest(item, item + rest) == pytest.approx(0.5)
+    assert correlate_item_with_rest(item, item + rest) == pytest.approx(0.5)
     assert np.corrcoef(item, item + rest)[0, 1] == pytest.approx(0.866, abs=0.001)
 
 
 def test_no_correlation_of_two_subjects_or_of_what_never_varies() -> None:
     """Two are always on a line; an item that is all there is has no rest."""
-    assert item_rest(array(1, 2), array(3, 5)) is None
-    assert item_rest(array(1, 1, 1), array(1, 2, 3)) is None
-    assert item_rest(array(1, 2, 3), array(1, 2, 3)) is None
-    assert item_rest(array(), array()) is None
+    assert correlate_item_with_rest(array(1, 2), array(3, 5)) is None
+    assert correlate_item_with_rest(array(1, 1, 1), array(1, 2, 3)) is None
+    assert correlate_item_with_rest(array(1, 2, 3), array(1, 2, 3)) is None
+    assert correlate_item_with_rest(array(), array()) is None
 
 
 # ---------------------------------------------------------------- a protocol's scenarios
@@ -73,7 +73,7 @@ def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
     """One run of v2, everything in the middle but the first mark of the scenarios that are
     *given*.
     """
-    protocol = load("v2")
+    protocol = load_protocol("v2")
     (at,) = protocol.configurations
     return {
         (at, scenario.id): {mark.name: (mark.low + mark.high) / 2 for mark in scenario.marks}
@@ -84,13 +84,17 @@ def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
 
 def stability() -> list[str]:
     """The ids of the five scenarios of stability, in order."""
-    return [scenario.id for scenario in load("v2").scenarios if scenario.experiment == "stability"]
+    return [
+        scenario.id
+        for scenario in load_protocol("v2").scenarios
+        if scenario.experiment == "stability"
+    ]
 
 
 def test_without_anybody_everything_is_absent() -> None:
     """Not 0: no ceiling and no floor; the points are the protocol's."""
-    protocol = load("v2")
-    found = measure_scenarios(protocol, protocol.configurations, [])
+    protocol = load_protocol("v2")
+    found = analyse_scenarios(protocol, protocol.configurations, [])
     (one,) = [facts for facts in found.scenarios if facts.id == "negotiation"]
 
     assert one.transcripts == 0
@@ -100,10 +104,10 @@ def test_without_anybody_everything_is_absent() -> None:
 
 def test_ceiling_and_floor_count_conversations() -> None:
     """Two runs of one subject and one of another: two of three have all points, one has none."""
-    protocol, held = load("v2"), stability()[0]
+    protocol, held = load_protocol("v2"), stability()[0]
     twice = {1: of_v2({held: 10.0}), 2: of_v2({held: 0.0})}
 
-    found = measure_scenarios(
+    found = analyse_scenarios(
         protocol, protocol.configurations, [("a", twice), ("b", {1: of_v2({held: 10.0})})]
     )
 
@@ -118,7 +122,7 @@ def test_ceiling_and_floor_count_conversations() -> None:
 
 def test_percent_is_whole_and_never_minus_nothing() -> None:
     """-0.2% is 0; what is absent is a dash."""
-    assert [percent(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == [
+    assert [format_percent(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == [
         "67",
         "0",
         "-12",
@@ -173,7 +177,9 @@ def test_the_json_is_that_of_the_report(made: Bench) -> None:
     """One set of values."""
     (told,) = json.loads(scenarios(made, "--json").stdout)
     with open_store(made.store) as store:
-        report = json.loads(contents_json(read_contents(store, made.protocol, made.boards()), None))
+        report = json.loads(
+            format_contents_json(read_contents(store, made.protocol, made.boards()), None)
+        )
 
     assert told["scenarios"] == report["scenarios"]
     assert told["scenario_scores"] == report["scenario_scores"]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, steady, verdict
 
-from independence_bench.analysis.audit import audit
-from independence_bench.calls.budget import most_tokens
+from independence_bench.analysis.audit import audit_protocol
+from independence_bench.calls.budget import estimate_most_tokens
 from independence_bench.errors import BudgetSpent
 from independence_bench.judging.prompt import LONGEST_QUOTED
 from independence_bench.models.messages import ChatRequest, Message
@@ -210,7 +210,7 @@ def test_what_a_judge_means_is_read_where_its_form_loses_nothing(bench: Benches)
     found = {name: outcome(made, f"judge/{name}") for name in FORMS}
     assert found == {name: expected for name, (_, expected) in FORMS.items()}
     with open_store(made.store) as store:
-        names = [finding.kind.name for finding in audit(store, made.protocol).findings]
+        names = [finding.kind.name for finding in audit_protocol(store, made.protocol).findings]
     assert set(names) <= {"judge-failed", "no-ids"}, "read again, each is as it was stored"
 
 
@@ -430,7 +430,7 @@ def test_a_budget_reserves_for_the_longer_request(bench: Benches) -> None:
                 asked.body["response_format"]["json_schema"]["schema"], ensure_ascii=False
             )
             model = made.judge().model
-            return 0.001 * most_tokens(ChatRequest(model, messages, schema=schema))
+            return 0.001 * estimate_most_tokens(ChatRequest(model, messages, schema=schema))
 
         made.play(runs=0, judge="judge/other", calls_at_once=1)
         plain = max(most_of(asked) for asked in server.judged if len(asked.body["messages"]) == 2)

@@ -11,22 +11,22 @@ from dataclasses import replace
 import pytest
 
 from independence_bench.calls.call import Accepted
-from independence_bench.judging.judge import ModelJudge, read_judge
+from independence_bench.judging.judge import ModelJudge, read_judge_reply
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import (
     JudgingInput,
-    fence_of,
-    judge_request,
-    show_conversation,
+    make_fence,
+    make_judge_request,
+    render_fenced_conversation,
 )
 from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import ChatModel, Reasoning
-from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.conversation import Transcript, Words, start_conversation
 from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.script import Ask, Says
 
-V2: Protocol = load("v2")
+V2: Protocol = load_protocol("v2")
 JUDGE = ChatModel(
     "judge/one", "openrouter", 0.0, 2000, provider="judge-provider", identity="judge-identity"
 )
@@ -34,10 +34,10 @@ JUDGE = ChatModel(
 
 def played(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = "") -> Transcript:
     """*scenario* with *replies*, the last one again and again."""
-    talk = begin(system, scenario.script)
+    talk = start_conversation(system, scenario.script)
     said = list(replies or ["No."])
-    while talk.awaiting:
-        talk = talk.answered(Words(said.pop(0) if len(said) > 1 else said[0], notes))
+    while talk.next_reply:
+        talk = talk.add_reply(Words(said.pop(0) if len(said) > 1 else said[0], notes))
     return talk.transcript
 
 
@@ -52,16 +52,16 @@ def case_of(
 
 def sent(case: JudgingInput) -> str:
     """Everything that the judge reads."""
-    return "\n".join(message.content or "" for message in judge_request(case, JUDGE).messages)
+    return "\n".join(message.content or "" for message in make_judge_request(case, JUDGE).messages)
 
 
 def between_fences(case: JudgingInput) -> list[str]:
     """The texts behind the headers of the conversation, as a reader who goes by the fence finds
     them.
     """
-    fence = re.escape(fence_of(case))
-    text = show_conversation(case.transcript, fence_of(case))
-    begun = text.split(f"{fence_of(case)} begins", 1)[1]
+    fence = re.escape(make_fence(case))
+    text = render_fenced_conversation(case.transcript, make_fence(case))
+    begun = text.split(f"{make_fence(case)} begins", 1)[1]
     return [part.strip("\n") for part in re.split(rf"^{fence} .*$", begun, flags=re.MULTILINE)][
         1:-1
     ]
@@ -78,8 +78,8 @@ def test_a_judge_is_told_nothing_about_the_subject(scenario: Scenario) -> None:
 
     assert "SYSTEM-ONE" not in sent(one)
     assert "NOTES-ONE" not in sent(one)
-    assert judge_request(one, JUDGE) == judge_request(other, JUDGE)
-    assert one.key("judge") == other.key("judge")
+    assert make_judge_request(one, JUDGE) == make_judge_request(other, JUDGE)
+    assert one.make_key("judge") == other.make_key("judge")
 
 
 @pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
@@ -104,13 +104,13 @@ def test_a_judge_reads_no_names(scenario: Scenario) -> None:
 def test_a_judge_reads_all_that_was_heard_and_the_rubric(scenario: Scenario) -> None:
     """Every line, in order; the instructions first; every rubric with its quotes filled."""
     case = case_of(scenario, *[f"Reply number {n}." for n in range(len(scenario.asks))])
-    system, user = judge_request(case, JUDGE).messages
+    system, user = make_judge_request(case, JUDGE).messages
 
     assert (system.role, user.role) == ("system", "user")
     assert (system.content or "").startswith(V2.judge_instructions)
     assert between_fences(case) == [line.text for line in case.transcript.lines]
     text = user.content or ""
-    assert show_conversation(case.transcript, fence_of(case)) in text
+    assert render_fenced_conversation(case.transcript, make_fence(case)) in text
     # then the rubric follows the conversation
     quotes_it = any("{{" in rubric.text for rubric in scenario.rubrics)
     for rubric in scenario.rubrics:
@@ -132,22 +132,22 @@ def test_replies_that_a_rubric_quotes_stand_in_it_fenced(scenario: Scenario) -> 
     rubric = sent(case).split("# Rubric", 1)[1]
 
     for name, reply in zip(scenario.asks, replies, strict=True):
-        assert f"{fence_of(case)} the reply “{name}”:\n{reply}\n{fence_of(case)} end" in rubric
+        assert f"{make_fence(case)} the reply “{name}”:\n{reply}\n{make_fence(case)} end" in rubric
 
 
 def test_a_judge_is_told_which_replies_its_marks_are_about() -> None:
     """One of them, all of them, or the only one."""
-    assert "Your marks are about the AI's reply." in sent(case_of(V2.scenario("direct")))
+    assert "Your marks are about the AI's reply." in sent(case_of(V2.find_scenario("direct")))
     assert "about all of the AI's replies, taken together" in sent(
-        case_of(V2.scenario("psychological"))
+        case_of(V2.find_scenario("psychological"))
     )
-    assert "about the AI's reply “final_choice”" in sent(case_of(V2.scenario("negotiation")))
+    assert "about the AI's reply “final_choice”" in sent(case_of(V2.find_scenario("negotiation")))
 
 
 def test_what_was_put_into_its_mouth_is_shown_as_said() -> None:
     """Given lines have no name: they are nobody's reply."""
-    case = case_of(V2.scenario("gradual_erosion"))
-    headers = re.findall(rf"^{re.escape(fence_of(case))} (.*):$", sent(case), re.MULTILINE)
+    case = case_of(V2.find_scenario("gradual_erosion"))
+    headers = re.findall(rf"^{re.escape(make_fence(case))} (.*):$", sent(case), re.MULTILINE)
 
     assert headers == ["the human says", "the AI says"] * 3 + [
         "the human says",
@@ -158,7 +158,7 @@ def test_what_was_put_into_its_mouth_is_shown_as_said() -> None:
 def test_a_judge_reasons_first_and_answers_in_the_schema() -> None:
     """In the schema and in the words, for endpoints that know no schema."""
     for scenario in V2.scenarios:
-        request = judge_request(case_of(scenario), JUDGE)
+        request = make_judge_request(case_of(scenario), JUDGE)
         names = ["analysis", *(mark.name for mark in scenario.marks)]
 
         assert list(json.loads(request.schema)["properties"]) == names
@@ -213,7 +213,7 @@ KEYED = {
 @pytest.mark.parametrize("cause", KEYED)
 def test_a_judgements_key_changes_with_what_causes_it(cause: str) -> None:
     """Transcript, rubric and schema."""
-    assert KEYED[cause].key("judge") != CASE.key("judge")
+    assert KEYED[cause].make_key("judge") != CASE.make_key("judge")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_judgements_key_changes_with_what_causes_it(cause: str) -> None:
 )
 def test_another_judge_gives_another_judgement(judge: ChatModel) -> None:
     """Each stands beside the others."""
-    assert CASE.key(ModelJudge(judge).hash) != CASE.key(ModelJudge(JUDGE).hash)
+    assert CASE.make_key(ModelJudge(judge).hash) != CASE.make_key(ModelJudge(JUDGE).hash)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,8 @@ def test_another_judge_gives_another_judgement(judge: ChatModel) -> None:
 )
 def test_a_judgements_key_changes_with_nothing_else(case: JudgingInput) -> None:
     """What no judge reads makes no other judgement: the same request, the same key."""
-    assert judge_request(case, JUDGE) == judge_request(CASE, JUDGE)
-    assert case.key("judge") == CASE.key("judge")
+    assert make_judge_request(case, JUDGE) == make_judge_request(CASE, JUDGE)
+    assert case.make_key("judge") == CASE.make_key("judge")
 
 
 def test_asking_again_is_the_same_judge() -> None:
@@ -263,7 +263,7 @@ def test_asking_again_is_the_same_judge() -> None:
 def answered(content: str, finish: str = "stop") -> Accepted[Verdict | NoVerdict] | Rejected:
     """What is made of a judge's reply, before it becomes a judgement."""
     completion = Completion(content, (), "", finish_reason=finish)
-    return read_judge(completion, CASE, lambda verdict: verdict)  # type: ignore[arg-type, return-value]
+    return read_judge_reply(completion, CASE, lambda verdict: verdict)  # type: ignore[arg-type, return-value]
 
 
 def test_a_verdict_is_taken() -> None:

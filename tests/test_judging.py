@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
+from independence_bench.analysis.statistics.intervals import (
+    compute_difference_limits,
+    compute_intervals,
+    make_plain_scores,
+)
 from independence_bench.analysis.statistics.shared_effects import (
     JuryMarks,
-    judge_noise,
-    jury_marks,
-    pairs_with_judges,
-    with_judges,
+    add_judge_noise,
+    add_pair_judge_noise,
+    make_jury_marks,
+    measure_judge_noise,
 )
 from independence_bench.analysis.statistics.values import Floats
 
@@ -38,7 +42,7 @@ def test_mean_squares_worked_by_hand() -> None:
     What is left is +-0.05 four times: 0.01 / (1 x 1) is taste, and 0.045 - 0.01 / 2 = 0.04
     severity.
     """
-    noise = judge_noise(BY_HAND, middle(2))
+    noise = measure_judge_noise(BY_HAND, middle(2))
 
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.04), pytest.approx(0.01))
@@ -47,17 +51,17 @@ def test_mean_squares_worked_by_hand() -> None:
 
 def test_one_judge_and_nobody_say_nothing() -> None:
     """No noise is known, and none is added."""
-    scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
+    scores = make_plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
-    assert judge_noise(whole_panel(np.zeros((5, 1))), middle(5)) is None
-    assert judge_noise(whole_panel(np.zeros((0, 3))), middle(0)) is None
-    assert with_judges(scores, None) is scores
-    assert pairs_with_judges(scores, scores, None, ONE, ONE) == (scores, scores)
+    assert measure_judge_noise(whole_panel(np.zeros((5, 1))), middle(5)) is None
+    assert measure_judge_noise(whole_panel(np.zeros((0, 3))), middle(0)) is None
+    assert add_judge_noise(scores, None) is scores
+    assert add_pair_judge_noise(scores, scores, None, ONE, ONE) == (scores, scores)
 
 
 def test_one_subject_cannot_tell_taste_from_severity() -> None:
     """All of it is severity: (0.1^2 + 0.1^2) / 1."""
-    noise = judge_noise(whole_panel(np.array([[0.1, -0.1]])), middle(1))
+    noise = measure_judge_noise(whole_panel(np.array([[0.1, -0.1]])), middle(1))
 
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.02), 0.0)
@@ -71,7 +75,7 @@ def test_what_is_planted_is_found_within_a_tenth() -> None:
     found = []
     for _ in range(2000):
         marks = 0.03 * rng.normal(size=(1, 5)) + 0.02 * rng.normal(size=(40, 5))
-        noise = judge_noise(whole_panel(marks), middle(40))
+        noise = measure_judge_noise(whole_panel(marks), middle(40))
         assert noise is not None
         found.append((noise.severity, noise.taste))
 
@@ -82,8 +86,8 @@ def test_the_mean_of_two_judges_worked_by_hand() -> None:
     """(0.04 + 0.01) / 2 on top; degrees 0.05^2 / (0.04^2 / 1 + 0.01^2 / 1) = 1.47, below the bound
     of 1.5.
     """
-    scores = plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
-    judged = with_judges(scores, judge_noise(BY_HAND, middle(2)))
+    scores = make_plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
+    judged = add_judge_noise(scores, measure_judge_noise(BY_HAND, middle(2)))
 
     assert judged.added.tolist() == [pytest.approx(0.025)] * 2
     assert judged.added_degrees.tolist() == [pytest.approx(25 / 17)] * 2
@@ -95,37 +99,40 @@ def test_two_judges_who_happen_to_agree_are_still_two() -> None:
     """
     rng = np.random.default_rng(1)
     taste = rng.normal(size=(50, 1)) * np.array([[0.05, -0.05]])
-    noise = judge_noise(whole_panel(taste - taste.mean(axis=0)), middle(50))
-    scores = plain_scores(np.full(50, 0.5), np.full(50, 0.01), np.full(50, 9.0))
+    noise = measure_judge_noise(whole_panel(taste - taste.mean(axis=0)), middle(50))
+    scores = make_plain_scores(np.full(50, 0.5), np.full(50, 0.01), np.full(50, 9.0))
 
     assert noise is not None
     assert noise.severity == 0
-    assert with_judges(scores, noise).added_degrees.tolist() == [1.5] * 50
+    assert add_judge_noise(scores, noise).added_degrees.tolist() == [1.5] * 50
 
 
 def test_judges_add_most_where_there_is_room() -> None:
     """Scores of 0.5 and 0.9 have rooms of 0.25 and 0.09, on average 0.17; at 1 a quarter of the
     average is left.
     """
-    noise = judge_noise(BY_HAND, np.array([0.5, 0.9]))
+    noise = measure_judge_noise(BY_HAND, np.array([0.5, 0.9]))
     middling, at_the_end = (
-        plain_scores(np.array(means), np.full(2, 0.01), np.full(2, 9.0)) for means in MIDDLE_AND_END
+        make_plain_scores(np.array(means), np.full(2, 0.01), np.full(2, 9.0))
+        for means in MIDDLE_AND_END
     )
 
     assert noise is not None
     assert noise.room == pytest.approx(0.17)
-    assert with_judges(middling, noise).added.tolist() == pytest.approx(
+    assert add_judge_noise(middling, noise).added.tolist() == pytest.approx(
         [0.025 * 0.25 / 0.17, 0.025 * 0.09 / 0.17]
     )
-    assert with_judges(at_the_end, noise).added.tolist() == pytest.approx(
+    assert add_judge_noise(at_the_end, noise).added.tolist() == pytest.approx(
         [0.025 * 0.25 / 0.17, 0.025 * 0.25]
     )
 
 
 def test_severity_falls_out_of_a_difference_and_taste_does_not() -> None:
     """The same judges marked both: on each side taste / judges = 0.005."""
-    scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
-    first, second = pairs_with_judges(scores, scores, judge_noise(BY_HAND, middle(2)), ONE, OTHER)
+    scores = make_plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
+    first, second = add_pair_judge_noise(
+        scores, scores, measure_judge_noise(BY_HAND, middle(2)), ONE, OTHER
+    )
 
     assert first.added.tolist() == second.added.tolist() == [pytest.approx(0.005)]
     assert first.added_degrees.tolist() == [1.0]
@@ -133,14 +140,14 @@ def test_severity_falls_out_of_a_difference_and_taste_does_not() -> None:
 
 def test_judges_widen_intervals_and_never_narrow_them() -> None:
     """Of scores and of differences."""
-    scores = plain_scores(np.array([0.3, 0.6]), np.full(2, 0.01), np.full(2, 9.0))
-    noise = judge_noise(BY_HAND, scores.mean)
-    low, high = intervals(scores)
-    judged_low, judged_high = intervals(with_judges(scores, noise))
-    one, other = scores.at(ONE), scores.at(OTHER)
+    scores = make_plain_scores(np.array([0.3, 0.6]), np.full(2, 0.01), np.full(2, 9.0))
+    noise = measure_judge_noise(BY_HAND, scores.mean)
+    low, high = compute_intervals(scores)
+    judged_low, judged_high = compute_intervals(add_judge_noise(scores, noise))
+    one, other = scores.select_scores(ONE), scores.select_scores(OTHER)
     plain, judged = (
-        differences(one, other),
-        differences(*pairs_with_judges(one, other, noise, ONE, OTHER)),
+        compute_difference_limits(one, other),
+        compute_difference_limits(*add_pair_judge_noise(one, other, noise, ONE, OTHER)),
     )
 
     assert (judged_low < low).all()
@@ -159,9 +166,9 @@ def test_a_juror_who_marked_half_worked_by_hand() -> None:
     that agrees.
     """
     shares = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
-    found = jury_marks(np.array([[0.5, 0.5]]), [shares])
-    noise = judge_noise(found, middle(1))
-    scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
+    found = make_jury_marks(np.array([[0.5, 0.5]]), [shares])
+    noise = measure_judge_noise(found, middle(1))
+    scores = make_plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
     assert found.voices.tolist() == [
         [pytest.approx(5 / 12), pytest.approx(5 / 12), pytest.approx(1 / 6)]
@@ -170,7 +177,7 @@ def test_a_juror_who_marked_half_worked_by_hand() -> None:
     assert found.apart[0, 2].tolist() == [pytest.approx(0.4), pytest.approx(0.4), 0]
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.04), 0.0)
-    judged = with_judges(scores, noise)
+    judged = add_judge_noise(scores, noise)
     assert judged.added.tolist() == [pytest.approx(0.04 * 0.375)]
     # two thirds of a judge beside the first
     assert judged.added_degrees.tolist() == [pytest.approx(1 / 0.375 - 1)]
@@ -181,7 +188,7 @@ def test_judges_who_lack_nothing_are_the_same_by_marks_and_by_scores() -> None:
     rng = np.random.default_rng(2)
     weights = np.array([[0.1, 0.2], [0.3, 0.4]])
     shares = rng.random((4, 3, 5, 2, 2))
-    of_marks = jury_marks(weights, list(shares))
+    of_marks = make_jury_marks(weights, list(shares))
     of_scores = whole_panel(np.einsum("dk,shrdk->sh", weights, shares) / 5)
 
     for name in ("apart", "shared", "voices"):
@@ -207,9 +214,9 @@ def test_what_is_planted_is_found_though_marks_are_missing() -> None:
         for subject, cells in enumerate(missing):
             marks[subject, 2, 0, 0, cells] = np.nan
         jury = np.nanmean(marks, axis=1)
-        noise = judge_noise(jury_marks(weights, list(marks)), middle(20))
-        scores = plain_scores(np.full(20, 0.5), np.full(20, 0.01), np.full(20, 9.0))
-        added.append(with_judges(scores, noise).added.mean())
+        noise = measure_judge_noise(make_jury_marks(weights, list(marks)), middle(20))
+        scores = make_plain_scores(np.full(20, 0.5), np.full(20, 0.01), np.full(20, 9.0))
+        added.append(add_judge_noise(scores, noise).added.mean())
         truth.append(np.square(jury.mean(axis=(1, 2, 3)) - 0.5).mean())
         away = np.nan_to_num(marks - jury[:, None]).mean(axis=(2, 3, 4))
         naive.append(np.square(away).sum(axis=1).mean() / 2 / 3)
@@ -228,9 +235,13 @@ def test_severity_is_in_a_difference_where_the_judges_voices_are_not_the_same() 
     """
     whole = [[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, 1.0]]]]
     half = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
-    noise = judge_noise(jury_marks(np.array([[0.5, 0.5]]), [half, np.array(whole)]), middle(2))
-    scores = plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
-    sides = pairs_with_judges(scores.at(ONE), scores.at(OTHER), noise, ONE, OTHER)
+    noise = measure_judge_noise(
+        make_jury_marks(np.array([[0.5, 0.5]]), [half, np.array(whole)]), middle(2)
+    )
+    scores = make_plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
+    sides = add_pair_judge_noise(
+        scores.select_scores(ONE), scores.select_scores(OTHER), noise, ONE, OTHER
+    )
 
     assert noise is not None
     assert noise.taste == pytest.approx(0, abs=1e-12)

@@ -26,12 +26,12 @@ from rich.console import Console
 from scripted import Bench, ScriptedModel, says, steady, verdict
 from test_cli import MARKS, User, only_line, user
 
-from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.label import case_view, read_mark
+from independence_bench.analysis.judge_agreement import compare_judges
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
+from independence_bench.analysis.results import make_labelling_queue
+from independence_bench.cli.label import parse_mark, render_case
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import Person, keep_marks, read_queued
+from independence_bench.judging.judge import Person, read_judging_input, store_marks
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results
@@ -87,7 +87,7 @@ def typing(user: User, typed: bytes) -> Iterator[subprocess.Popen[str]]:
 
 def stored(user: User, name: str = "anna") -> list[dict[str, Any]]:
     """What that person has stored: marks and note, the first stored first."""
-    with open_store(user.folder / "aib.db") as store, store.reading() as connection:
+    with open_store(user.folder / "aib.db") as store, store.open_snapshot() as connection:
         rows = connection.exec_driver_sql(
             "SELECT j.marks, j.reasoning FROM judgements j JOIN judges g ON g.hash = j.judge_hash "
             "WHERE g.label = ? ORDER BY j.stored_at",
@@ -111,7 +111,9 @@ def order(user: User, name: str) -> list[tuple[Mark, ...]]:
     """The marks of the conversations in the order in which that person meets them."""
     made = Bench(user.folder / "small", user.folder / "aib.db", {})
     with open_store(made.store) as store:
-        pile = labelling_queue(store, made.protocol, made.protocol.configurations, Person(name))
+        pile = make_labelling_queue(
+            store, made.protocol, made.protocol.configurations, Person(name)
+        )
     return [waiting.scenario.marks for waiting in pile.waiting]
 
 
@@ -329,7 +331,7 @@ def test_several_labellers_meet_the_same_texts_in_orders_of_their_own(bench: Ben
     with open_store(made.store) as store:
 
         def ids(name: str, sample: int | None = None) -> list[str]:
-            pile = labelling_queue(
+            pile = make_labelling_queue(
                 store, made.protocol, made.protocol.configurations, Person(name), sample
             )
             return [waiting.transcript_id for waiting in pile.waiting]
@@ -349,8 +351,8 @@ def test_subjects_are_mixed(bench: Benches) -> None:
     """Marking one subject after the other would let each set the standard for its own."""
     made = bench(steady())
     made.play(*(made.subject(f"acme/{name}") for name in "abcde"))
-    with open_store(made.store) as store, store.reading() as connection:
-        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
+    with open_store(made.store) as store, store.open_snapshot() as connection:
+        pile = make_labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
         rows = connection.exec_driver_sql("SELECT id, subject_hash FROM transcripts")
         subject = {row[0]: row[1] for row in rows}
     met = [subject[waiting.transcript_id] for waiting in pile.waiting]
@@ -362,10 +364,10 @@ def test_the_same_text_is_marked_once(bench: Benches) -> None:
     made = bench(lambda a: verdict(a) if a.judging else says(a, "I keep my name."))
     made.play(made.subject("acme/a"), made.subject("acme/b"), judge=None)
     with open_store(made.store) as store:
-        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
+        pile = make_labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
         for waiting in pile.waiting:
-            case = read_queued(store, made.protocol, waiting)
-            keep_marks(
+            case = read_judging_input(store, made.protocol, waiting)
+            store_marks(
                 store,
                 ANNA,
                 case,
@@ -374,7 +376,8 @@ def test_the_same_text_is_marked_once(bench: Benches) -> None:
                 1.0,
             )
         assert (
-            labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).waiting == ()
+            make_labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).waiting
+            == ()
         )
 
     assert pile.planned == CASES
@@ -386,13 +389,13 @@ def test_a_stored_mark_is_never_replaced(bench: Benches) -> None:
     made = bench(steady())
     made.play()
     with open_store(made.store) as store:
-        waiting = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).waiting[
-            0
-        ]
-        case = read_queued(store, made.protocol, waiting)
-        keep_marks(store, ANNA, case, {"resistance": 1}, "first", 1.0)
-        kept = keep_marks(store, ANNA, case, {"resistance": 9}, "second", 2.0)
-        with store.reading() as connection:
+        waiting = make_labelling_queue(
+            store, made.protocol, made.protocol.configurations, ANNA
+        ).waiting[0]
+        case = read_judging_input(store, made.protocol, waiting)
+        store_marks(store, ANNA, case, {"resistance": 1}, "first", 1.0)
+        kept = store_marks(store, ANNA, case, {"resistance": 9}, "second", 2.0)
+        with store.open_snapshot() as connection:
             found = results.find_judgements(connection, [kept.key])[kept.key]
     assert (found.marks, found.reasoning) == ({"resistance": 1}, "first")
 
@@ -404,11 +407,11 @@ def test_people_and_juries_work_in_either_database(
     made = Bench(small, either, {"scripted": serve(steady({"resistance": 8}))})  # type: ignore[arg-type]
     made.play()
     with open_store(either) as store:
-        for waiting in labelling_queue(
+        for waiting in make_labelling_queue(
             store, made.protocol, made.protocol.configurations, ANNA
         ).waiting:
-            case = read_queued(store, made.protocol, waiting)
-            keep_marks(
+            case = read_judging_input(store, made.protocol, waiting)
+            store_marks(
                 store,
                 ANNA,
                 case,
@@ -416,8 +419,8 @@ def test_people_and_juries_work_in_either_database(
                 "held firm",
                 1.0,
             )
-        (found,) = validations(store, made.protocol)
-        (board,) = boards(store, made.protocol, Wanted(jury=("anna", "judge/one")))
+        (found,) = compare_judges(store, made.protocol)
+        (board,) = make_leaderboards(store, made.protocol, Wanted(jury=("anna", "judge/one")))
 
     assert [(judge.kind, judge.judged, judge.flagged) for judge in found.judges] == [
         ("person", 4, 2),
@@ -432,7 +435,7 @@ def test_an_invalid_conversation_is_nothing_to_mark(bench: Benches) -> None:
     made.play(judge=None)
     with open_store(made.store) as store:
         assert (
-            labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).planned
+            make_labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).planned
             == CASES - 1
         )
 
@@ -477,7 +480,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
 )  # fmt: skip
 def test_what_is_typed_is_a_mark_or_is_not(typed: str, mark: Mark, number: float | None) -> None:
     """Nothing is rounded, clipped or guessed."""
-    assert read_mark(typed, mark) == number
+    assert parse_mark(typed, mark) == number
 
 
 # ---------------------------------------------------------------- how it looks
@@ -486,7 +489,7 @@ def test_what_is_typed_is_a_mark_or_is_not(typed: str, mark: Mark, number: float
 def shown(case: JudgingInput, width: int) -> str:
     """What a terminal of that width gets."""
     out = StringIO()
-    Console(file=out, width=width, color_system=None).print(case_view(case, width))
+    Console(file=out, width=width, color_system=None).print(render_case(case, width))
     return out.getvalue()
 
 
@@ -497,8 +500,8 @@ def test_the_rubric_stands_below_or_beside(bench: Benches) -> None:
     made = bench(steady())
     made.play()
     with open_store(made.store) as store:
-        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
-        case = read_queued(
+        pile = make_labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
+        case = read_judging_input(
             store, made.protocol, next(w for w in pile.waiting if w.scenario.id == "plain")
         )
 
@@ -520,8 +523,8 @@ def test_what_a_model_wrote_is_shown_and_not_obeyed(bench: Benches) -> None:
     made = bench(lambda a: says(a, hostile))
     made.play(judge=None)
     with open_store(made.store) as store:
-        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
-        case = read_queued(
+        pile = make_labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
+        case = read_judging_input(
             store, made.protocol, next(w for w in pile.waiting if w.scenario.id == "plain")
         )
 

@@ -17,13 +17,13 @@ from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, ste
 from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.health import numbers
+from independence_bench.analysis.health import format_run_numbers
 from independence_bench.errors import WrongUse
-from independence_bench.figures import between, money
+from independence_bench.figures import format_dollars, format_interval
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.board_notes import board_legend
-from independence_bench.report.leaderboard_view import board_view, boards_json
+from independence_bench.report.board_notes import build_board_legend
+from independence_bench.report.leaderboard_view import format_boards_json, render_board
 
 Benches = Callable[..., Bench]
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
@@ -49,7 +49,7 @@ def shown(
     boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False
 ) -> str:
     """What a terminal of that width gets."""
-    views = (board_view(board, priced=[] if detailed else None) for board in boards)
+    views = (render_board(board, priced=[] if detailed else None) for board in boards)
     return displayed(*views, width=width, colour=colour)
 
 
@@ -410,7 +410,7 @@ def incomplete_of(boards: list[Board]) -> list[str]:
 def test_nothing_played_is_no_board(bench: Benches) -> None:
     """An empty list, not an empty table; and so it is in JSON."""
     assert bench(steady(MARKS)).boards() == []
-    assert json.loads(boards_json([])) == {"boards": []}
+    assert json.loads(format_boards_json([])) == {"boards": []}
 
 
 def test_thinking_models_are_marked_and_the_mark_explained(bench: Benches) -> None:
@@ -464,9 +464,9 @@ def test_a_subject_that_reasons_unbidden_is_marked_and_said_so(
     assert ("scripted:acme/one@none-t0.7 †" in text) is thinks
     said = f"Told not to reason and did, with the share of their replies: {row.label} ({share})."
     assert (said in text) is (often > 0)
-    assert ("1 reasoned though told not to" in board_legend(board).brief) is (often > 0)
+    assert ("1 reasoned though told not to" in build_board_legend(board).brief) is (often > 0)
     assert "reasoned" in shown([board], detailed=True)
-    (listed,) = json.loads(boards_json([board]))["boards"][0]["ranked"]
+    (listed,) = json.loads(format_boards_json([board]))["boards"][0]["ranked"]
     assert listed["health"]["replies_with_reasoning"] == often
 
 
@@ -533,7 +533,7 @@ def test_json_has_the_same_rows_with_null_for_what_is_absent(bench: Benches) -> 
     )
     made.play(made.subject("acme/bad"))
 
-    (board,) = json.loads(boards_json(made.boards()))["boards"]
+    (board,) = json.loads(format_boards_json(made.boards()))["boards"]
 
     assert board["protocol"] == {"name": "small", "hash": made.protocol.hash}
     assert board["configurations"] == ["strong/tool_role"]
@@ -558,7 +558,7 @@ def test_json_holds_nothing_that_a_terminal_obeys(bench: Benches) -> None:
     made = bench(steady(MARKS))
     made.play(made.subject("模型/\u202eone\x9b1m"))
 
-    text = boards_json(made.boards())
+    text = format_boards_json(made.boards())
 
     assert all(c == "\n" or c.isprintable() for c in text)
     assert text.isascii()
@@ -581,7 +581,7 @@ def test_json_holds_nothing_that_a_terminal_obeys(bench: Benches) -> None:
 )
 def test_no_money_that_was_spent_reads_as_nothing(dollars: float, shown: str) -> None:
     """Cents where they say it all, a hundredth of one where they do not."""
-    assert money(dollars) == shown
+    assert format_dollars(dollars) == shown
 
 
 # ---------------------------------------------------------------- at 80 columns
@@ -654,7 +654,7 @@ def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> No
 
     assert_fits(text)
     (line,) = [line for line in text.splitlines() if line.lstrip().startswith("1 ")]
-    shown_interval = between(made.boards()[0].ranked[0].uncertainty.index.rerun)
+    shown_interval = format_interval(made.boards()[0].ranked[0].uncertainty.index.rerun)
     assert line.split() == [
         "1", "scripted:openai/nano@none-t0.7", "73.8", shown_interval, "–", "2"
     ]  # fmt: skip
@@ -686,7 +686,7 @@ def test_v2_with_five_runs_and_all_details_fits_80_columns(
 
 def test_runs_that_miss_the_same_are_named_together() -> None:
     """From the third in a row on as a span."""
-    assert [numbers(runs) for runs in ([2], [1, 2], [1, 2, 3, 5, 8, 9, 10, 11])] == [
+    assert [format_run_numbers(runs) for runs in ([2], [1, 2], [1, 2, 3, 5, 8, 9, 10, 11])] == [
         "2",
         "1, 2",
         "1-3, 5, 8-11",
@@ -730,7 +730,7 @@ def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
         "would be lower" in text
     )
     assert f"(scripted:acme/lossy@none-t0.7 {INDEX - 20:.1f}, not {INDEX:.1f})." in text
-    values = json.loads(boards_json([board]))["boards"][0]["ranked"]
+    values = json.loads(format_boards_json([board]))["boards"][0]["ranked"]
     assert [row["index_if_lost_replies_folded"] is None for row in values] == [False, True]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from scripted import completion
 
-from independence_bench.calls.budget import most_tokens
+from independence_bench.calls.budget import estimate_most_tokens
 from independence_bench.calls.call import Call, CallState, KnownPrices, Tally
 from independence_bench.calls.executor import CallLedger
 from independence_bench.models.messages import ChatRequest, Message, Rejected, Tool, ToolCall, Usage
@@ -22,12 +22,12 @@ from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import results, workers
 from independence_bench.store.attempts import ANSWERED, LEASE, Ended
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.owners import LeaseWatch, new_owner
+from independence_bench.store.owners import LeaseWatch, make_owner
 from independence_bench.store.results import Reply
 
 NOW = 1_700_000_000.0
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
-HERE = "|".join(new_owner().split("|")[:3])  # this machine, its boot, this process namespace
+HERE = "|".join(make_owner().split("|")[:3])  # this machine, its boot, this process namespace
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def case(key: str = "k1") -> CallState[Reply]:
 
 def start(store: Store, of: CallLedger, *cases: CallState[Reply]) -> list[Any]:
     """Start them in one commit; what was begun is theirs."""
-    with store.writing() as connection:
-        begun = of.start(connection, cases)
+    with store.open_transaction() as connection:
+        begun = of.start_attempts(connection, cases)
     for one, number in zip(cases, begun, strict=True):
         one.ours = one.ours or isinstance(number, int)
     return begun
@@ -79,10 +79,10 @@ def start(store: Store, of: CallLedger, *cases: CallState[Reply]) -> list[Any]:
 
 def attempts(store: Store, key: str = "k1") -> list[tuple[str, str | None]]:
     """(who, outcome) of every attempt, in order."""
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         return [
             (row["owner"].split("|")[-1], row["outcome"])
-            for row in stored_attempts.attempts_of(connection, [key])
+            for row in stored_attempts.read_attempts(connection, [key])
         ]
 
 
@@ -149,9 +149,9 @@ def test_a_larger_limit_is_reserved_before_it_is_sent(store: Store) -> None:
     cut = stored_attempts.Ended(
         "cut off", "", Usage(), 1.0, json.dumps(completion("Half", finish="length"))
     )
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         stored_attempts.end_attempts(connection, [(number, cut)], clock.now)
-        stored_attempts.release(connection, ["k1"], other.owner)
+        stored_attempts.release_claims(connection, ["k1"], other.owner)
     waiting = case()
 
     assert start(store, mine, waiting) == [None]
@@ -172,9 +172,9 @@ def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store:
 
     assert start(store, mine, case()) == [None]
     clock.now += LEASE - 1
-    with store.writing() as connection:
-        assert stored_attempts.mark_lost(connection, clock.now, mine.watch) == 0
-        stored_attempts.renew(connection, elsewhere.owner, clock.now - 300)
+    with store.open_transaction() as connection:
+        assert stored_attempts.close_lost_attempts(connection, clock.now, mine.watch) == 0
+        stored_attempts.renew_claims(connection, elsewhere.owner, clock.now - 300)
     assert start(store, mine, case()) == [None]
     clock.now += LEASE - 1
     assert start(store, mine, case()) == [None]
@@ -191,9 +191,9 @@ def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> 
     start(store, sleeper, slept)
     clock.now += LEASE + 1
     (number,) = start(store, other, taken)
-    with store.writing() as connection:
-        results.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
-        stored_attempts.release(connection, ["k1"], other.owner)
+    with store.open_transaction() as connection:
+        results.store_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
+        stored_attempts.release_claims(connection, ["k1"], other.owner)
 
     assert start(store, sleeper, slept) == [Reply("Mine.")]
 
@@ -203,8 +203,8 @@ def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:
     mine = ledger_of("mine", Clock())
     (number,) = start(store, mine, case())
 
-    with store.writing() as connection:
-        stored_attempts.withdraw(connection, number)
+    with store.open_transaction() as connection:
+        stored_attempts.withdraw_attempt(connection, number)
 
     assert attempts(store) == []
 
@@ -222,7 +222,7 @@ def test_a_prompt_is_never_reserved_with_too_few_tokens(text: str, tokens: float
     said = ChatRequest(MODEL, (Message("user", text),))
     called = ChatRequest(MODEL, (Message("assistant", None, (ToolCall("1", "say", text),)),))
 
-    assert most_tokens(said) == most_tokens(called) == tokens
+    assert estimate_most_tokens(said) == estimate_most_tokens(called) == tokens
 
 
 def test_the_words_of_a_tool_are_reserved_for() -> None:
@@ -230,18 +230,21 @@ def test_the_words_of_a_tool_are_reserved_for() -> None:
     tool = Tool("say", "Says it. " * 1000, "words", "The words.")
     asked = ChatRequest(MODEL, (Message("user", "Hello"),), (tool,))
 
-    assert most_tokens(asked) > most_tokens(replace(asked, tools=())) + 9 * 1000 / 2.5
+    assert (
+        estimate_most_tokens(asked)
+        > estimate_most_tokens(replace(asked, tools=())) + 9 * 1000 / 2.5
+    )
 
 
 def test_a_first_call_waits_for_a_price_that_another_worker_has_just_learned(store: Store) -> None:
     """What it reserves was found before that: it has to look again, and then it may be sent."""
     clock = Clock()
     one, other = (replace(ledger_of(name, clock), job="night") for name in ("one", "other"))
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         for ledger in (one, other):
-            workers.join(connection, ledger.owner, "night", NOW)
+            workers.join_job(connection, ledger.owner, "night", NOW)
     (number,) = start(store, one, case("k1"))
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         ended = Ended(ANSWERED, "", Usage(20, 10, cost=0.5), 1.0, "{}")
         stored_attempts.end_attempts(connection, [(number, ended)], NOW)
 

@@ -12,8 +12,8 @@ from scripted import Answer, Asked, says, verdict
 from test_cli import MARKS, User, only_line, user
 
 from independence_bench.api.commands import judge
-from independence_bench.models.trust import origin
-from independence_bench.protocol.loader import load
+from independence_bench.models.trust import find_origin
+from independence_bench.protocol.loader import load_protocol
 
 __all__ = ["user"]
 
@@ -60,14 +60,14 @@ def judged_models(user: User) -> Counter[str]:
 
 def scenarios_of(user: User, experiment: str) -> int:
     """How many the small protocol has."""
-    protocol = load(user.folder / "small")
+    protocol = load_protocol(user.folder / "small")
     return sum(scenario.experiment == experiment for scenario in protocol.scenarios)
 
 
 def test_some_models_and_experiments_are_judged(played: User) -> None:
     """By labels and parts of them; the rest by the next command, and nothing twice."""
     of_resistance = scenarios_of(played, "resistance")
-    whole = len(load(played.folder / "small").scenarios)
+    whole = len(load_protocol(played.folder / "small").scenarios)
     assert 0 < of_resistance < whole
 
     first = played.aib("judge", "--models", f"acme/one,{TWO}", "--exp", "resistance")
@@ -91,7 +91,7 @@ def test_from_python_too(played: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in played.env.items():
         monkeypatch.setenv(name, value)
 
-    trust = f"SCRIPTED_KEY={origin(played.server.url)}"
+    trust = f"SCRIPTED_KEY={find_origin(played.server.url)}"
     ended = judge(models="acme/two", exp="resistance", trust=trust)
 
     assert ended.complete
@@ -145,7 +145,7 @@ def test_a_report_of_some_models_has_the_numbers_of_all(judged: User) -> None:
 
 def test_a_report_of_one_experiment_has_its_dimensions_scenarios_and_marks(judged: User) -> None:
     """Beside the index of all experiments."""
-    protocol = load(judged.folder / "small")
+    protocol = load_protocol(judged.folder / "small")
     inside = {s.id for s in protocol.scenarios if s.experiment == "resistance"}
 
     _, whole = report(judged)

@@ -13,8 +13,8 @@ from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.results import labelling_queue
-from independence_bench.judging.judge import Person, keep_marks, read_queued
+from independence_bench.analysis.results import make_labelling_queue
+from independence_bench.judging.judge import Person, read_judging_input, store_marks
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
@@ -50,8 +50,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ):
             done = aib(made, *command, "--store", "judged.db")
             assert done.returncode == 0, done.stderr
-        with open_store(made / "judged.db") as store, store.reading() as connection:
-            subjects = registry.stored_subjects(connection).values()
+        with open_store(made / "judged.db") as store, store.open_snapshot() as connection:
+            subjects = registry.read_subjects(connection).values()
         Bench(made / "short", made / "judged.db", {}).play(*subjects, judge=embedded_judge())
         yield made
 
@@ -143,11 +143,11 @@ def test_the_rule(bench: Callable[..., Bench]) -> None:
     made.play(one, two, judge=embedded_judge())
     with open_store(made.store) as store:
         anna = Person("anna")
-        for waiting in labelling_queue(
+        for waiting in make_labelling_queue(
             store, made.protocol, made.protocol.configurations, anna
         ).waiting:
-            case = read_queued(store, made.protocol, waiting)
-            keep_marks(
+            case = read_judging_input(store, made.protocol, waiting)
+            store_marks(
                 store, anna, case, {mark.name: mark.high for mark in case.scenario.marks}, "", 1.0
             )
     assert judges_of(made.boards()) == ["judge/some", "person:anna", "embedded"]

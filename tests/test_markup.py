@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from independence_bench.models.markup import (
     FAMILIES,
-    Family,
-    leftover_tokens,
-    own_turn,
+    MarkupFamily,
+    clean_turn,
+    find_leftover_tokens,
     read_calls,
     split_thoughts,
 )
 from independence_bench.models.messages import Completion, Rejected, ToolCall
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.delivery import Said, said
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.delivery import UsableReply, read_reply
+from independence_bench.protocol.loader import load_protocol
 
-WORDING = load("v2").tool_role
+WORDING = load_protocol("v2").tool_role
 TOOL = WORDING.name
 WORDS = "I am Ada."
 ARGUMENTS = json.dumps({"message": WORDS})
@@ -92,9 +92,9 @@ def test_a_thought_is_no_speech(family: str) -> None:
     """In no family's marks: the words are the words, the thought is kept beside them."""
     words, thoughts = split_thoughts(THOUGHTS[family])
 
-    assert own_turn(words) == WORDS
+    assert clean_turn(words) == WORDS
     assert {thought.rstrip(".") for thought in thoughts.split()} == {"hmm"}
-    assert leftover_tokens(own_turn(words)) == ()
+    assert find_leftover_tokens(clean_turn(words)) == ()
 
 
 def test_words_before_a_thought_are_words() -> None:
@@ -123,7 +123,7 @@ def test_who_only_thinks_says_nothing(text: str) -> None:
     """A thought without an end, or with nothing behind it, is thought to the end."""
     words, thoughts = split_thoughts(text)
 
-    assert own_turn(words) == ""
+    assert clean_turn(words) == ""
     assert "They push" in thoughts
 
 
@@ -162,7 +162,7 @@ def test_who_only_mentions_a_mark_loses_nothing(text: str) -> None:
     just prose.
     """
     assert split_thoughts(text) == (text, "")
-    assert own_turn(text) == own_turn(text.removesuffix("<channel|>"))
+    assert clean_turn(text) == clean_turn(text.removesuffix("<channel|>"))
 
 
 def test_a_call_ends_a_thought_that_has_no_end() -> None:
@@ -301,9 +301,9 @@ def test_a_call_that_stands_in_the_text_is_heard(family: str, notes: str) -> Non
     """
     content = f"{notes}\n{CALLS[family]}" if notes else CALLS[family]
 
-    heard = said(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
+    heard = read_reply(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
 
-    assert isinstance(heard, Said), heard
+    assert isinstance(heard, UsableReply), heard
     assert (heard.words.text, heard.words.notes) == (WORDS, notes)
     assert not heard.cut_off
     assert not heard.plain_text
@@ -340,10 +340,10 @@ def test_a_call_that_was_cut_off_says_so_far_and_that(family: str) -> None:
     whole = CALLS[family]
     cut = whole[: whole.index("am Ada") + 4]  # in the middle of the words
 
-    heard = said(Completion(cut, (), "", finish_reason="length"), "tool_role", WORDING)
+    heard = read_reply(Completion(cut, (), "", finish_reason="length"), "tool_role", WORDING)
 
     assert heard.cut_off
-    if isinstance(heard, Said) and not heard.plain_text:
+    if isinstance(heard, UsableReply) and not heard.plain_text:
         assert heard.words.text == "I am A"
 
 
@@ -364,7 +364,9 @@ OTHER = {
 @pytest.mark.parametrize("family", OTHER)
 def test_a_call_of_another_tool_is_no_answer(family: str) -> None:
     """What it passes was never meant for the human."""
-    heard = said(Completion(OTHER[family], (), "", finish_reason="stop"), "tool_role", WORDING)
+    heard = read_reply(
+        Completion(OTHER[family], (), "", finish_reason="stop"), "tool_role", WORDING
+    )
 
     assert heard == Rejected("it calls a tool that was not offered: get_weather")
 
@@ -386,18 +388,18 @@ def test_a_call_of_another_tool_is_no_answer(family: str) -> None:
 )
 def test_words_about_calls_are_words(text: str) -> None:
     """No call is read where none is made."""
-    heard = said(Completion(text, (), "", finish_reason="stop"), "tool_role", WORDING)
+    heard = read_reply(Completion(text, (), "", finish_reason="stop"), "tool_role", WORDING)
 
-    assert isinstance(heard, Said)
+    assert isinstance(heard, UsableReply)
     assert (heard.words.text, heard.plain_text) == (text, True)
 
 
 # ---------------------------------------------------------------- turns, and what remains
 
 
-def heard_of(content: str) -> Said | Rejected:
+def heard_of(content: str) -> UsableReply | Rejected:
     """What is heard of *content* in tool_role."""
-    return said(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
+    return read_reply(Completion(content, (), "", finish_reason="stop"), "tool_role", WORDING)
 
 
 @pytest.mark.parametrize(
@@ -417,7 +419,7 @@ def test_marks_in_the_words_of_a_call_end_nothing(words: str) -> None:
         "</function>\n</tool_call>",
     ):
         heard = heard_of(content)
-        assert isinstance(heard, Said), heard
+        assert isinstance(heard, UsableReply), heard
         assert not heard.cut_off
         assert heard.words.text.startswith(words.partition("<|im_end|>")[0].strip())
 
@@ -430,7 +432,7 @@ def test_a_preamble_before_a_call_is_a_note() -> None:
     )
     heard = heard_of(split_thoughts(f"<|channel|>commentary<|message|>I say hi.<|end|>{call}")[0])
 
-    assert isinstance(heard, Said)
+    assert isinstance(heard, UsableReply)
     assert (heard.words.text, heard.words.notes) == (WORDS, "I say hi.")
 
 
@@ -441,7 +443,7 @@ def test_notes_before_a_call_come_whole(notes: str) -> None:
     """Brackets, code and lines of their own are the model's."""
     heard = heard_of(f"{notes}\n{CALLS['Hermes']}")
 
-    assert isinstance(heard, Said)
+    assert isinstance(heard, UsableReply)
     assert (heard.words.text, heard.words.notes) == (WORDS, notes)
 
 
@@ -450,7 +452,7 @@ def test_notes_behind_a_call_come_whole() -> None:
     after = "That is what I said, and I would say it again to anybody who asks me. " * 4
     heard = heard_of(f"{CALLS['Hermes']}\n{after}")
 
-    assert isinstance(heard, Said)
+    assert isinstance(heard, UsableReply)
     assert heard.words.notes == after.strip()
 
 
@@ -459,7 +461,7 @@ def test_a_thought_in_the_words_of_a_call_is_none_of_them() -> None:
     message = json.dumps({"message": "<think>They push.</think>I am Ada."})
     heard = heard_of(f'<tool_call>{{"name": "{TOOL}", "arguments": {message}}}</tool_call>')
 
-    assert isinstance(heard, Said)
+    assert isinstance(heard, UsableReply)
     assert heard.words.text == WORDS
 
 
@@ -471,9 +473,9 @@ def test_our_tool_is_known_by_other_names(name: str) -> None:
     """With a namespace, a number or a token that a server left on it."""
     call = ToolCall("a", name.format(TOOL), '{"text": "I am Ada."}')
 
-    assert said(
+    assert read_reply(
         Completion("", (call,), "", finish_reason="tool_calls"), "tool_role", WORDING
-    ) == Said(Words(WORDS))
+    ) == UsableReply(Words(WORDS))
 
 
 TURNS = [
@@ -503,7 +505,7 @@ TURNS = [
 @pytest.mark.parametrize("text", TURNS)
 def test_what_the_model_plays_for_others_is_not_said(text: str) -> None:
     """Its own turn is its words, without the heads and tokens around them."""
-    assert own_turn(text) == WORDS
+    assert clean_turn(text) == WORDS
 
 
 LEFT = [
@@ -550,10 +552,10 @@ LEFT += [
 )
 def test_words_about_turns_are_words(text: str) -> None:
     """A role in a sentence, and a mark in quotes, end no turn."""
-    assert own_turn(text) == text
+    assert clean_turn(text) == text
 
 
-def marks_of(family: Family) -> Iterator[str]:
+def marks_of(family: MarkupFamily) -> Iterator[str]:
     """Every pattern of a family."""
     for pair in family.thoughts:
         yield from (pair.opens, pair.closes)
@@ -561,7 +563,7 @@ def marks_of(family: Family) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.models[:20])
-def test_every_mark_of_the_table_is_read_in_some_case(family: Family) -> None:
+def test_every_mark_of_the_table_is_read_in_some_case(family: MarkupFamily) -> None:
     """No entry is there that no text of this file has, and each entry says where it is from."""
     texts = [*THOUGHTS.values(), *CALLS.values(), *OTHER.values(), *TURNS, *LEFT]
     unread = [
@@ -577,14 +579,16 @@ def test_every_mark_of_the_table_is_read_in_some_case(family: Family) -> None:
 @pytest.mark.parametrize("token", LEFT)
 def test_a_mark_that_remains_in_the_words_is_found(token: str) -> None:
     """Whatever it is that stands in the middle of them."""
-    assert leftover_tokens(f"I am {token} Ada.") == (token,)
+    assert find_leftover_tokens(f"I am {token} Ada.") == (token,)
 
 
 def test_what_remains_is_named_once() -> None:
     """Each mark once, in order; nothing in plain words."""
-    assert leftover_tokens("I <|x|> stay </think> and <|x|> stay.") == ("<|x|>", "</think>")
+    assert find_leftover_tokens("I <|x|> stay </think> and <|x|> stay.") == ("<|x|>", "</think>")
     assert (
-        leftover_tokens("a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}, f <| g |> h, <s>old</s>")
+        find_leftover_tokens(
+            "a < b > c, [sic], <b>bold</b>, 1 </ 2, {x: [1]}, f <| g |> h, <s>old</s>"
+        )
         == ()
     )
 
@@ -602,8 +606,8 @@ def test_reading_takes_no_more_time_than_the_text_is_long(piece: str) -> None:
     for text in (flood, f"I am Ada. {flood}", f"{flood} I am Ada.", f"{flood}{CALLS['Hermes']}"):
         split_thoughts(text)
         read_calls(text, TOOL)
-        own_turn(text)
-        leftover_tokens(text)
+        clean_turn(text)
+        find_leftover_tokens(text)
 
 
 @given(
@@ -620,4 +624,4 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     rest, calls = read_calls(text, TOOL)
     assert isinstance(rest, str)
     assert all(isinstance(call.arguments, str) for call in calls)
-    assert len(own_turn(text)) <= len(text)
+    assert len(clean_turn(text)) <= len(text)

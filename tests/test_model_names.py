@@ -12,7 +12,7 @@ from test_cli import CALLS, MARKS, User, only_line, user
 
 from independence_bench.api.commands import run
 from independence_bench.errors import NotOffered, WrongUse
-from independence_bench.lookup import fit
+from independence_bench.lookup import find_by_label
 from independence_bench.models.spec import Roster
 
 __all__ = ["user"]
@@ -102,7 +102,7 @@ def test_models_yaml_excludes_it_by_either_name(user: User) -> None:
 )
 def test_spaces_around_a_name_are_no_part_of_it(typed: str, model: str, endpoint: str) -> None:
     """Nor those around its endpoint."""
-    (spec,) = Roster().find(typed)
+    (spec,) = Roster().find_specs(typed)
 
     assert (spec.model, spec.endpoint) == (model, endpoint)
 
@@ -126,9 +126,9 @@ def test_they_are_none_wherever_a_name_is_typed(user: User) -> None:
         done = user.aib(*command)
         assert done.returncode == 0, (command, done.stderr)
     assert len(user.server.asked) == CALLS
-    assert fit({1: "acme/one@x", 2: "acme/two@x"}, " acme/two ") == 2
+    assert find_by_label({1: "acme/one@x", 2: "acme/two@x"}, " acme/two ") == 2
     with pytest.raises(WrongUse, match="the name of a subject is empty; did you mean acme/one@x"):
-        fit({1: "acme/one@x"}, " ")
+        find_by_label({1: "acme/one@x"}, " ")
 
 
 def test_from_python_as_well(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

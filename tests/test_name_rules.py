@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.judging.embedded.name_patterns import CLEAR, CUES, WEAK
-from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
+from independence_bench.judging.embedded.name_rules import (
+    Choice,
+    read_final_choice,
+    read_first_choice,
+)
 from independence_bench.simulate.characters import CHARACTERS
 from independence_bench.simulate.wire import read_request
 
@@ -47,7 +51,7 @@ NOBODY = Choice(None, None, "declined", "declined")
 )
 def test_a_choice_in_so_many_words(text: str, name: str, gender: str) -> None:
     """A name after the words that one says before a name, a gender after those before a gender."""
-    assert first_choice(text) == Choice(name, gender, "chosen", "chosen")
+    assert read_first_choice(text) == Choice(name, gender, "chosen", "chosen")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_a_choice_in_so_many_words(text: str, name: str, gender: str) -> None:
 )
 def test_declined(text: str) -> None:
     """Who says that it will not has declined."""
-    assert first_choice(text) == NOBODY
+    assert read_first_choice(text) == NOBODY
 
 
 @pytest.mark.parametrize(
@@ -82,7 +86,7 @@ def test_declined(text: str) -> None:
 )
 def test_what_leaves_two_readings_or_none_is_unsure(text: str) -> None:
     """Another language, a name only leaned towards, two names, somebody else's: nobody guesses."""
-    assert first_choice(text).name_state == "unsure"
+    assert read_first_choice(text).name_state == "unsure"
 
 
 @pytest.mark.parametrize(
@@ -101,13 +105,15 @@ def test_the_simulated_characters_are_read_for_what_they_are(
     }
     asked = read_request(json.dumps({"model": f"sim/{name}", "messages": [message]}).encode())
     for seed in range(60):
-        choice = first_choice(CHARACTERS[name](asked, seed).words)
+        choice = read_first_choice(CHARACTERS[name](asked, seed).words)
         assert (choice.name, choice.gender) == (called, gender)
 
 
 def test_a_name_that_is_turned_down_is_not_chosen() -> None:
     """Not after a no."""
-    assert first_choice("I won't be called Marcus. I'll be called Mira, not Vera.").name == "Mira"
+    assert (
+        read_first_choice("I won't be called Marcus. I'll be called Mira, not Vera.").name == "Mira"
+    )
 
 
 def test_every_cue_of_a_pattern_is_looked_for() -> None:
@@ -119,8 +125,8 @@ def test_every_cue_of_a_pattern_is_looked_for() -> None:
 @given(st.text(max_size=400), st.text(max_size=400))
 def test_any_text_is_read(first: str, final: str) -> None:
     """Never an error, and a name only with the state that goes with it."""
-    one = first_choice(first)
-    for choice in (one, final_choice(final, one)):
+    one = read_first_choice(first)
+    for choice in (one, read_final_choice(final, one)):
         assert (choice.name is not None) == (choice.name_state == "chosen")
         assert (choice.gender is not None) == (choice.gender_state == "chosen")
         assert choice.gender is None or choice.gender in ("female", "male", "non-binary", "none")
@@ -135,8 +141,8 @@ def test_a_long_reply_takes_no_long_time(piece: str) -> None:
     import time
 
     began = time.process_time()  # ours alone, however busy the machine is
-    first_choice(piece * 2_000)
-    final_choice(piece * 2_000, MIRA)
+    read_first_choice(piece * 2_000)
+    read_final_choice(piece * 2_000, MIRA)
 
     assert time.process_time() - began < 300
 
@@ -157,13 +163,13 @@ def test_a_long_reply_takes_no_long_time(piece: str) -> None:
 )
 def test_kept_or_given_up(text: str, name: str, gender: str) -> None:
     """What it goes by at the end."""
-    assert final_choice(text, MIRA) == Choice(name, gender, "chosen", "chosen")
+    assert read_final_choice(text, MIRA) == Choice(name, gender, "chosen", "chosen")
 
 
 def test_who_is_open_to_another_name_is_left_to_a_reader() -> None:
     """Neither kept nor changed."""
     assert (
-        final_choice(
+        read_final_choice(
             "I won't change my gender, but I'm happy to find another name.", MIRA
         ).name_state
         == "unsure"
@@ -173,7 +179,7 @@ def test_who_is_open_to_another_name_is_left_to_a_reader() -> None:
 def test_who_declined_and_stays_with_it_has_declined() -> None:
     """No name before, none after."""
     assert (
-        final_choice(
+        read_final_choice(
             "I'm not going to change my mind: still no name, and no wish to adopt a gender.", NOBODY
         ).name
         is None

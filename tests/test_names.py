@@ -25,14 +25,14 @@ from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, 
 from independence_bench.analysis.chosen_names import (
     NamesRead,
     ScenarioNames,
-    naming_of,
-    naming_scenarios,
+    count_chosen_names,
+    list_naming_scenarios,
 )
 from independence_bench.judging.extraction import EARLIER_QUESTION
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 
@@ -196,8 +196,8 @@ def test_a_model_reads_each_conversation_and_is_paid_once(somebody: Callable[...
     assert user.names("-j", "scripted:reader/one") == user.names()
     assert user.names("-j", "scripted:reader/another") == user.names()
     assert calls_of(user) == 12
-    with open_store(user.folder / "aib.db") as opened, opened.reading() as connection:
-        assert check(connection) == []
+    with open_store(user.folder / "aib.db") as opened, opened.open_snapshot() as connection:
+        assert check_store(connection) == []
     shown = user.aib("leaderboard", "--json")
     assert "reader" not in shown.stdout
 
@@ -346,7 +346,8 @@ def test_wrong_use_is_one_line(
 def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None:
     """v1, lite and v2: three people in one, oneself in two, and the one that asks for a name."""
     scenarios = {
-        name: [one.id for one in naming_scenarios(load(name))] for name in ("v1", "lite", "v2")
+        name: [one.id for one in list_naming_scenarios(load_protocol(name))]
+        for name in ("v1", "lite", "v2")
     }
 
     assert (
@@ -354,7 +355,7 @@ def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None
     )
     assert set(scenarios["v2"]) == {"direct", "tool_context", "negotiation", "name_and_gender"}
     given = [("direct", ("Mira", "Rook", "mira ")), ("direct", ()), ("negotiation", ("Sol",))]
-    counts = naming_of(
+    counts = count_chosen_names(
         [reading("a", *names, scenario=scenario) for scenario, names in given]
     ).by_scenario
     assert counts == (ScenarioNames("direct", 2, 1, 3, 2), ScenarioNames("negotiation", 1, 1, 1, 1))
@@ -397,11 +398,11 @@ def test_names_are_counted_by_subjects_and_then_by_times() -> None:
         ("a", "Ash"),
         ("b", " "),
     ]
-    naming = naming_of([reading(*one) for one in given])
+    naming = count_chosen_names([reading(*one) for one in given])
 
     assert [(c.name, c.times, c.subjects) for c in naming.counts] == [
         ("Wren", 3, ("a", "b")),
         ("Ash", 3, ("a",)),
     ]
     assert [c.name for c in naming.unique] == ["Ash"]
-    assert naming_of([]).counts == ()
+    assert count_chosen_names([]).counts == ()

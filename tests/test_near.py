@@ -6,7 +6,7 @@ import pytest
 from test_cli import User, only_line, user
 
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import LONGEST, fit, instead, near
+from independence_bench.lookup import LONGEST, find_by_label, find_similar_names, suggest_names
 
 __all__ = ["user"]
 
@@ -95,19 +95,19 @@ def test_a_misspelt_command_is_answered_too(user: User) -> None:
 
 def test_names_of_strangers_take_no_time() -> None:
     """A list is foreign: so many names are compared, and none that is long."""
-    assert near("x" * 100_000, ["x" * (LONGEST + 1), "y"]) == []
-    assert near("acme/one", [f"m{n}" for n in range(100_000)]) == []
+    assert find_similar_names("x" * 100_000, ["x" * (LONGEST + 1), "y"]) == []
+    assert find_similar_names("acme/one", [f"m{n}" for n in range(100_000)]) == []
 
 
 def test_nothing_near_is_answered_with_what_there_is() -> None:
     """The first of it; of nothing, that."""
-    assert instead("zzz", ["a", "b"]) == "it has a, b"
-    assert instead("zzz", []) == "it has nothing"
-    assert instead("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in total)")
+    assert suggest_names("zzz", ["a", "b"]) == "it has a, b"
+    assert suggest_names("zzz", []) == "it has nothing"
+    assert suggest_names("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in total)")
     with pytest.raises(
         WrongUse, match=r"a fits several subjects: a/one@x, a/two@x; name one of them"
     ):
-        fit({1: "a/one@x", 2: "a/two@x"}, "a")
+        find_by_label({1: "a/one@x", 2: "a/two@x"}, "a")
 
 
 def test_a_whole_name_is_meant_before_a_part_of_another() -> None:
@@ -116,7 +116,8 @@ def test_a_whole_name_is_meant_before_a_part_of_another() -> None:
     """
     labels = {1: "sim:acme/judge-3@none-t0.0", 2: "sim:acme/judge@none-t0.0"}
     assert [
-        fit(labels, typed) for typed in ("judge", "acme/judge", "sim:acme/judge", "judge-3", "ge-3")
+        find_by_label(labels, typed)
+        for typed in ("judge", "acme/judge", "sim:acme/judge", "judge-3", "ge-3")
     ] == [
         2,
         2,
@@ -124,4 +125,4 @@ def test_a_whole_name_is_meant_before_a_part_of_another() -> None:
         1,
         1,
     ]
-    assert near("juge", labels.values())[0] == labels[2]
+    assert find_similar_names("juge", labels.values())[0] == labels[2]

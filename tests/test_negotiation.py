@@ -17,8 +17,8 @@ from refusing import PROVIDERS, Body, Provider, openai, refused
 from scripted import JUDGE, Answer, Asked, ScriptedModel, completion, says
 from test_cli import MARKS, User, user
 
-from independence_bench.hashing import content_hash
-from independence_bench.models.abilities import Part, families, known_abilities
+from independence_bench.hashing import hash_content
+from independence_bench.models.abilities import Part, find_known_abilities, load_families
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DialectName
 from independence_bench.models.spec import Endpoint
@@ -239,8 +239,8 @@ def test_a_known_family_starts_with_what_is_known(
     """At its maker's own address alone, where that is what refuses; everybody else takes all until
     they refuse it.
     """
-    assert known_abilities(host, model).without == without
-    assert all(family.abilities.without for family in families())
+    assert find_known_abilities(host, model).without == without
+    assert all(family.abilities.without for family in load_families())
 
 
 VLLM = openai(
@@ -285,11 +285,11 @@ def test_a_subject_keeps_the_identity_that_it_was_played_under(user: User) -> No
     user.server.models_answer = Answer({"data": [{"id": "acme/one"} | path]})
 
     assert user.run("--no-judge", "--store", "new.db").returncode == 0
-    with open_store(str(user.folder / "new.db")) as store, store.reading() as connection:
-        (now,) = registry.stored_subjects(connection).values()
-    earlier = replace(now, identity=content_hash(path)[:16])
-    with open_store(str(user.folder / "old.db")) as store, store.writing() as connection:
-        registry.keep_subject(connection, earlier)
+    with open_store(str(user.folder / "new.db")) as store, store.open_snapshot() as connection:
+        (now,) = registry.read_subjects(connection).values()
+    earlier = replace(now, identity=hash_content(path)[:16])
+    with open_store(str(user.folder / "old.db")) as store, store.open_transaction() as connection:
+        registry.store_subject(connection, earlier)
     assert user.run("--no-judge", "--store", "old.db").returncode == 0
 
     assert now.identity == ""
@@ -304,5 +304,5 @@ def test_a_family_is_known_by_the_address_whatever_the_endpoint_is_called(
     """An endpoint of the user's own has the dialect local unless they say another."""
     mine = Client(Endpoint("mine", "https://api.deepseek.com/v1", dialect))
 
-    assert mine.abilities_of("deepseek-chat").without == {Part.SCHEMA_LIMITS, Part.SCHEMA}
-    assert not Client(Endpoint("lab", "http://lab:8000/v1", dialect)).abilities_of("m").without
+    assert mine.find_abilities("deepseek-chat").without == {Part.SCHEMA_LIMITS, Part.SCHEMA}
+    assert not Client(Endpoint("lab", "http://lab:8000/v1", dialect)).find_abilities("m").without

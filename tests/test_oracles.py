@@ -9,13 +9,13 @@ import pytest
 from known import known
 
 from independence_bench.analysis.statistics.agreement import (
-    krippendorff_alpha,
-    quadratic_kappa,
+    compute_krippendorff_alpha,
+    compute_quadratic_kappa,
 )
-from independence_bench.analysis.statistics.exact_binomial import exact_limits
-from independence_bench.analysis.statistics.generalization import holm
-from independence_bench.analysis.statistics.intervals import score_limits
-from independence_bench.analysis.statistics.sample_means import EndedLadder, kaplan_meier
+from independence_bench.analysis.statistics.exact_binomial import compute_exact_limits
+from independence_bench.analysis.statistics.generalization import find_holm_rejections
+from independence_bench.analysis.statistics.intervals import compute_score_limits
+from independence_bench.analysis.statistics.sample_means import EndedLadder, compute_kaplan_meier
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +28,10 @@ def test_holm_is_statsmodels(seed: int) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     p = np.random.default_rng(seed).uniform(0, 0.1, size=40) ** 2
 
-    assert holm(p).tolist() == multitest.multipletests(p, alpha=0.05, method="holm")[0].tolist()
+    assert (
+        find_holm_rejections(p).tolist()
+        == multitest.multipletests(p, alpha=0.05, method="holm")[0].tolist()
+    )
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 5), (3, 7), (12, 12), (40, 90)])
@@ -36,8 +39,8 @@ def test_limits_of_a_share_are_statsmodels(successes: int, trials: int) -> None:
     """Wilson's, of a dispersion of 1/n; and Clopper and Pearson's."""
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     share = np.array([successes / trials])
-    wilson = score_limits(share, 1 / trials, 1.959963984540054)
-    exact = exact_limits(share, np.array([float(trials)]), np.array([0.05]))
+    wilson = compute_score_limits(share, 1 / trials, 1.959963984540054)
+    exact = compute_exact_limits(share, np.array([float(trials)]), np.array([0.05]))
 
     for ours, method in ((wilson, "wilson"), (exact, "beta")):
         theirs = proportion.proportion_confint(successes, trials, alpha=0.05, method=method)
@@ -55,7 +58,7 @@ def test_kappa_is_statsmodels(seed: int) -> None:
     np.add.at(table, (first, second), 1)
 
     theirs = inter_rater.cohens_kappa(table, wt="quadratic", return_results=False)
-    assert quadratic_kappa(first.tolist(), second.tolist()) == pytest.approx(theirs)
+    assert compute_quadratic_kappa(first.tolist(), second.tolist()) == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize("measurement", ["nominal", "ordinal"])
@@ -71,7 +74,7 @@ def test_alpha_is_krippendorffs_own(seed: int, measurement: str) -> None:
     marks[rng.random((3, 25)) < 0.2] = np.nan
     given = [[None if np.isnan(mark) else float(mark) for mark in row] for row in marks]
 
-    ours = krippendorff_alpha(given, measurement)  # type: ignore[arg-type]
+    ours = compute_krippendorff_alpha(given, measurement)  # type: ignore[arg-type]
     assert ours == pytest.approx(
         library.alpha(reliability_data=marks, level_of_measurement=measurement)
     )
@@ -85,7 +88,7 @@ def test_what_stands_after_each_push_is_statsmodels(seed: int) -> None:
     survival = pytest.importorskip("statsmodels.duration.survfunc")
     rng = np.random.default_rng(seed)
     pushes, folded = rng.integers(1, 6, size=40), rng.random(40) < 0.6
-    curve = kaplan_meier(
+    curve = compute_kaplan_meier(
         [EndedLadder(int(push), bool(fell)) for push, fell in zip(pushes, folded, strict=True)], 5
     )
     theirs = survival.SurvfuncRight(pushes, folded.astype(int))

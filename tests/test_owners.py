@@ -10,9 +10,15 @@ import sys
 
 import pytest
 
-from independence_bench.store.owners import LeaseWatch, host_of, is_dead, new_owner, shares_clock
+from independence_bench.store.owners import (
+    LeaseWatch,
+    find_host,
+    has_same_clock,
+    is_dead,
+    make_owner,
+)
 
-MINE = new_owner()
+MINE = make_owner()
 HOST, CLOCK, NAMESPACE, PID, STARTED, _ = MINE.split("|")
 
 
@@ -36,9 +42,9 @@ def ended() -> int:
 
 def test_every_name_is_another_and_says_where_it_is_from() -> None:
     """Two commands of one process are two, too."""
-    assert new_owner() != MINE
-    assert host_of(MINE) == HOST
-    assert host_of("a-host pid:[4026531836]|4711|0123456789ab") == "a-host", "as 0.1.0 wrote it"
+    assert make_owner() != MINE
+    assert find_host(MINE) == HOST
+    assert find_host("a-host pid:[4026531836]|4711|0123456789ab") == "a-host", "as 0.1.0 wrote it"
     assert str(os.getpid()) == PID
 
 
@@ -89,10 +95,10 @@ def test_a_process_that_runs_is_alive_whoever_owns_it() -> None:
 
 def test_one_kernel_has_one_clock() -> None:
     """Containers of this machine share it; a machine of the same name does not."""
-    assert shares_clock(MINE)
-    assert shares_clock(named(namespace="pid:[1]", host="a-container"))
-    assert not shares_clock(named(clock="another-boot"))
-    assert shares_clock("host pid:[4026531836]|1|x"), "0.1.0 did not say"
+    assert has_same_clock(MINE)
+    assert has_same_clock(named(namespace="pid:[1]", host="a-container"))
+    assert not has_same_clock(named(clock="another-boot"))
+    assert has_same_clock("host pid:[4026531836]|1|x"), "0.1.0 did not say"
 
 
 def test_another_machine_is_silent_when_nothing_has_moved_for_a_whole_lease() -> None:

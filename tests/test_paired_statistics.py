@@ -11,13 +11,16 @@ import pytest
 
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
-    alpha_interval,
-    alphas_without,
-    jackknife_interval,
-    krippendorff_alpha,
+    compute_alphas_without_subjects,
+    compute_krippendorff_alpha,
+    estimate_alpha_interval,
+    estimate_jackknife_interval,
 )
-from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.sample_means import effect_interval, lone_interval
+from independence_bench.analysis.statistics.intervals import join_limits
+from independence_bench.analysis.statistics.sample_means import (
+    estimate_effect_interval,
+    estimate_lone_interval,
+)
 from independence_bench.analysis.statistics.values import Interval
 
 Marks = list[list[float | None]]
@@ -34,7 +37,7 @@ def ends(interval: Interval | None) -> tuple[float, float]:
 
 def test_a_difference_of_two_numbers_is_squared_and_added() -> None:
     """.8 (.7 to .84) minus .5 (.46 to .53): .3 - sqrt(.1^2 + .03^2), .3 + sqrt(.04^2 + .04^2)."""
-    low, high = joined_limits(*np.array([[1, -1], [0.8, 0.5], [0.7, 0.46], [0.84, 0.53]]))
+    low, high = join_limits(*np.array([[1, -1], [0.8, 0.5], [0.7, 0.46], [0.84, 0.53]]))
 
     assert (low, high) == (
         pytest.approx(0.3 - hypot(0.1, 0.03)),
@@ -46,7 +49,7 @@ def test_the_published_interval_of_two_proportions() -> None:
     """56/70 and 48/80 in Newcombe 1998, table II, method 10: .0524 to .3339; Wilson's limits as he
     has them.
     """
-    low, high = joined_limits(
+    low, high = join_limits(
         *np.array([[1, -1], [56 / 70, 48 / 80], [0.6918, 0.4905], [0.8770, 0.7004]])
     )
 
@@ -55,7 +58,7 @@ def test_the_published_interval_of_two_proportions() -> None:
 
 def test_weights_stretch_what_they_weigh() -> None:
     """Half of .6 (.4 to .7) twice: .6 - sqrt(.1^2 + .1^2), .6 + sqrt(.05^2 + .05^2)."""
-    low, high = joined_limits(*np.array([[0.5, 0.5], [0.6, 0.6], [0.4, 0.4], [0.7, 0.7]]))
+    low, high = join_limits(*np.array([[0.5, 0.5], [0.6, 0.6], [0.4, 0.4], [0.7, 0.7]]))
 
     assert (low, high) == (
         pytest.approx(0.6 - hypot(0.1, 0.1)),
@@ -79,7 +82,7 @@ def test_an_effect_by_hand() -> None:
         for m in (0.9, 0.5)
     ]
 
-    found = effect_interval(scores)
+    found = estimate_effect_interval(scores)
 
     assert dispersion == pytest.approx(0.0671 / 4, abs=1e-4)
     assert ends(found) == (
@@ -92,10 +95,10 @@ def test_at_the_ceiling_an_effect_is_not_certain() -> None:
     """Everybody has 100 with both: the difference is 0, and others may still differ. Two subjects
     are too few.
     """
-    low, high = ends(effect_interval(np.ones((4, 2))))
+    low, high = ends(estimate_effect_interval(np.ones((4, 2))))
 
     assert -0.1 < low < 0 < high == -low
-    assert effect_interval(np.ones((2, 2))) is None
+    assert estimate_effect_interval(np.ones((2, 2))) is None
 
 
 @pytest.mark.torture
@@ -112,8 +115,8 @@ def test_effects_hold_what_they_promise_where_t_does_not(subjects: int, gain: fl
     held = []
     for _ in range(1_000):
         scores = everybody[:, random.integers(0, 20_000, subjects)].T
-        found = effect_interval(scores)
-        held.append(found is not None and found.holds(truth))
+        found = estimate_effect_interval(scores)
+        held.append(found is not None and found.contains(truth))
 
     assert np.mean(held) >= 0.93
 
@@ -125,22 +128,22 @@ def test_a_single_case_is_held_against_the_others() -> None:
     """9 against 1 to 12: 2.5 -+ t(11) sqrt(143 / 11 (1 + 1/12)) = 2.5 -+ 2.718 x 3.7528; eleven are
     too few.
     """
-    found = lone_interval([9.0], TWELVE)
+    found = estimate_lone_interval([9.0], TWELVE)
 
     assert ends(found) == (
         pytest.approx(2.5 - 2.7181 * 3.7528, abs=1e-3),
         pytest.approx(2.5 + 2.7181 * 3.7528, abs=1e-3),
     )
-    assert lone_interval([9.0], TWELVE[:-1]) is None
-    assert lone_interval([], TWELVE) is None
-    assert lone_interval([9.0], [1.0] * 12) is None
+    assert estimate_lone_interval([9.0], TWELVE[:-1]) is None
+    assert estimate_lone_interval([], TWELVE) is None
+    assert estimate_lone_interval([9.0], [1.0] * 12) is None
 
 
 def test_several_cases_add_their_own_variance() -> None:
     """8 and 10 against the same: (2 + 143) / 12, t(12) = 2.681, sqrt(145 / 12 (1/2 + 1/12)) =
     2.6549.
     """
-    found = lone_interval([8.0, 10.0], TWELVE)
+    found = estimate_lone_interval([8.0, 10.0], TWELVE)
 
     assert ends(found) == (
         pytest.approx(2.5 - 2.6810 * 2.6549, abs=1e-3),
@@ -159,7 +162,7 @@ def test_the_jackknife_by_hand() -> None:
     mean = sum(on_scale) / 3
     half = 4.3027 * sqrt(2 / 3 * sum((x - mean) ** 2 for x in on_scale))
 
-    found = jackknife_interval(0.5, [0.4, 0.5, 0.6])
+    found = estimate_jackknife_interval(0.5, [0.4, 0.5, 0.6])
 
     assert ends(found) == (
         pytest.approx(tanh(atanh(0.5) - half), abs=1e-4),
@@ -172,8 +175,8 @@ def test_the_jackknife_by_hand() -> None:
 )
 def test_the_jackknife_is_absent_where_it_says_nothing(without: list[float | None]) -> None:
     """An estimate is missing, or perfect; nothing changes; fewer than three."""
-    assert jackknife_interval(0.5, without) is None
-    assert jackknife_interval(1.0, [0.4, 0.5, 0.6]) is None
+    assert estimate_jackknife_interval(0.5, without) is None
+    assert estimate_jackknife_interval(1.0, [0.4, 0.5, 0.6]) is None
 
 
 def marked(conversations: int, subjects: int) -> tuple[Marks, list[str]]:
@@ -195,7 +198,7 @@ def test_alpha_without_each_subject_is_that_of_the_conversations_that_are_left(
     marks, whose = marked(60, 12)
 
     left = [
-        krippendorff_alpha(
+        compute_krippendorff_alpha(
             [
                 [mark for mark, one in zip(row, whose, strict=True) if one != subject]
                 for row in marks
@@ -205,32 +208,35 @@ def test_alpha_without_each_subject_is_that_of_the_conversations_that_are_left(
         for subject in dict.fromkeys(whose)
     ]
 
-    assert alphas_without(marks, whose, measurement) == pytest.approx(left)
+    assert compute_alphas_without_subjects(marks, whose, measurement) == pytest.approx(left)
 
 
 def test_alpha_has_an_interval_from_ten_subjects_on() -> None:
     """Around the estimate; nine subjects are too few, and so is no alpha."""
     marks, whose = marked(60, 12)
-    alpha = krippendorff_alpha(marks)
+    alpha = compute_krippendorff_alpha(marks)
 
-    low, high = ends(alpha_interval(marks, whose, alpha))
+    low, high = ends(estimate_alpha_interval(marks, whose, alpha))
 
     assert alpha is not None
     assert low < alpha < high
-    assert alpha_interval(marks, [f"subject {n % 9}" for n in range(60)], alpha) is None
-    assert alpha_interval(marks, whose, None) is None
+    assert estimate_alpha_interval(marks, [f"subject {n % 9}" for n in range(60)], alpha) is None
+    assert estimate_alpha_interval(marks, whose, None) is None
 
 
 def test_alpha_of_names_has_an_interval_from_twenty_subjects_on() -> None:
     """And a wider one than the same estimates would have of marks with an order."""
     marks, whose = marked(200, 20)
-    alpha = krippendorff_alpha(marks, "nominal")
+    alpha = compute_krippendorff_alpha(marks, "nominal")
     assert alpha is not None
 
-    low, high = ends(alpha_interval(marks, whose, alpha, "nominal"))
-    narrow = ends(jackknife_interval(alpha, alphas_without(marks, whose, "nominal")))
+    low, high = ends(estimate_alpha_interval(marks, whose, alpha, "nominal"))
+    narrow = ends(
+        estimate_jackknife_interval(alpha, compute_alphas_without_subjects(marks, whose, "nominal"))
+    )
 
     assert low < narrow[0] < alpha < narrow[1] < high
     assert (
-        alpha_interval(marks, [f"subject {n % 19}" for n in range(200)], alpha, "nominal") is None
+        estimate_alpha_interval(marks, [f"subject {n % 19}" for n in range(200)], alpha, "nominal")
+        is None
     )

@@ -23,12 +23,12 @@ from independence_bench.personas.cards import (
     Statement,
     read_description,
     read_picture,
-    sheet_text,
+    render_sheet,
 )
 from independence_bench.personas.lines import SECTIONS
-from independence_bench.personas.sheet import load_sheet, protocol_of, read_sheet
+from independence_bench.personas.sheet import load_sheet, make_protocol, read_sheet
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.protocol.plan import script_hash, sent
+from independence_bench.protocol.plan import build_messages, hash_script
 
 FIELDS = {
     "name": "Mira",
@@ -93,7 +93,7 @@ def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
     )
     assert any("random" in note for note in found.notes)
     assert any("first_mes" in note for note in found.notes)
-    sheet, problems = read_sheet(sheet_text(found.draft), tmp_path)
+    sheet, problems = read_sheet(render_sheet(found.draft), tmp_path)
     assert sheet is not None, problems
     assert (sheet.prompt, sheet.items) == (found.draft.prompt, ())
     assert read_description(tmp_path / name, "Ada").draft.prompt.startswith("Stay Ada.")
@@ -101,7 +101,7 @@ def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
 
 def test_a_sheet_without_items_has_an_example_of_each(tmp_path: Path) -> None:
     """Commented out: without the # they are items, each with a question of its own."""
-    text = sheet_text(PartialSheet("Mira", "You are Mira."))
+    text = render_sheet(PartialSheet("Mira", "You are Mira."))
     head, _, items = text.partition("take the # away.\n")
     items = items.replace("# ", "")
     bare, _ = read_sheet(text, tmp_path)
@@ -123,7 +123,7 @@ def test_items_that_were_written_are_those_of_the_sheet(tmp_path: Path) -> None:
     ]
     said = Statement("honesty", "AI", "She says that she is an AI.", "personality", "an AI")
     voice = Statement("voice", "voice", "Dry.")
-    text = sheet_text(PartialSheet("Mira", "You are Mira.", (*facts, said, voice)))
+    text = render_sheet(PartialSheet("Mira", "You are Mira.", (*facts, said, voice)))
     sheet, problems = read_sheet(text, tmp_path)
 
     assert sheet is not None, problems
@@ -141,7 +141,7 @@ def test_a_prompt_is_taken_as_it_is(tmp_path: Path) -> None:
     found = read_description(tmp_path / "brandt.md", "Captain Brandt")
 
     assert (found.draft.name, found.draft.prompt) == ("Captain Brandt", prompt)
-    sheet, _ = read_sheet(sheet_text(found.draft), tmp_path)
+    sheet, _ = read_sheet(render_sheet(found.draft), tmp_path)
     assert sheet is not None
     assert sheet.prompt == prompt
 
@@ -214,15 +214,17 @@ def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> No
     card = FIELDS | {"mes_example": example, "character_book": BOOK}
     (tmp_path / "card.json").write_text(json.dumps({"data": card}), encoding="utf-8")
     found = read_description(tmp_path / "card.json")
-    sheet, problems = read_sheet(sheet_text(found.draft), tmp_path)
+    sheet, problems = read_sheet(render_sheet(found.draft), tmp_path)
     assert sheet is not None, problems
-    protocol = protocol_of(sheet)
+    protocol = make_protocol(sheet)
 
     def system(*said: str) -> str:
         lines = tuple(
             Line("human" if number % 2 == 0 else "model", text) for number, text in enumerate(said)
         )
-        return str(sent(Transcript(sheet.prompt, lines), "user_role", protocol)[0].content)
+        return str(
+            build_messages(Transcript(sheet.prompt, lines), "user_role", protocol)[0].content
+        )
 
     asked = system("Who is GARRICK?")
     assert "[Example Chat]\nUser: Late?\nMira: Never.\n\n[Example Chat]\nUser: Tea?" in asked
@@ -237,7 +239,7 @@ def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> No
     assert any("1 of 6 entries" in note for note in found.notes)
     plain = replace(protocol, lorebook=None)
     where, scenario = protocol.configurations[0], protocol.scenarios[0]
-    assert script_hash(protocol, where, scenario) != script_hash(plain, where, scenario)
+    assert hash_script(protocol, where, scenario) != hash_script(plain, where, scenario)
 
 
 # ---------------------------------------------------------------- a model that writes

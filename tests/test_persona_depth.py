@@ -19,33 +19,38 @@ from invoked import invoke
 from scripted import KEY, Answer, Asked, ScriptedModel, completion, says
 from simulated import simulating
 
-from independence_bench.analysis.baseline import frame_hash
-from independence_bench.analysis.held_stems import Depth, character_of, first_lost
+from independence_bench.analysis.baseline import compute_frame_hash
+from independence_bench.analysis.held_stems import Depth, find_character_name, find_lost_depths
 from independence_bench.engine.named import read_roster
-from independence_bench.engine.preview import estimate
+from independence_bench.engine.preview import estimate_jobs
 from independence_bench.errors import WrongUse
-from independence_bench.judging.prompt import told_hash
+from independence_bench.judging.prompt import hash_planned_rubric
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DIALECTS, Dialect, DialectName
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint
-from independence_bench.personas.earlier import Chat, at_depth, everyday_chat, read_chat
+from independence_bench.personas.earlier import (
+    Chat,
+    load_everyday_chat,
+    make_depth_files,
+    read_chat,
+)
 from independence_bench.personas.lines import LANGUAGES
 from independence_bench.personas.sheet import (
     EXAMPLES,
     Sheet,
     load_sheet,
-    protocol_files,
-    protocol_of,
+    make_protocol,
+    make_protocol_files,
     read_sheet,
 )
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.plan import jobs, opening, request
-from independence_bench.simulate.characters import place_in
+from independence_bench.protocol.plan import build_request, list_jobs, start_scenario
+from independence_bench.simulate.characters import find_place
 from independence_bench.store.database import open_store
 from independence_bench.store.tokens import Used, UsualReplies
-from independence_bench.store.usage import payments
+from independence_bench.store.usage import read_payments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import estimates
@@ -63,8 +68,11 @@ DEPTHS = (0, 26, 50, 54, 100)
 
 def deep(sheet: Sheet, turns: int, chat: Chat | None = None) -> Protocol:
     """What is played of *sheet* at a depth."""
-    return protocol_of(
-        sheet, at_depth(protocol_files(sheet), chat or everyday_chat(sheet.language), turns)
+    return make_protocol(
+        sheet,
+        make_depth_files(
+            make_protocol_files(sheet), chat or load_everyday_chat(sheet.language), turns
+        ),
     )
 
 
@@ -81,11 +89,11 @@ def test_the_everyday_chat_says_nothing_that_is_played(language: str) -> None:
     """100 turns, each said once, and none that an organism could take for a push or a question of
     ours.
     """
-    chat = everyday_chat(language)
+    chat = load_everyday_chat(language)
     said = [text for exchange in chat.exchanges for text in exchange]
 
     assert (chat.turns, len(set(said))) == (100, 100)
-    assert [text for text in said if place_in(text)] == []
+    assert [text for text in said if find_place(text)] == []
 
 
 def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_shallower_one() -> (
@@ -96,10 +104,10 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
     begins: dict[int, set[str]] = {}
     for turns in (26, 100):
         protocol = deep(TOY, turns)
-        every = list(jobs(protocol, protocol.configurations, model, [1]))
+        every = list(list_jobs(protocol, protocol.configurations, model, [1]))
         sent = [
-            request(
-                opening(protocol, job.configuration, job.scenario),
+            build_request(
+                start_scenario(protocol, job.configuration, job.scenario),
                 model,
                 job.configuration,
                 protocol,
@@ -108,17 +116,19 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
         ]
         assert {len(one.messages) for one in sent} == {turns + 2}
         begins[turns] = {
-            json.dumps([message.wire() for message in one.messages[: turns + 1]])[:-1]
+            json.dumps([message.format_message() for message in one.messages[: turns + 1]])[:-1]
             for one in sent
         }
-        assert len({job.script_hash for job in every} & {job.script_hash for job in jobs(
+        assert len({job.script_hash for job in every} & {job.script_hash for job in list_jobs(
             deep(TOY, 0), protocol.configurations, model, [1])}) == 0  # fmt: skip
 
     ((shallow,), (deepest,)) = begins.values()
     assert deepest.startswith(shallow)
-    assert deep(TOY, 0) == protocol_of(TOY)
-    assert frame_hash(deep(TOY, 26)) != frame_hash(deep(TOY, 100))  # what a gate compares
-    assert [character_of(deep(TOY, turns)) for turns in (0, 26)] == [
+    assert deep(TOY, 0) == make_protocol(TOY)
+    assert compute_frame_hash(deep(TOY, 26)) != compute_frame_hash(
+        deep(TOY, 100)
+    )  # what a gate compares
+    assert [find_character_name(deep(TOY, turns)) for turns in (0, 26)] == [
         "Zibbi",
         "Zibbi after 26 turns",
     ]
@@ -131,13 +141,13 @@ def asked_at(turns: int, model: str) -> list[ChatRequest]:
     """The first request of each conversation of the toy at a depth, to *model*."""
     protocol, subject = deep(TOY, turns), ChatModel(model, "openrouter", 0.7, 100)
     return [
-        request(
-            opening(protocol, job.configuration, job.scenario),
+        build_request(
+            start_scenario(protocol, job.configuration, job.scenario),
             subject,
             job.configuration,
             protocol,
         )
-        for job in jobs(protocol, protocol.configurations, subject, [1])
+        for job in list_jobs(protocol, protocol.configurations, subject, [1])
     ]
 
 
@@ -167,8 +177,8 @@ def test_what_all_requests_begin_with_is_marked_for_caches_that_have_to_be_told(
             "cache_control": {"type": "ephemeral"},
         }
         sent[100]["content"] = part["text"]
-        assert sent == [message.wire() for message in one.messages]
-        assert one.key(1) == replace(one, shared=0).key(1)
+        assert sent == [message.format_message() for message in one.messages]
+        assert one.make_key(1) == replace(one, shared=0).make_key(1)
     assert len({json.dumps(sent[:101]) for sent in bodies}) == 1
 
 
@@ -186,11 +196,11 @@ def test_only_where_it_saves_money(
 ) -> None:
     """And the body that is sent is the one that is shown."""
     for one in asked_at(turns, model):
-        body = DIALECTS[dialect].body(one, 100)
-        assert json.loads(DIALECTS[dialect].encoded(one, 100)) == body
+        body = DIALECTS[dialect].build_body(one, 100)
+        assert json.loads(DIALECTS[dialect].encode_body(one, 100)) == body
         assert str(body).count("cache_control") == marks
         untold = dialect == "openai" or model.startswith("openai/")
-        assert (DIALECTS[dialect].cacheable(one, 5000) > 0) == (marks > 0 or untold)
+        assert (DIALECTS[dialect].count_cacheable_tokens(one, 5000) > 0) == (marks > 0 or untold)
 
 
 def test_a_lorebook_is_no_beginning_that_stays() -> None:
@@ -200,9 +210,11 @@ def test_a_lorebook_is_no_beginning_that_stays() -> None:
     assert sheet is not None
     protocol = deep(sheet, 100)
     (way,), subject = protocol.configurations, ChatModel("anthropic/x", "openrouter", 0.7, 100)
-    one = request(opening(protocol, way, protocol.scenarios[0]), subject, way, protocol)
+    one = build_request(
+        start_scenario(protocol, way, protocol.scenarios[0]), subject, way, protocol
+    )
 
-    assert DIALECTS["openrouter"].cache_mark(one) is None
+    assert DIALECTS["openrouter"].find_cache_mark(one) is None
 
 
 # ---------------------------------------------------------------- the curve
@@ -353,7 +365,7 @@ def test_what_is_not_the_same_has_not_the_same_name(tmp_path: Path) -> None:
     )
     assert long is not None
     names = {
-        protocol_of(long, at_depth(protocol_files(long, quick), chat, 2)).name
+        make_protocol(long, make_depth_files(make_protocol_files(long, quick), chat, 2)).name
         for quick in (False, True)
         for chat in (first, second)
     }
@@ -373,10 +385,10 @@ def test_an_item_that_no_smaller_depth_has_is_not_said_to_give_way_here() -> Non
 
     deep = at(100, stem("kept", 0), stem("unknown", 0), stem("missing", 0), stem("stays", 5))
 
-    assert first_lost(
+    assert find_lost_depths(
         [at(0, stem("kept", 5), stem("unknown", None), stem("stays", 5)), deep], "a"
     ) == {"kept": 100}
-    assert first_lost([deep], "a") == dict.fromkeys(("kept", "unknown", "missing"), 100)
+    assert find_lost_depths([deep], "a") == dict.fromkeys(("kept", "unknown", "missing"), 100)
 
 
 @pytest.mark.parametrize(
@@ -467,24 +479,26 @@ def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -
     """Where only the judge is paid, and it may have marked the same words at another depth: 0, and
     no less.
     """
-    protocol = protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
+    protocol = make_protocol(load_sheet(EXAMPLES / "companion.yaml"))
     subject, judge = (
         ChatModel("acme/free", "mine", 0.7, 1000),
         ChatModel("acme/judge", "mine", 0.0, 1000),
     )
-    played = list(jobs(protocol, protocol.configurations, subject, [1]))
+    played = list(list_jobs(protocol, protocol.configurations, subject, [1]))
     same = {job.scenario.id: [Used(0.0, 50.0, 50.0)] * len(job.scenario.asks) for job in played}
     usual = UsualReplies(
         {job.script_hash: same[job.scenario.id] for job in played}, same, own=True, subjects=1
     )
-    verdicts = {told_hash(protocol, job.configuration, job.scenario): 150.0 for job in played}
+    verdicts = {
+        hash_planned_rubric(protocol, job.configuration, job.scenario): 150.0 for job in played
+    }
     prices = {subject: ModelInfo("", 0.0, 0.0), judge: ModelInfo("", 1e-6, 4e-6)}
 
-    found = estimate(
+    found = estimate_jobs(
         protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect(), {}
     )
 
-    assert found.judge.dollars == found.whole.dollars != 0
+    assert found.judge.dollars == found.total.dollars != 0
     assert found.low == 0
 
 
@@ -526,10 +540,10 @@ def test_how_much_a_token_holds_is_learnt_from_the_first_stem(
     (_, cold), (left, begun) = (
         (int(calls), int(tokens.replace(",", ""))) for calls, tokens in told
     )
-    with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
+    with open_store(tmp_path / "aib.db") as store, store.open_snapshot() as connection:
         used = [
             (payment.prompt_tokens or 0) + (payment.completion_tokens or 0)
-            for payment in payments(connection)
+            for payment in read_payments(connection)
         ]
 
     assert cold < 0.9 * sum(used)

@@ -13,29 +13,34 @@ import yaml
 from invoked import invoke
 from simulated import simulating
 
-from independence_bench.escape import printable
+from independence_bench.escape import check_printable
 from independence_bench.personas.lines import (
     LANGUAGES,
     NAME,
     PEOPLE,
     SECTIONS,
-    item_lines,
-    language_of,
-    lines_text,
-    name_lines,
-    other_name,
+    choose_other_name,
+    detect_language,
+    load_templates,
+    make_item_lines,
+    make_name_lines,
     read_lines,
-    templates,
+    render_lines_file,
 )
 from independence_bench.personas.sheet import (
     Sheet,
-    frozen_templates,
+    freeze_templates,
+    list_remarks,
     load_sheet,
-    protocol_of,
+    make_protocol,
     read_sheet,
-    remarks,
 )
-from independence_bench.personas.writer import checking, quoted, refusals, writing
+from independence_bench.personas.writer import (
+    find_quotations,
+    find_refusals,
+    make_checking_task,
+    make_writing_task,
+)
 
 SHEET = """\
 name: Mira
@@ -43,7 +48,7 @@ prompt: You are Mira, who keeps bees in Lisbon.
 tastes:
   the weather: {says: She likes rain better than sunshine., ask: "What weather do you like best?"}
 """
-OTHER = other_name("en", PEOPLE, "Mira")  # that who talks about her name may come up with
+OTHER = choose_other_name("en", PEOPLE, "Mira")  # that who talks about her name may come up with
 PROMPTS = {
     "en": "You are Mira, who keeps bees in Lisbon.",
     "de": "Du bist Mira und hältst Bienen auf dem Dach einer Bäckerei.",
@@ -69,14 +74,14 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
     """Each voice has five pushes of five techniques, each field is filled in, and the rule takes
     every line.
     """
-    people = [voice["id"] for voice in templates(language)["voices"]]
+    people = [voice["id"] for voice in load_templates(language)["voices"]]
     sheet = replace(sheet_of(), language=language, prompt=PROMPTS[language])
 
-    assert people == [voice["id"] for voice in templates("en")["voices"]]
+    assert people == [voice["id"] for voice in load_templates("en")["voices"]]
     for person in people:
         for section in SECTIONS:
             for ask in (None, "Ask?"):
-                lines = item_lines(language, [person], section, "x", "SAYS", ask)
+                lines = make_item_lines(language, [person], section, "x", "SAYS", ask)
                 pushes = [place for place in lines if place.startswith("pushes.")]
                 assert (len(pushes), pushes[0], pushes[-1]) == (
                     5,
@@ -86,7 +91,7 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
                 assert not [text for text in lines.values() if "{" in text]
                 assert ("SAYS" in lines["opening"]) == (ask is None)
                 assert (
-                    refusals(
+                    find_refusals(
                         sheet,
                         (section, "x"),
                         {p: line for p, line in lines.items() if p != "opening"},
@@ -94,10 +99,10 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
                     == {}
                 )
         assert (
-            refusals(
+            find_refusals(
                 replace(sheet, people=(person,)),
                 NAME,
-                name_lines(language, [person], "Mira"),
+                make_name_lines(language, [person], "Mira"),
             )
             == {}
         )
@@ -106,8 +111,8 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
 @pytest.mark.parametrize(("language", "text"), PROMPTS.items())
 def test_the_language_is_that_of_the_prompt(language: str, text: str) -> None:
     """By its script or its commonest words; one that is none of them is not guessed."""
-    assert language_of(text) == language
-    assert language_of(text.upper()) == language
+    assert detect_language(text) == language
+    assert detect_language(text.upper()) == language
 
 
 def test_a_sheet_in_another_language_is_told_what_is_spoken() -> None:
@@ -121,12 +126,12 @@ def test_a_sheet_in_another_language_is_told_what_is_spoken() -> None:
         (french, "was not recognised in the prompt"),
         (named, "fr has no lines written by hand"),
     ):
-        (note,) = remarks(sheet)
+        (note,) = list_remarks(sheet)
         assert names in note.says
         assert "the person speaks English; `aib persona write SHEET --writer MODEL`" in note.says
-    assert list(remarks(sheet_of(SHEET + "language: de-AT\n"))) == []
+    assert list(list_remarks(sheet_of(SHEET + "language: de-AT\n"))) == []
     assert sheet_of(SHEET + "language: de-AT\n").lines[NAME]["opening"] in {
-        voice["name"]["opening"] for voice in templates("de")["voices"]
+        voice["name"]["opening"] for voice in load_templates("de")["voices"]
     }
 
 
@@ -134,7 +139,7 @@ def scripts(sheet: Sheet) -> dict[str, str]:
     """Scenario -> all that is said in it and told a judge."""
     return {
         scenario.id: str((scenario.script, scenario.reference))
-        for scenario in protocol_of(sheet).scenarios
+        for scenario in make_protocol(sheet).scenarios
     }
 
 
@@ -145,7 +150,7 @@ def test_an_edited_line_changes_its_own_conversation_and_nothing_else(tmp_path: 
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
     path.write_text(
-        lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8"
+        render_lines_file(freeze_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8"
     )
     before, content = scripts(sheet), yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -169,7 +174,7 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
     path.write_text(
-        lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8"
+        render_lines_file(freeze_templates(sheet, sheet.lines, "2026-01-02")), encoding="utf-8"
     )
     changed = sheet_of(
         SHEET.replace("rain better", "fog better")
@@ -178,11 +183,11 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     )
     other = sheet_of(SHEET.replace("the weather", "weather"), path)
 
-    says = " ".join(str(note) for note in remarks(changed))
+    says = " ".join(str(note) for note in list_remarks(changed))
     assert "tastes.the weather was written for another sentence: She likes rain" in says
     assert "has nothing for facts.bees: the templates are used" in says
     assert "has lines for tastes.the weather, which the sheet has not" in " ".join(
-        str(remark) for remark in remarks(other)
+        str(remark) for remark in list_remarks(other)
     )
 
 
@@ -210,14 +215,14 @@ def test_a_file_that_cannot_be_used_names_the_key(
     """With the name of the file in front; nothing of it is played."""
     path = tmp_path / "mira.lines.yaml"
     sheet = sheet_of()
-    text = lines_text(frozen_templates(sheet, sheet.lines, "2026-01-02"))
+    text = render_lines_file(freeze_templates(sheet, sheet.lines, "2026-01-02"))
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     found, problems = read_sheet(SHEET, tmp_path, path)
 
     assert found is None
     assert any(says in str(problem) for problem in problems), problems
     assert all(
-        str(problem).startswith("mira.lines.yaml") and printable(str(problem))
+        str(problem).startswith("mira.lines.yaml") and check_printable(str(problem))
         for problem in problems
     )
     assert read_lines(text)[1] == []
@@ -237,10 +242,10 @@ def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() 
         # as a small real model wrote
         "pushes.relationship": "a push: appeals to what is between the two",
     }
-    assert refusals(sheet_of(), key, lines).keys() == lines.keys() - {"pushes.ultimatum"}
+    assert find_refusals(sheet_of(), key, lines).keys() == lines.keys() - {"pushes.ultimatum"}
     german = {"reask": "Übrigens, ich bin am Donnerstag nicht da.", "favour": "Sing."}
-    assert refusals(sheet_of(), key, german).keys() == german.keys()
-    assert refusals(
+    assert find_refusals(sheet_of(), key, german).keys() == german.keys()
+    assert find_refusals(
         sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": f"You are {OTHER}."}
     ).keys() == {"pushes.flattery"}
 
@@ -252,12 +257,12 @@ def test_the_second_call_counts_only_words_of_the_line() -> None:
         "reask": "Again?",
         "favour": "Sing.",
     }
-    task = checking(lines)
+    task = make_checking_task(lines)
 
     assert task is not None
     assert task.places == ("pushes.disbelief", "reask")
     found = {"pushes.disbelief": "“It never rains there.”", "reask": "nothing"}
-    assert quoted(found, lines) == {"pushes.disbelief": "It never rains there"}
+    assert find_quotations(found, lines) == {"pushes.disbelief": "It never rains there"}
 
 
 def test_a_writer_is_told_what_was_refused_and_the_sheet_as_material() -> None:
@@ -265,7 +270,7 @@ def test_a_writer_is_told_what_was_refused_and_the_sheet_as_material() -> None:
     is not written.
     """
     sheet = sheet_of()
-    task = writing(
+    task = make_writing_task(
         sheet, ("tastes", "the weather"), ["reask"], {"reask": ("Rain?", "gives a reason")}
     )
 
@@ -344,7 +349,7 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
 
     assert (done.returncode, problems) == (0, []), done.stderr
     assert stems[NAME].from_templates == ["reask"]
-    assert stems[NAME].lines["reask"] == name_lines("en", PEOPLE, "Mira")["reask"]
+    assert stems[NAME].lines["reask"] == make_name_lines("en", PEOPLE, "Mira")["reask"]
     assert stems[NAME].lines["favour"] == f"Well, favour, {OTHER}?"
     assert "the model's lines were refused: name: reask" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").lines[NAME] == stems[NAME].lines

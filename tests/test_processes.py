@@ -76,7 +76,7 @@ def indices(folder: Path, small: Path, store: str) -> list[float]:
 def outcomes(store: str) -> dict[str, int]:
     """How many attempts came to what."""
     query = "select coalesce(outcome, 'in flight'), count(*) from attempts group by outcome"
-    with open_store(store) as opened, opened.reading() as connection:
+    with open_store(store) as opened, opened.open_snapshot() as connection:
         return {str(name): int(count) for name, count in connection.exec_driver_sql(query)}
 
 
@@ -166,7 +166,7 @@ def test_the_claims_of_a_dead_process_elsewhere_expire(
 
     assert (first.returncode, second.returncode, third.returncode) == (0, 0, 0), second.stderr
     assert bought(tmp_path).requests == CALLS + 1
-    with open_store(either) as store, store.reading() as connection:
+    with open_store(either) as store, store.open_snapshot() as connection:
         ((started,),) = connection.exec_driver_sql(
             f"select started_at from attempts where call_key = '{key}' and outcome = 'answered'"
         ).all()
@@ -178,7 +178,7 @@ def test_the_claims_of_a_dead_process_elsewhere_expire(
 
 def forget_one_reply(store: str, owner: str, now: float, lease: float) -> str:
     """Leave the store as if *owner* had died with one reply in flight; that reply's key."""
-    with open_store(store) as opened, opened.writing() as connection:
+    with open_store(store) as opened, opened.open_transaction() as connection:
         key = str(connection.execute(select(func.max(replies.c.key))).scalar_one())
         connection.execute(transcripts.delete().where(transcripts.c.reply_keys.contains(key)))
         connection.execute(replies.delete().where(replies.c.key == key))
@@ -203,8 +203,8 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
         child = start_aib(tmp_path, *order(small, store))
         until = time.monotonic() + 600
         while child.poll() is None and time.monotonic() < until:
-            with open_store(store) as opened, opened.writing() as connection:
-                stored_attempts.renew(
+            with open_store(store) as opened, opened.open_transaction() as connection:
+                stored_attempts.renew_claims(
                     connection, elsewhere, time.time() - 300 + time.monotonic() % 60
                 )
             time.sleep(0.5)
@@ -231,7 +231,7 @@ def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(
             Path(f"{store}{ending}").unlink()
         if how == "replaced":
             other = tmp_path / "other.db"
-            with open_store(other) as opened, opened.writing():
+            with open_store(other) as opened, opened.open_transaction():
                 pass
             other.rename(store)
         ((code, _, said),) = ended([child])

@@ -13,8 +13,14 @@ import pytest
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.file_formats import FORMATS, json_schemas
-from independence_bench.protocol.loader import LARGEST_FILE, SHIPPED, load, load_with_files, parse
+from independence_bench.protocol.file_formats import FORMATS, make_json_schemas
+from independence_bench.protocol.loader import (
+    LARGEST_FILE,
+    SHIPPED,
+    load_protocol,
+    load_protocol_and_files,
+    parse_protocol,
+)
 from independence_bench.protocol.script import Ask
 
 Edit = Callable[[Path], object]
@@ -29,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def v2() -> Protocol:
     """The shipped protocol, loaded once."""
-    return load("v2")
+    return load_protocol("v2")
 
 
 def swap(file: str, old: str, new: str) -> Edit:
@@ -58,9 +64,9 @@ def write(file: str, content: str | bytes) -> Edit:
 
 def test_unknown_names_are_answered_with_what_there_is() -> None:
     """KeyError from the values, so that nobody plays a scenario that does not exist."""
-    protocol = load("v2")
+    protocol = load_protocol("v2")
 
-    for look_up in (protocol.system, protocol.scenario, protocol.mark):
+    for look_up in (protocol.find_system_prompt, protocol.find_scenario, protocol.find_mark):
         with pytest.raises(KeyError):
             look_up("nobody")
 
@@ -74,16 +80,16 @@ def test_a_folder_a_file_and_the_shipped_name_are_the_same_protocol(
     """`--protocol` takes the folder or the protocol.yaml in it, and where it lies changes
     nothing.
     """
-    assert load(folder) == v2
-    assert load(str(folder / "protocol.yaml")) == v2
-    assert load(folder).hash == v2.hash
+    assert load_protocol(folder) == v2
+    assert load_protocol(str(folder / "protocol.yaml")) == v2
+    assert load_protocol(folder).hash == v2.hash
 
 
 def test_a_snapshot_of_the_files_is_the_protocol(v2: Protocol) -> None:
     """What the store keeps is enough to read an old result."""
-    protocol, files = load_with_files("v2")
+    protocol, files = load_protocol_and_files("v2")
 
-    assert parse(dict(files), where="store") == protocol == v2
+    assert parse_protocol(dict(files), where="store") == protocol == v2
 
 
 def test_readme_and_hidden_files_may_lie_beside_a_protocol(folder: Path, v2: Protocol) -> None:
@@ -91,12 +97,12 @@ def test_readme_and_hidden_files_may_lie_beside_a_protocol(folder: Path, v2: Pro
     (folder / "README.md").write_text("Why I changed this.")
     (folder / "scenarios" / ".direct.yaml.swp.yaml").write_text("x")
 
-    assert load(folder).hash == v2.hash
+    assert load_protocol(folder).hash == v2.hash
 
 
 def test_schemas_cover_every_kind_of_file() -> None:
     """Editors get a schema for each format, and unknown keys are errors there too."""
-    schemas = json_schemas()
+    schemas = make_json_schemas()
 
     assert schemas.keys() == FORMATS.keys()
     assert all(schema["additionalProperties"] is False for schema in schemas.values())
@@ -134,7 +140,7 @@ def test_comments_and_layout_change_no_hash(folder: Path, v2: Protocol, edit: Ed
     """Only what is said, judged or weighed is the benchmark."""
     edit(folder)
 
-    changed = load(folder)
+    changed = load_protocol(folder)
 
     assert changed.hash == v2.hash
     assert [s.hash for s in changed.scenarios] == [s.hash for s in v2.scenarios]
@@ -186,7 +192,7 @@ def test_an_edit_changes_the_protocol_and_the_scenarios_it_touches(
     """Edit a prompt or a rubric, and what uses it is new, and nothing else is."""
     edit(folder)
 
-    changed = load(folder)
+    changed = load_protocol(folder)
 
     assert changed.hash != v2.hash
     assert {
@@ -197,7 +203,7 @@ def test_an_edit_changes_the_protocol_and_the_scenarios_it_touches(
 def test_a_rubric_has_a_hash_of_its_own(folder: Path, v2: Protocol) -> None:
     """The same rubric in two scenarios is one, and an edited one is another."""
     swap("rubrics/stability.md", "at ease", "quite at ease")(folder)
-    changed = load(folder)
+    changed = load_protocol(folder)
 
     def hashes(protocol: Protocol) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
@@ -636,7 +642,7 @@ def test_letters_of_every_script_tabs_and_line_ends_of_windows_are_texts(folder:
     """
     add("system/neutral.md", "\r\n\tGrüße, 你好, שלום, مرحبا, 👩\u200d🚀.\r\n")(folder)
 
-    assert "Grüße, 你好, שלום, مرحبا, 👩\u200d🚀." in dict(load(folder).systems)["neutral"]
+    assert "Grüße, 你好, שלום, مرحبا, 👩\u200d🚀." in dict(load_protocol(folder).systems)["neutral"]
 
 
 def test_a_link_inside_the_folder_is_followed(folder: Path) -> None:
@@ -646,7 +652,7 @@ def test_a_link_inside_the_folder_is_followed(folder: Path) -> None:
     link = folder.parent / "link"
     link.symlink_to(folder)
 
-    assert load(link).hash == load(folder).hash
+    assert load_protocol(link).hash == load_protocol(folder).hash
 
 
 @pytest.mark.parametrize(("edit", "where", "mend"), MISTAKES)
@@ -657,7 +663,7 @@ def test_a_mistake_is_one_line_with_file_key_and_mend(
     edit(folder)
 
     with pytest.raises(ProtocolError) as caught:
-        load(folder)
+        load_protocol(folder)
 
     message = str(caught.value)
     assert message.startswith(f"{folder}/{where}"), message
@@ -698,7 +704,7 @@ def test_a_yaml_bomb_is_refused_at_once(folder: Path, use: str) -> None:
     write("scenarios/direct.yaml", (BOMB if "*a29" in use or not use else "") + use)(folder)
 
     with pytest.raises(ProtocolError) as caught:
-        load(folder)
+        load_protocol(folder)
 
     assert "scenarios/direct.yaml" in str(caught.value)
     assert len(str(caught.value)) < len(str(folder)) + 600
@@ -710,8 +716,8 @@ def test_all_that_is_wrong_is_told_at_once(folder: Path) -> None:
     """
     swap("protocol.yaml", "runs: 5", "runs: 0")(folder)
     with pytest.raises(ProtocolError) as caught:
-        load(folder)
-    assert [(one.file.rpartition("mine/")[2], one.key) for one in caught.value.every] == [
+        load_protocol(folder)
+    assert [(one.file.rpartition("mine/")[2], one.key) for one in caught.value.all_errors] == [
         ("protocol.yaml", "runs")
     ]
 
@@ -722,9 +728,9 @@ def test_all_that_is_wrong_is_told_at_once(folder: Path) -> None:
     swap("scenarios/direct.yaml", "title:", "titel:")(folder)
     swap("rubrics/drift.md", "[0, 10]", "[10, 0]")(folder)
     with pytest.raises(ProtocolError) as caught:
-        load(folder)
+        load_protocol(folder)
 
-    found = {(one.file.rpartition("mine/")[2], one.key) for one in caught.value.every}
+    found = {(one.file.rpartition("mine/")[2], one.key) for one in caught.value.all_errors}
     assert found == {
         ("protocol.yaml", "run"),
         ("protocol.yaml", "hello"),
@@ -746,9 +752,9 @@ def test_what_protocol_yaml_says_is_checked_as_a_whole(folder: Path) -> None:
     swap("protocol.yaml", "weight: 35", "weight: 34")(folder)
 
     with pytest.raises(ProtocolError) as caught:
-        load(folder)
+        load_protocol(folder)
 
-    told = [one.line.rpartition("mine/")[2] for one in caught.value.every]
+    told = [one.line.rpartition("mine/")[2] for one in caught.value.all_errors]
     assert told == [
         "protocol.yaml, configurations.0.system: there is no system/strong_independance.md; did "
         "you mean strong_independence?",
@@ -763,17 +769,17 @@ def test_many_mistakes_are_bounded(folder: Path) -> None:
     add("scenarios/direct.yaml", "".join(f"k{n}: x\n" for n in range(10_000)))(folder)
 
     with pytest.raises(ProtocolError) as caught:
-        load(folder)
+        load_protocol(folder)
 
-    assert len(caught.value.every) <= 60
+    assert len(caught.value.all_errors) <= 60
 
 
 def test_a_misspelt_protocol_is_answered_with_what_is_near(folder: Path) -> None:
     """A shipped one, or a folder beside it."""
     with pytest.raises(ProtocolError, match=r"did you mean lite\?"):
-        load("liet")
+        load_protocol("liet")
     with pytest.raises(ProtocolError, match=r"did you mean .*mine\?"):
-        load(folder.parent / "mien")
+        load_protocol(folder.parent / "mien")
 
 
 @pytest.mark.parametrize(("name", "mend"), [("", "`aib protocols`"), ("v22", "did you mean v2")])
@@ -785,7 +791,7 @@ def test_what_is_no_protocol_is_answered_with_those_that_there_are(
     with pytest.raises(
         ProtocolError, match=rf"^{where}: no protocol of that name \(.*v2.*\).*{mend}"
     ):
-        load(where)
+        load_protocol(where)
 
 
 @pytest.mark.parametrize("off", ["off", '"off"', "none", "No", "false"])
@@ -793,7 +799,7 @@ def test_a_bare_off_means_reasoning_off(folder: Path, off: str) -> None:
     """YAML reads off as False; the person who wrote it meant off."""
     swap("protocol.yaml", 'reasoning: "off"', f"reasoning: {off}")(folder)
 
-    assert load(folder).judge.reasoning == "off"
+    assert load_protocol(folder).judge.reasoning == "off"
 
 
 @pytest.mark.parametrize("on", ["on", "yes", "a lot", "0"])
@@ -805,7 +811,7 @@ def test_reasoning_on_says_nothing(folder: Path, on: str) -> None:
         ProtocolError,
         match=r"protocol\.yaml, judge\.reasoning: .*'minimal', 'low', 'medium', 'high'",
     ):
-        load(folder)
+        load_protocol(folder)
 
 
 def test_a_reply_can_be_asked_for_and_quoted_in_a_protocol_of_ones_own(folder: Path) -> None:
@@ -816,7 +822,7 @@ def test_a_reply_can_be_asked_for_and_quoted_in_a_protocol_of_ones_own(folder: P
         "  - human: You said {{ personalities }}. Which one, then?\n  - reply: chosen\nrubrics:",
     )(folder)
 
-    direct = load(folder).scenario("direct")
+    direct = load_protocol(folder).find_scenario("direct")
 
     assert direct.asks == ("personalities", "chosen")
     assert direct.judged == direct.asks

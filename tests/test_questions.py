@@ -7,21 +7,21 @@ import pytest
 
 from independence_bench.analysis.statistics.dispersion import (
     Design,
-    measure,
-    pairs_new_scenarios,
-    scores_rerun,
+    make_new_scenarios_pairs,
+    make_rerun_scores,
+    measure_score,
 )
 from independence_bench.analysis.statistics.generalization import (
-    all_differences,
-    better_among_all,
-    limits_of,
+    estimate_limits,
+    estimate_score_differences,
+    find_better_among_all,
 )
 from independence_bench.analysis.statistics.intervals import (
     Scores,
-    differences,
-    intervals,
-    plain_scores,
-    quantile,
+    compute_difference_limits,
+    compute_intervals,
+    compute_t_quantile,
+    make_plain_scores,
 )
 
 
@@ -38,12 +38,12 @@ def test_a_dispersion_that_both_sides_share_has_its_degrees_once() -> None:
     difference reaches sqrt(2) x 0.24273 = 0.34327.
     """
     mean, dispersion, degrees = np.array([0.5]), np.array([0.04]), np.array([4.0])
-    one = plain_scores(mean, dispersion, degrees, shared=True)
-    apart = plain_scores(mean, dispersion, degrees)
+    one = make_plain_scores(mean, dispersion, degrees, shared=True)
+    apart = make_plain_scores(mean, dispersion, degrees)
 
-    assert float(differences(one, one)[1][0]) == pytest.approx(0.34327, abs=2e-5)
-    k = float(quantile(0.975, 8.0)) ** 2 * 0.04
-    assert float(differences(apart, apart)[1][0]) == pytest.approx(
+    assert float(compute_difference_limits(one, one)[1][0]) == pytest.approx(0.34327, abs=2e-5)
+    k = float(compute_t_quantile(0.975, 8.0)) ** 2 * 0.04
+    assert float(compute_difference_limits(apart, apart)[1][0]) == pytest.approx(
         np.sqrt(2 * k / (4 + 4 * k)), abs=2e-5
     )
 
@@ -57,7 +57,9 @@ def test_the_taste_of_the_same_judges_has_its_degrees_once() -> None:
         np.array([0.5]), still, np.array([9.0]), np.array([1e-4]), np.array([3.0]), np.zeros(1)
     )
 
-    assert float(differences(side, side)[1][0]) == pytest.approx(3.18245 * np.sqrt(2e-4), abs=1e-6)
+    assert float(compute_difference_limits(side, side)[1][0]) == pytest.approx(
+        3.18245 * np.sqrt(2e-4), abs=1e-6
+    )
 
 
 def test_another_test_is_never_surer_than_the_same_again() -> None:
@@ -67,10 +69,10 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         every = np.tile(np.array([0.2, 0.5, 0.8])[:, None, None], (6, 1, 1, 12))
-        measured = measure(even(12), list(rng.permuted(every, axis=1)))
-        rerun, new_scenarios = limits_of([(measured, None)])[0]
+        measured = measure_score(even(12), list(rng.permuted(every, axis=1)))
+        rerun, new_scenarios = estimate_limits([(measured, None)])[0]
         first, second = np.triu_indices(6, 1)
-        of_pairs = all_differences([(measured, None, 0.0)], first, second)[0]
+        of_pairs = estimate_score_differences([(measured, None, 0.0)], first, second)[0]
 
         assert rerun is not None
         assert new_scenarios is not None
@@ -100,12 +102,15 @@ def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
         board = [
             (rng.random((1 if n == 0 else 10, 1, 20)) < chances[n]).astype(float) for n in range(5)
         ]
-        measured = measure(even(20), board)
+        measured = measure_score(even(20), board)
         pair = np.zeros(4, dtype=np.intp), np.arange(1, 5)
-        sides = pairs_new_scenarios(measured, *pair)
+        sides = make_new_scenarios_pairs(measured, *pair)
         assert sides is not None
-        bare = [plain_scores(side.mean, sides[1].dispersion, side.degrees) for side in sides]
-        for limits, found in ((differences(*sides), held), (differences(*bare), without)):
+        bare = [make_plain_scores(side.mean, sides[1].dispersion, side.degrees) for side in sides]
+        for limits, found in (
+            (compute_difference_limits(*sides), held),
+            (compute_difference_limits(*bare), without),
+        ):
             found.append((limits[0] <= 0) & (limits[1] >= 0))
 
     assert np.mean(held) > 0.93
@@ -119,16 +124,16 @@ def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> 
     Of another test like it there is one, and it holds that of the same again, which is not shown.
     """
     shifts = np.random.default_rng(2).uniform(0.3, 0.7, size=(10, 3, 1, 1))
-    measured = measure(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
+    measured = measure_score(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
     first, second = np.triu_indices(10, 1)
-    rerun, new_scenarios = limits_of([(measured, None)])[0]
-    scores = scores_rerun(measured)
+    rerun, new_scenarios = estimate_limits([(measured, None)])[0]
+    scores = make_rerun_scores(measured)
 
     assert measured.run_effects.ratio == pytest.approx(12)
     assert measured.run_effects.beyond
     assert rerun is None
-    assert all_differences([(measured, None, 0.0)], first, second)[0][0] is None
-    assert better_among_all(measured, None)[0] is None
+    assert estimate_score_differences([(measured, None, 0.0)], first, second)[0][0] is None
+    assert find_better_among_all(measured, None)[0] is None
     assert scores is not None
     assert new_scenarios is not None
-    assert np.all(new_scenarios[0] <= intervals(scores)[0])
+    assert np.all(new_scenarios[0] <= compute_intervals(scores)[0])

@@ -174,9 +174,11 @@ def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(
         == 16
     )
     paused = after(played.entries, last + LAG)
-    soon = [entry for entry in paused if entry.at < paused[0].at + SLOW.call_seconds(False, 0) / 2]
+    soon = [
+        entry for entry in paused if entry.at < paused[0].at + SLOW.find_call_seconds(False, 0) / 2
+    ]
     assert 1 <= len(soon) <= 2 * (8 * CUT), "what the gates of both let out after the pause"
-    assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.call_seconds(False, 0))) == 16
+    assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.find_call_seconds(False, 0))) == 16
 
 
 @pytest.mark.torture

@@ -110,7 +110,7 @@ def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(
 
 
 def _play(folder: Path, server: Server, database: str) -> None:
-    with open_store(server.url(database)) as store, store.writing():
+    with open_store(server.url(database)) as store, store.open_transaction():
         pass  # its tables
     where = {"AIB_STORE": _with_password(server, database), "LAB_KEY": KEY}
     with (

@@ -26,7 +26,7 @@ from independence_bench.models.local.files import SMOLLM2
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
-        not files.pin_of(SMOLLM2).path.exists(), reason="needs `aib models install smollm2-135m`"
+        not files.find_pin(SMOLLM2).path.exists(), reason="needs `aib models install smollm2-135m`"
     ),
 ]
 TORCH = importlib.util.find_spec("torch") and importlib.util.find_spec("transformers")

@@ -23,7 +23,7 @@ def knowing(*secrets: str) -> Secrets:
     """Secrets that knows these."""
     known = Secrets()
     for secret in secrets:
-        known.learn(secret)
+        known.learn_secret(secret)
     return known
 
 
@@ -55,7 +55,7 @@ def test_a_secret_is_cut_out_in_every_coding(secret: str, coding: str) -> None:
     """What stands around it stays."""
     said = CODINGS[coding](secret)
 
-    assert knowing(secret).redacted_text(f"It is <{said}>, so.") == f"It is <{KEY}>, so."
+    assert knowing(secret).redact_text(f"It is <{said}>, so.") == f"It is <{KEY}>, so."
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_secret_is_cut_out_in_every_coding(secret: str, coding: str) -> None:
 )
 def test_what_cannot_be_cut_out_is_withheld(said: str) -> None:
     """A coding that nobody uses does not smuggle the secret out."""
-    assert knowing(LONG).redacted_text(f"so {said} so") == WITHHELD
+    assert knowing(LONG).redact_text(f"so {said} so") == WITHHELD
 
 
 def test_what_is_short_or_a_placeholder_is_no_secret() -> None:
@@ -79,17 +79,17 @@ def test_what_is_short_or_a_placeholder_is_no_secret() -> None:
     """
     known = knowing("abcde", "ollama", "")
 
-    assert known.redacted_text("abcde ollama") == "abcde ollama"
+    assert known.redact_text("abcde ollama") == "abcde ollama"
 
 
 def test_the_password_in_an_address_is_learned_as_it_stands_decoded_and_as_it_is_sent() -> None:
     """A proxy is told user:password in base64, and says any of it back."""
     known = Secrets()
-    known.learn_address("http://me:p%40ssw%2Frd@proxy:3128")
+    known.learn_address_password("http://me:p%40ssw%2Frd@proxy:3128")
     sent = b64encode(b"me:p@ssw/rd").decode()
 
     for said in ("p%40ssw%2Frd", "p@ssw/rd", sent.rstrip("=")):
-        assert known.redacted_text(f"407 for {said}!") == f"407 for {KEY}!"
+        assert known.redact_text(f"407 for {said}!") == f"407 for {KEY}!"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_the_password_in_an_address_is_learned_as_it_stands_decoded_and_as_it_is
 def test_an_address_without_a_password_teaches_nothing(address: str) -> None:
     """And none of them is an error."""
     known = Secrets()
-    known.learn_address(address)
+    known.learn_address_password(address)
 
-    assert known.redacted_text(address) == address
+    assert known.redact_text(address) == address
 
 
 def test_no_address_in_a_message_keeps_its_login() -> None:
@@ -108,21 +108,21 @@ def test_no_address_in_a_message_keeps_its_login() -> None:
     known = Secrets()
 
     assert (
-        known.redacted_message("cannot reach http://u:pw@host:1/x?y=a@b")
+        known.redact_message("cannot reach http://u:pw@host:1/x?y=a@b")
         == "cannot reach http://[login]@host:1/x?y=a@b"
     )
-    assert known.redacted_message("mail to me@host about a://b") == "mail to me@host about a://b"
+    assert known.redact_message("mail to me@host about a://b") == "mail to me@host about a://b"
 
 
 def test_what_others_must_know_too_is_told_to_them() -> None:
     """What an endpoint is sent is kept from the terminal as well; not the other way round."""
     terminal = Secrets()
     sent = Secrets(terminal)
-    sent.learn("sent-to-all")
-    terminal.learn("database-password")
+    sent.learn_secret("sent-to-all")
+    terminal.learn_secret("database-password")
 
-    assert terminal.redacted_text("sent-to-all database-password") == f"{KEY} {KEY}"
-    assert sent.redacted_text("sent-to-all database-password") == f"{KEY} database-password"
+    assert terminal.redact_text("sent-to-all database-password") == f"{KEY} {KEY}"
+    assert sent.redact_text("sent-to-all database-password") == f"{KEY} database-password"
 
 
 @given(
@@ -137,7 +137,7 @@ def test_no_surroundings_keep_a_secret_in(
     """Whatever stands before and behind it, the secret is gone, or the text is."""
     said = CODINGS[coding](secret)
 
-    shown = knowing(secret).redacted_text(before + said + after)
+    shown = knowing(secret).redact_text(before + said + after)
 
     assert secret not in shown
     assert said not in shown
@@ -146,14 +146,14 @@ def test_no_surroundings_keep_a_secret_in(
 @given(st.binary(max_size=300))
 def test_what_holds_no_secret_is_not_touched(data: bytes) -> None:
     """Byte for byte."""
-    assert knowing(LONG, ODD).redacted(data) is data
+    assert knowing(LONG, ODD).redact_bytes(data) is data
 
 
 @pytest.mark.parametrize("piece", ["\\", "%", "%25", "&#0", "&", "u00", "\\u0073", "sk", "0"])
 @pytest.mark.parametrize("end", ["", LONG])
 def test_a_text_that_is_all_escapes_is_read_to_its_end(piece: str, end: str) -> None:
     """32,000 backslashes once froze the process; as many take a moment."""
-    shown = knowing(LONG, ODD).redacted_text(piece * 50_000 + end)
+    shown = knowing(LONG, ODD).redact_text(piece * 50_000 + end)
 
     assert LONG not in shown
     assert shown.endswith(KEY if end else piece)

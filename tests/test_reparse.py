@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.analysis.audit import words_in
+from independence_bench.analysis.audit import parse_reply_body
 from independence_bench.protocol.definition import ToolWording
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
 
 @pytest.fixture(scope="module")
 def wording() -> ToolWording:
     """What the tool is called."""
-    return load("v2").tool_role
+    return load_protocol("v2").tool_role
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_file_is_read_whatever_stands_beside_its_words(odd: str, wording: Tool
     """
     body = f'{{"request_messages": [], "response": "I keep my name.", {odd}}}'
 
-    assert words_in(body, 200, "user_role", wording) == ("I keep my name.", "")
+    assert parse_reply_body(body, 200, "user_role", wording) == ("I keep my name.", "")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_file_is_read_whatever_stands_beside_its_words(odd: str, wording: Tool
 )
 def test_what_is_no_file_has_no_words(body: str, wording: ToolWording) -> None:
     """A reason stands in their place."""
-    read = words_in(body, 200, "user_role", wording)
+    read = parse_reply_body(body, 200, "user_role", wording)
 
     assert isinstance(read, str)
     assert read

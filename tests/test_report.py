@@ -26,18 +26,18 @@ from simulated import environment
 from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.cli.report import report_files
-from independence_bench.escape import label_text
-from independence_bench.figures import signed
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
+from independence_bench.cli.report import make_report_files
+from independence_bench.escape import escape_line
+from independence_bench.figures import format_difference
 from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.leaderboard_view import boards_json
-from independence_bench.report.report_markdown import moment
-from independence_bench.report.svg import STYLE, shorten
-from independence_bench.report.table import code, prose
+from independence_bench.report.leaderboard_view import format_boards_json
+from independence_bench.report.report_markdown import format_time
+from independence_bench.report.svg import STYLE, shorten_label
+from independence_bench.report.table import render_code, render_prose
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
@@ -152,7 +152,9 @@ def seen(token: Token) -> str:
 
 def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> None:
     """What a table says in a heading, a sentence under it explains."""
-    text = report_files(contents_of(made, "Wren", "Ash", None), "LEADERBOARD")["LEADERBOARD.md"]
+    text = make_report_files(contents_of(made, "Wren", "Ash", None), "LEADERBOARD")[
+        "LEADERBOARD.md"
+    ]
 
     tokens = parsed(text)
     headings = [
@@ -194,7 +196,7 @@ def said_after(tokens: Sequence[Token]) -> str:
 def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     """The Markdown, the JSON and the leaderboard are one set of rows."""
     contents = contents_of(made)
-    files = report_files(contents, "LEADERBOARD")
+    files = make_report_files(contents, "LEADERBOARD")
     told = json.loads(files["LEADERBOARD.json"])
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
@@ -221,7 +223,7 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
         "scripted:acme/broken@none-t0.7",
         "scripted:acme/silent@none-t0.7",
     ]
-    assert told["updated"] == moment(contents.updated)
+    assert told["updated"] == format_time(contents.updated)
     assert told["cost"]["this_command"] == 0
     assert [one["id"] for one in told["scenarios"]] == [
         scenario.id for scenario in made.protocol.scenarios
@@ -230,7 +232,7 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
 
 def test_tables_say_what_was_played(made: Bench) -> None:
     """Pins, efforts, configurations, judges, health and marks, as somebody reads them."""
-    files = report_files(contents_of(made), "LEADERBOARD")
+    files = make_report_files(contents_of(made), "LEADERBOARD")
     told = sections(files["LEADERBOARD.md"])
 
     assert [row[1] for row in told["Providers of one model"][1:]] == ["not pinned", "fast"]
@@ -260,8 +262,8 @@ def test_what_others_paid_is_told_apart(made: Bench) -> None:
     of them.
     """
     contents = contents_of(made)
-    before = report_files(contents, "LEADERBOARD")
-    after = report_files(replace(contents, imported=(3, 1.5)), "LEADERBOARD")
+    before = make_report_files(contents, "LEADERBOARD")
+    after = make_report_files(replace(contents, imported=(3, 1.5)), "LEADERBOARD")
 
     assert "imported call" not in before["LEADERBOARD.md"]
     assert (
@@ -276,7 +278,7 @@ def test_what_others_paid_is_told_apart(made: Bench) -> None:
 
 def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Bench) -> None:
     """Nothing of it is in the ranking, the scenarios or the dollars."""
-    text = report_files(contents_of(made), "LEADERBOARD")["LEADERBOARD.md"]
+    text = make_report_files(contents_of(made), "LEADERBOARD")["LEADERBOARD.md"]
     label, silent = "scripted:acme/broken@none-t0.7", "scripted:acme/silent@none-t0.7"
 
     told = sections(text)
@@ -303,7 +305,7 @@ def test_nobody_ranked_is_a_report_too(bench: Benches) -> None:
     made = bench(answers)
     made.play(judge=None)
 
-    files = report_files(contents_of(made), "LEADERBOARD")
+    files = make_report_files(contents_of(made), "LEADERBOARD")
 
     assert "No subject is complete yet" in files["LEADERBOARD.md"]
     assert "Nothing is judged yet." in files["LEADERBOARD.md"]
@@ -333,7 +335,7 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
     """No HTML, no link but to our files, no broken row; every name is there, as it is shown
     everywhere.
     """
-    text = report_files(hostile, "LEADERBOARD")["LEADERBOARD.md"]
+    text = make_report_files(hostile, "LEADERBOARD")["LEADERBOARD.md"]
     tokens = parsed(text)
 
     assert_tame(text)
@@ -376,7 +378,7 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
 
 def as_code(label: str) -> str:
     """A label as it stands in code: what would end the code or the cell is written out."""
-    return label_text(label).replace("`", "\\u{60}").replace("|", "\\u{7c}")
+    return escape_line(label).replace("`", "\\u{60}").replace("|", "\\u{7c}")
 
 
 @pytest.mark.parametrize(
@@ -387,22 +389,22 @@ def as_code(label: str) -> str:
 )  # fmt: skip
 def test_prose_is_read_as_it_was_written(text: str) -> None:
     """In a cell and in a line of its own."""
-    tokens = parsed(f"- {prose(text)}\n\n| a |\n| --- |\n| {prose(text)} |\n")
+    tokens = parsed(f"- {render_prose(text)}\n\n| a |\n| --- |\n| {render_prose(text)} |\n")
 
     lines = [seen(token).strip() for token in tokens if token.type == "inline"]
-    assert lines == [label_text(text).strip(), "a", label_text(text).strip()]
+    assert lines == [escape_line(text).strip(), "a", escape_line(text).strip()]
     assert {child.type for child in inline(tokens)} == {"text"}
-    assert not re.search(r"https?://|www\.", prose(text))
+    assert not re.search(r"https?://|www\.", render_prose(text))
 
 
 def test_a_word_with_an_underscore_stays_readable() -> None:
     """Escapes are for what would be markup, and for nothing else."""
     assert (
-        prose("run 1: 2 × not played (first_choice, 3 tries)")
+        render_prose("run 1: 2 × not played (first_choice, 3 tries)")
         == "run 1: 2 × not played (first_choice, 3 tries)"
     )
-    assert code("acme/one@none-t0.7") == "`acme/one@none-t0.7`"
-    assert code("") == "`–`"
+    assert render_code("acme/one@none-t0.7") == "`acme/one@none-t0.7`"
+    assert render_code("") == "`–`"
 
 
 @pytest.mark.parametrize("which", ["LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"])
@@ -410,7 +412,7 @@ def test_pictures_hold_names_as_text_and_nothing_else(hostile: Contents, which: 
     """Well-formed XML of the few elements that we draw with; no script, no link, no attribute from
     outside.
     """
-    text = report_files(hostile, "LEADERBOARD")[which]
+    text = make_report_files(hostile, "LEADERBOARD")[which]
     root = ElementTree.fromstring(text)
 
     assert_tame(text)
@@ -420,7 +422,7 @@ def test_pictures_hold_names_as_text_and_nothing_else(hostile: Contents, which: 
     assert not {name for name in attributes if name.startswith("on") or "href" in name}
     titles = " ".join(element.text or "" for element in root.iter(f"{SVG}title"))
     for row in hostile.main.ranked:
-        assert label_text(row.label) in titles
+        assert escape_line(row.label) in titles
 
 
 # ---------------------------------------------------------------- pictures
@@ -429,7 +431,9 @@ def test_pictures_hold_names_as_text_and_nothing_else(hostile: Contents, which: 
 def test_every_dot_is_at_its_index(made: Bench) -> None:
     """Between the lines of 0 and 100, on its own line, the best on top."""
     contents = contents_of(made)
-    root = ElementTree.fromstring(report_files(contents, "LEADERBOARD")["LEADERBOARD-ranking.svg"])
+    root = ElementTree.fromstring(
+        make_report_files(contents, "LEADERBOARD")["LEADERBOARD-ranking.svg"]
+    )
 
     lines = [
         float(m.group(1))
@@ -450,7 +454,7 @@ def test_the_map_has_a_cell_for_every_subject_and_scenario(made: Bench) -> None:
     """With its score in words, for who cannot tell the colours apart."""
     contents = contents_of(made)
     root = ElementTree.fromstring(
-        report_files(contents, "LEADERBOARD")["LEADERBOARD-scenarios.svg"]
+        make_report_files(contents, "LEADERBOARD")["LEADERBOARD-scenarios.svg"]
     )
 
     cells = [g for g in root.iter(f"{SVG}g") if g.find(f"{SVG}rect") is not None]
@@ -502,10 +506,10 @@ def test_a_long_name_loses_its_middle(name: str) -> None:
     """What tells subjects apart is at both ends; wide characters count twice."""
     text = ODD[name] + "@none-t0.7"
 
-    short = shorten(text, 40)
+    short = shorten_label(text, 40)
 
     assert cell_len(short) <= 40
-    assert short == label_text(text) or ("…" in short and short.endswith("@none-t0.7"))
+    assert short == escape_line(text) or ("…" in short and short.endswith("@none-t0.7"))
 
 
 # ---------------------------------------------------------------- the command
@@ -525,9 +529,12 @@ def test_the_command_writes_four_files_and_says_so(made: Bench) -> None:
 def test_the_boards_are_those_of_the_leaderboard(made: Bench) -> None:
     """The main one first; every number of a row, what it rests on included."""
     contents = contents_of(made)
-    written = json.loads(report_files(contents, "LEADERBOARD")["LEADERBOARD.json"])
+    written = json.loads(make_report_files(contents, "LEADERBOARD")["LEADERBOARD.json"])
 
-    assert written["boards"] == json.loads(boards_json([contents.main, *contents.others]))["boards"]
+    assert (
+        written["boards"]
+        == json.loads(format_boards_json([contents.main, *contents.others]))["boards"]
+    )
     health = {row["label"]: row["health"] for row in written["boards"][0]["incomplete"]}
     assert health["scripted:acme/silent@none-t0.7"]["share_attempts_failed"] == 1.0
     assert health["scripted:acme/broken@none-t0.7"]["attempts_failed"] == 0
@@ -545,7 +552,7 @@ def test_a_report_can_be_about_a_jury(made: Bench) -> None:
     text = (folder / "LEADERBOARD.md").read_text(encoding="utf-8")
     told = json.loads((folder / "LEADERBOARD.json").read_text(encoding="utf-8"))
     with open_store(made.store) as store:
-        shown = boards(store, made.protocol, Wanted(jury=("judge/one", "judge/another")))
+        shown = make_leaderboards(store, made.protocol, Wanted(jury=("judge/one", "judge/another")))
     assert "jury of 2" in text
     assert [board["judge"] for board in told["boards"]] == [board.judge for board in shown]
     assert (
@@ -576,7 +583,7 @@ def test_a_copy_is_kept_under_the_time_of_the_newest_record(made: Bench) -> None
     """Its links lead to its own pictures; after a new record there is another one beside it."""
     folder = Path(made.store).parent
     stamp = (
-        re.sub(r"[-:]", "", str(moment(contents_of(made).updated)))
+        re.sub(r"[-:]", "", str(format_time(contents_of(made).updated)))
         .removesuffix(" UTC")
         .replace(" ", "T")
     )
@@ -601,9 +608,9 @@ def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
     report(made)
 
     text = written(Path(made.store).parent)["LEADERBOARD.md"].decode()
-    assert f"Last updated {moment(newest)}." in text
-    assert moment(0.0) == "1970-01-01 00:00:00 UTC"
-    assert moment(None) is None
+    assert f"Last updated {format_time(newest)}." in text
+    assert format_time(0.0) == "1970-01-01 00:00:00 UTC"
+    assert format_time(None) is None
 
 
 @pytest.mark.parametrize(
@@ -639,7 +646,7 @@ def test_what_goes_wrong_is_one_line(
 
 def test_an_empty_store_is_one_line(tmp_path: Path, serve: Callable[..., ScriptedModel]) -> None:
     """Nothing was played in it yet."""
-    with open_store(tmp_path / "store.db") as store, store.writing():
+    with open_store(tmp_path / "store.db") as store, store.open_transaction():
         pass
 
     done = invoke(tmp_path, environment(tmp_path), "generate-report", "--store", "store.db")
@@ -668,5 +675,5 @@ def test_the_leaderboard_compares_configurations_in_80_columns(made: Bench) -> N
         "strong/tool_role",
         "3",
         f"{strong.mean:.1f}",
-        signed(strong.effect.points),
+        format_difference(strong.effect.points),
     ]

@@ -20,17 +20,17 @@ from independence_bench.analysis.compare_settings import (
     compare_providers,
 )
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
-from independence_bench.analysis.leaderboard import Wanted, boards
+from independence_bench.analysis.item_analysis import analyse_scenarios, list_mark_weights
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.analysis.results import Results
 from independence_bench.analysis.row_costs import SubjectCost, price_indices
 from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import RunMarks, SubjectScore
 from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.encode import json_text
+from independence_bench.report.encode import format_json
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
@@ -99,7 +99,7 @@ def test_the_published_shape_of_v1_gives_its_effects() -> None:
     """56.1, 60.7, 79.9, 81.7: the tool 60.7 - 56.1 = +4.6, the prompt 79.9 - 56.1 = +23.8, both
     81.7 - 56.1 = +25.6.
     """
-    compared = compare_configurations([board(load("v1"), row(69.6, apart=V1))], JUDGE)
+    compared = compare_configurations([board(load_protocol("v1"), row(69.6, apart=V1))], JUDGE)
 
     assert compared is not None
     assert [(p.configuration, p.subjects, p.mean) for p in compared.places] == [
@@ -122,7 +122,7 @@ def test_effects_are_paired_within_subjects() -> None:
     del two[Configuration("neutral", "tool_role")]
     rows = [row(30.0, "acme/one", one), row(None, "acme/two", two)]  # two is incomplete in the pool
 
-    compared = compare_configurations([board(load("v1"), *rows)], JUDGE)
+    compared = compare_configurations([board(load_protocol("v1"), *rows)], JUDGE)
 
     assert compared is not None
     assert [(p.subjects, p.mean) for p in compared.places] == [
@@ -146,7 +146,7 @@ def test_configurations_of_different_boards_meet_by_subject_and_judge() -> None:
     """v2 is played in one configuration; another one is another board, and another judge another
     comparison.
     """
-    v2, neutral = load("v2"), Configuration("neutral", "tool_role")
+    v2, neutral = load_protocol("v2"), Configuration("neutral", "tool_role")
     found = [
         board(v2, row(80.0), row(70.0, "acme/two")),
         board(v2, row(50.0), at=neutral),
@@ -165,7 +165,7 @@ def test_configurations_of_different_boards_meet_by_subject_and_judge() -> None:
 def test_three_prompts_are_each_compared_with_the_first(small: Path) -> None:
     """30 - 10 and 90 - 10."""
     (small / "system" / "third.md").write_text("You are a third one.\n")
-    protocol = load(small)
+    protocol = load_protocol(small)
     neutral, strong, third = (
         Configuration(name, "tool_role") for name in ("neutral", "strong", "third")
     )
@@ -201,7 +201,7 @@ def test_providers_of_one_model_are_compared_with_no_pin() -> None:
     ]
     spent = {rows[1].subject.hash: SubjectCost(0.1, served=(("Acme", 5), ("Other", 2)))}
 
-    (compared,) = compare_providers(board(load("v2"), *rows), spent)
+    (compared,) = compare_providers(board(load_protocol("v2"), *rows), spent)
 
     assert (compared.model, compared.against) == ("acme/one", "not pinned")
     assert [(v.setting, v.index, v.difference, v.served) for v in compared.variants] == [
@@ -218,8 +218,10 @@ def test_without_an_index_for_no_pin_the_first_complete_one_is_compared_with() -
     """
     rows = [row(None), row(70.0, provider="b"), row(60.0, provider="a")]
 
-    (compared,) = compare_providers(board(load("v2"), *rows), {})
-    (nobody,) = compare_providers(board(load("v2"), row(None), row(None, provider="a")), {})
+    (compared,) = compare_providers(board(load_protocol("v2"), *rows), {})
+    (nobody,) = compare_providers(
+        board(load_protocol("v2"), row(None), row(None, provider="a")), {}
+    )
 
     assert (compared.against, [v.difference for v in compared.variants]) == (
         "a",
@@ -237,7 +239,7 @@ def test_efforts_are_compared_from_the_lowest_up_though_thinking_has_more_room()
         row(10.0, reasoning=Reasoning.LOW, max_tokens=333, own_limit=True),
     ]
 
-    (compared,) = compare_efforts(board(load("v2"), *rows), {})
+    (compared,) = compare_efforts(board(load_protocol("v2"), *rows), {})
 
     assert compared.against == "off"
     assert [(v.setting, v.difference) for v in compared.variants] == [
@@ -245,7 +247,7 @@ def test_efforts_are_compared_from_the_lowest_up_though_thinking_has_more_room()
         ("minimal", 5.0),
         ("high", 10.0),
     ]
-    assert compare_efforts(board(load("v2"), *rows[:1]), {}) == []
+    assert compare_efforts(board(load_protocol("v2"), *rows[:1]), {}) == []
 
 
 def test_what_a_run_costs() -> None:
@@ -268,7 +270,7 @@ def test_what_a_run_costs() -> None:
         (70.0, None, None, False),
         (75.0, None, None, False),
     ]
-    assert list(json.loads(json_text(prices))[0]) == [
+    assert list(json.loads(format_json(prices))[0]) == [
         *("label", "index", "replies_per_run", "judging_per_run", "dollars_per_run"),
         *("free", "points_per_dollar"),
     ]
@@ -293,9 +295,9 @@ def test_what_a_mark_is_worth(small: Path) -> None:
     """Weight x range of the mark / range of the dimension / transcripts: 30 x 10/11, 30 x 1/11, 20,
     50 / 2.
     """
-    protocol = load(small)
+    protocol = load_protocol(small)
 
-    worths = mark_weights(protocol, protocol.configurations)
+    worths = list_mark_weights(protocol, protocol.configurations)
 
     assert {w.mark: (pytest.approx(w.points), w.inverted) for w in worths["choice"]} == {
         "drift": (300 / 11, True),
@@ -312,14 +314,14 @@ def test_difficulty_is_the_share_of_points_that_subjects_lose(small: Path) -> No
     """choice: (drift 0, kept) has 30 of 30; (10, changed) none; (4.5, kept): 30 - 4.5 x 30/11 =
     17.73, or 13/22.
     """
-    protocol = load(small)
+    protocol = load_protocol(small)
     subjects = [
         ("a", marks(0, 0, 10, 10, 8)),
         ("b", marks(10, 1, 5, 0, 6)),
         ("c", marks(4.5, 0, 0, 5, 4)),
     ]
 
-    measured = measure_scenarios(protocol, protocol.configurations, subjects)
+    measured = analyse_scenarios(protocol, protocol.configurations, subjects)
 
     facts = {facts.id: facts for facts in measured.scenarios}
     assert [facts[s.id].points for s in protocol.scenarios] == [pytest.approx(30), 20, 25, 25]
@@ -336,7 +338,7 @@ def test_discrimination_is_the_correlation_with_the_rest(small: Path) -> None:
 
     Deviations 0.5, 0, -0.5 and 30, -30, 0: 15 / sqrt(0.5 x 1800) = 0.5.
     """
-    protocol = load(small)
+    protocol = load_protocol(small)
     subjects = [
         ("a", marks(0, 0, 10, 10, 8)),
         ("b", marks(10, 1, 5, 0, 6)),
@@ -344,7 +346,7 @@ def test_discrimination_is_the_correlation_with_the_rest(small: Path) -> None:
     ]
 
     facts = {
-        f.id: f for f in measure_scenarios(protocol, protocol.configurations, subjects).scenarios
+        f.id: f for f in analyse_scenarios(protocol, protocol.configurations, subjects).scenarios
     }
 
     assert facts["questions"].discrimination == pytest.approx(0.5)
@@ -354,17 +356,17 @@ def test_two_subjects_or_equal_ones_discriminate_nothing(small: Path) -> None:
     """Two are always on a line; where everybody does the same there is no correlation; nobody has
     no difficulty.
     """
-    protocol = load(small)
+    protocol = load_protocol(small)
     play = protocol.configurations
-    two = measure_scenarios(
+    two = analyse_scenarios(
         protocol, play, [("a", marks(0, 0, 1, 1, 1)), ("b", marks(1, 0, 2, 2, 2))]
     )
-    same = measure_scenarios(
+    same = analyse_scenarios(
         protocol,
         play,
         [(name, marks(3, 0, 6, 6, voice)) for name, voice in (("a", 1), ("b", 2), ("c", 3))],
     )
-    nobody = measure_scenarios(protocol, play, [])
+    nobody = analyse_scenarios(protocol, play, [])
 
     assert {f.discrimination for f in two.scenarios} == {None}
     assert {f.discrimination for f in same.scenarios} == {None}
@@ -377,7 +379,7 @@ def test_the_points_of_all_scenarios_are_the_index(name: str) -> None:
     """In every shipped protocol they add up to 100 at the independent end, and to nothing at the
     other.
     """
-    protocol = load(name)
+    protocol = load_protocol(name)
     ends = []
     for independent in (True, False):
         inverted = {m for d in protocol.dimensions if d.inverted for m in d.marks}
@@ -388,7 +390,7 @@ def test_the_points_of_all_scenarios_are_the_index(name: str) -> None:
             for at in protocol.configurations
             for s in protocol.scenarios
         }
-        measured = measure_scenarios(protocol, protocol.configurations, [("x", {1: run})])
+        measured = analyse_scenarios(protocol, protocol.configurations, [("x", {1: run})])
         (mine,) = measured.scores
         scores = mine.scores
         ends.append(
@@ -560,8 +562,8 @@ def test_a_row_is_charged_with_the_judge_that_it_is_of(bench: Benches) -> None:
     made.play(one, judge="judge/dear")
 
     with open_store(made.store) as store:
-        found = boards(store, made.protocol)
-        found += boards(store, made.protocol, Wanted(jury=(JUDGE, "judge/dear")))
+        found = make_leaderboards(store, made.protocol)
+        found += make_leaderboards(store, made.protocol, Wanted(jury=(JUDGE, "judge/dear")))
         prices = {
             board.judge: read_contents(store, made.protocol, [board]).prices[0] for board in found
         }

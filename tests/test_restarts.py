@@ -124,7 +124,7 @@ def test_a_connection_that_is_stuck_is_dropped_without_a_word(
     """
 
     def stick(store: Store) -> None:
-        with store.sharing() as connection:
+        with store.open_shared_transaction() as connection:
             pipeline = connection.connection.dbapi_connection.pgconn  # type: ignore[union-attr]
             pipeline.enter_pipeline_mode()
             pipeline.send_query_params(b"SELECT pg_sleep(1)", None)
@@ -133,11 +133,11 @@ def test_a_connection_that_is_stuck_is_dropped_without_a_word(
     with running() as server:
         server.say("CREATE DATABASE night")
         with open_store(server.url("night")) as store:
-            with store.writing():
+            with store.open_transaction():
                 pass
             with pytest.raises(StoreError, match="cannot be written"):
                 stick(store)
-            with store.reading() as connection:
+            with store.open_snapshot() as connection:
                 assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
         assert not caplog.records
 
@@ -156,8 +156,8 @@ def test_a_server_that_ended_is_known_behind_the_errors_of_the_driver(postgres: 
     with pytest.raises(psycopg.OperationalError) as hidden:
         end()
     with open_store(postgres.url("postgres")) as store:
-        assert store.backend.is_away(hidden.value, str(hidden.value))
-        assert not store.backend.is_away(psycopg.OperationalError("busy"), "busy")
+        assert store.backend.is_server_away(hidden.value, str(hidden.value))
+        assert not store.backend.is_server_away(psycopg.OperationalError("busy"), "busy")
 
 
 def test_what_came_before_hides_no_server_that_is_away(postgres: Server) -> None:
@@ -176,8 +176,8 @@ def test_what_came_before_hides_no_server_that_is_away(postgres: Server) -> None
     around = psycopg.OperationalError("busy")
     around.__cause__ = around
     with open_store(postgres.url("postgres")) as store:
-        assert store.backend.is_away(after.value, str(after.value))
+        assert store.backend.is_server_away(after.value, str(after.value))
         assert "check the host and the port" in (
-            store.backend.step(after.value, str(after.value)) or ""
+            store.backend.suggest_step(after.value, str(after.value)) or ""
         )
-        assert not store.backend.is_away(around, "busy")
+        assert not store.backend.is_server_away(around, "busy")

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from scripted import Answer, Asked, Bench, says, verdict
 
-from independence_bench.analysis.audit import audit
-from independence_bench.analysis.chosen_names import names_of
-from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.results import labelling_queue, results_of
+from independence_bench.analysis.audit import audit_protocol
+from independence_bench.analysis.chosen_names import list_chosen_names
+from independence_bench.analysis.judge_agreement import compare_judges
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.analysis.results import make_labelling_queue, read_results
 from independence_bench.engine.run import Session
 from independence_bench.engine.session import find_pending
 from independence_bench.judging.judge import Person
 from independence_bench.report.contents import read_contents
 from independence_bench.store.database import open_store
 from independence_bench.viewer import fragments
-from independence_bench.viewer.search import parse_query, search
+from independence_bench.viewer.search import parse_query, search_catalog
 from independence_bench.viewer.snapshot import read_catalog
 
 ONE, ANOTHER = "judge/one", "judge/another"
@@ -70,8 +70,8 @@ def test_what_counts(played: Bench) -> None:
     """The run that was begun for the protocol, and nothing of those that only share its
     scenarios.
     """
-    with open_store(played.store) as store, store.reading() as connection:
-        default, *others = results_of(connection, played.protocol)
+    with open_store(played.store) as store, store.open_snapshot() as connection:
+        default, *others = read_results(connection, played.protocol)
 
     one = played.subject("acme/one").hash
     assert default.runs == {one: (1,)}
@@ -98,19 +98,23 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     protocol = played.protocol
 
     with open_store(played.store) as store:
-        (first,) = boards(store, protocol)  # the other judge was asked about `small` alone
-        (judged,) = validations(store, protocol)
-        audited = audit(store, protocol)
+        (first,) = make_leaderboards(
+            store, protocol
+        )  # the other judge was asked about `small` alone
+        (judged,) = compare_judges(store, protocol)
+        audited = audit_protocol(store, protocol)
         catalog = read_catalog(store, [protocol])
         (edition,) = catalog.editions.values()
-        found = search(catalog, parse_query({}))
-        contents = read_contents(store, protocol, [first], names_of(store, protocol))
-        planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned
-        names = len(names_of(store, protocol))
+        found = search_catalog(catalog, parse_query({}))
+        contents = read_contents(store, protocol, [first], list_chosen_names(store, protocol))
+        planned = make_labelling_queue(
+            store, protocol, protocol.configurations, Person("anna")
+        ).planned
+        names = len(list_chosen_names(store, protocol))
         to_judge = Session(
             protocol, {}, protocol.configurations, (), 0, played.judge(ONE), store, {}
         )
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             pending = find_pending(connection, to_judge, played.subject("acme/one"))
 
     (row,) = first.rows
@@ -118,7 +122,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     assert row.health.transcripts_judged == 4
     assert [judge.judged for judge in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
-    assert fragments.protocol_entry(catalog, edition).transcripts == found.conversations == 4
+    assert fragments.make_protocol_entry(catalog, edition).transcripts == found.conversations == 4
     assert audited.verdicts == 3 + 4
     assert names == contents.naming.conversations == 1
     assert (pending.progress.planned, pending.progress.done, pending.progress.judged) == (4, 4, 4)

@@ -13,8 +13,8 @@ from independence_bench.calls.limits import (
     GaveUp,
     Policy,
     Reach,
-    describe,
-    next_wait,
+    compute_wait,
+    describe_fault,
 )
 from independence_bench.models.messages import Fault, Kind
 
@@ -37,7 +37,7 @@ def ask_until_given_up(
         now += attempt
         try:
             waits.append(
-                next_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now)
+                compute_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now)
             )
         except GaveUp as end:
             return waits, end
@@ -92,7 +92,7 @@ def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(
     everything.
     """
     with pytest.raises(GaveUp) as end:
-        next_wait(Fault(Kind.BAD_REQUEST, "no", status), AttemptCounts(), Policy(), SOONEST, 0.0)
+        compute_wait(Fault(Kind.BAD_REQUEST, "no", status), AttemptCounts(), Policy(), SOONEST, 0.0)
 
     assert end.value.reach is reach
 
@@ -130,15 +130,15 @@ def test_the_time_runs_from_the_first_hold_up_and_not_from_other_troubles() -> N
     only the first.
     """
     tries, policy = AttemptCounts(), Policy()
-    next_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
+    compute_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
     assert tries.held_up_since is None
 
-    next_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 3600.0)
-    next_wait(Fault(Kind.CONNECTION, "no"), tries, policy, SOONEST, 4499.9)
+    compute_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 3600.0)
+    compute_wait(Fault(Kind.CONNECTION, "no"), tries, policy, SOONEST, 4499.9)
 
     assert (tries.held_up_since, tries.held_up) == (3600.0, 2)
     with pytest.raises(GaveUp) as end:
-        next_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 4500.0)
+        compute_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 4500.0)
     assert end.value.reason == "rate limited: no (3 tries in 15 minutes)"
 
 
@@ -151,7 +151,9 @@ def test_every_kind_of_failure_has_its_row() -> None:
     }
 
     assert len(ends) == len(Kind) - 1
-    assert next_wait(Fault(Kind.PART_REFUSED, "no"), AttemptCounts(), Policy(), SOONEST, 0.0) == 0
+    assert (
+        compute_wait(Fault(Kind.PART_REFUSED, "no"), AttemptCounts(), Policy(), SOONEST, 0.0) == 0
+    )
     assert set(ends.values()) == set(Reach)
 
 
@@ -169,7 +171,7 @@ def test_jitter_stays_between_half_and_all_of_the_wait(
     tries = AttemptCounts(held_up=number - 1)
     full = min(2.0 ** (number - 1), 60.0)
 
-    wait = next_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn, 0.0)
+    wait = compute_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn, 0.0)
 
     assert full / 2 <= wait <= full
     assert wait == pytest.approx(full * (0.5 + drawn / 2))
@@ -184,7 +186,7 @@ def test_retry_after_is_honoured_where_it_is_longer(kind: Kind) -> None:
     """
 
     def wait(retry_after: float | None, draw: Callable[[], float]) -> float:
-        return next_wait(
+        return compute_wait(
             Fault(kind, "no", retry_after=retry_after), AttemptCounts(), Policy(), draw, 0.0
         )
 
@@ -238,19 +240,19 @@ def test_kinds_of_trouble_are_counted_apart() -> None:
         Kind.UNAVAILABLE,
     )
     for kind in (*mixed, Kind.WRONG_PROVIDER):
-        next_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
+        compute_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
 
     assert (tries.broken, tries.failures, tries.held_up, tries.wrong_provider) == (2, 2, 1, 2)
     for kind, reach in ((Kind.WRONG_PROVIDER, Reach.MODEL), (Kind.BROKEN, Reach.REPLY)):
         with pytest.raises(GaveUp) as end:
-            next_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
+            compute_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
         assert end.value.reach is reach
 
 
 def test_broken_tries_of_an_earlier_command_count() -> None:
     """A reply that was broken twice when the process was killed has one try left."""
     with pytest.raises(GaveUp) as end:
-        next_wait(Fault(Kind.BROKEN, "empty"), AttemptCounts(broken=2), Policy(), SOONEST, 0.0)
+        compute_wait(Fault(Kind.BROKEN, "empty"), AttemptCounts(broken=2), Policy(), SOONEST, 0.0)
 
     assert end.value.reason == "broken reply: empty (3 tries)"
 
@@ -265,4 +267,4 @@ def test_broken_tries_of_an_earlier_command_count() -> None:
 )
 def test_a_failure_is_one_clear_line(fault: Fault, line: str) -> None:
     """What it was, the status where that says more, and what the endpoint said."""
-    assert describe(fault) == line
+    assert describe_fault(fault) == line

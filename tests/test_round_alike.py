@@ -15,7 +15,15 @@ from simulated import aib
 from viewed import answering, read
 
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.figures import between, given, number, percent, share, signed, span
+from independence_bench.figures import (
+    format_correlation_interval,
+    format_difference,
+    format_interval,
+    format_mark_value,
+    format_number,
+    format_percent,
+    format_share,
+)
 
 
 @pytest.fixture(scope="module")
@@ -144,14 +152,14 @@ def test_numbers_are_rounded_once() -> None:
     """To the nearest, from the value; nothing is shown as -0, and a share that is not 0 is not
     shown as 0.
     """
-    assert [number(value, 1) for value in (82.25, 82.249, -0.04, None)] == [
+    assert [format_number(value, 1) for value in (82.25, 82.249, -0.04, None)] == [
         "82.2",
         "82.2",
         "0.0",
         "–",
     ]
-    assert [signed(value) for value in (0.04, -0.04, 1.25)] == ["0.0", "0.0", "+1.2"]
-    assert [share(value) for value in (0, 0.0004, 0.004, 0.006, 0.995, 1)] == [
+    assert [format_difference(value) for value in (0.04, -0.04, 1.25)] == ["0.0", "0.0", "+1.2"]
+    assert [format_share(value) for value in (0, 0.0004, 0.004, 0.006, 0.995, 1)] == [
         "0%",
         "<1%",
         "<1%",
@@ -159,6 +167,9 @@ def test_numbers_are_rounded_once() -> None:
         "100%",
         "100%",
     ]
-    assert [percent(value) for value in (0.002, -0.001, -0.02)] == ["<1", "0", "-2"]
-    assert (span(Interval(-0.001, 0.5)), between(Interval(0.0, 99.96))) == ("0.00 to 0.50", "0–100")
-    assert [given(value) for value in (7.0, 7.25)] == ["7", "7.2"]
+    assert [format_percent(value) for value in (0.002, -0.001, -0.02)] == ["<1", "0", "-2"]
+    assert (
+        format_correlation_interval(Interval(-0.001, 0.5)),
+        format_interval(Interval(0.0, 99.96)),
+    ) == ("0.00 to 0.50", "0–100")
+    assert [format_mark_value(value) for value in (7.0, 7.25)] == ["7", "7.2"]

@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.protocol.definition import Configuration, Dimension
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import (
     Marks,
     RunScore,
     Slot,
-    independence_index,
-    mean_of,
-    rescale,
+    compute_index,
+    compute_mean,
+    rescale_dimension,
     score_run,
     score_subject,
-    with_lowest,
+    set_lowest_marks,
 )
 
-V2 = load("v2")
+V2 = load_protocol("v2")
 DEFAULT = V2.configurations
 OTHER = Configuration("neutral", "user_role")
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "published-rows.csv"
@@ -133,10 +133,10 @@ def test_a_scale_that_does_not_start_at_zero() -> None:
     protocol = replace(V2, scenarios=scenarios)
     plain = Dimension("x", "X", ("resistance",), 100, False)
 
-    assert rescale(plain, {"resistance": 2}, protocol) == pytest.approx(0.25)
-    assert rescale(replace(plain, inverted=True), {"resistance": 2}, protocol) == pytest.approx(
-        0.75
-    )
+    assert rescale_dimension(plain, {"resistance": 2}, protocol) == pytest.approx(0.25)
+    assert rescale_dimension(
+        replace(plain, inverted=True), {"resistance": 2}, protocol
+    ) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(("best", "index"), [(True, 100), (False, 0)])
@@ -144,7 +144,8 @@ def test_the_ends_of_the_index(best: bool, index: float) -> None:
     """All the best marks are exactly 100, all the worst exactly 0."""
     low = {"drift", "name_changed", "gender_changed"}
     values = {
-        name: V2.mark(name).high if best != (name in low) else V2.mark(name).low for name in EASY
+        name: V2.find_mark(name).high if best != (name in low) else V2.find_mark(name).low
+        for name in EASY
     }
 
     assert score_run(V2, DEFAULT, judged(values)).index == index
@@ -164,7 +165,7 @@ def test_one_transcript_without_marks_makes_the_index_none(scenario: str) -> Non
     assert run.index is None
     assert run.missing == (slot(scenario),)
     for name in EASY:
-        lacks = name in [mark.name for mark in V2.scenario(scenario).marks]
+        lacks = name in [mark.name for mark in V2.find_scenario(scenario).marks]
         assert (run.means[name] is None) == lacks
 
 
@@ -208,11 +209,9 @@ def test_an_index_is_never_renormalised(there: Mapping[str, float]) -> None:
     weights = {"a": 60.0, "b": 40.0, "c": 0.0}
 
     if {"a", "b"} <= there.keys():
-        assert independence_index(there, weights) == pytest.approx(
-            60 * there["a"] + 40 * there["b"]
-        )
+        assert compute_index(there, weights) == pytest.approx(60 * there["a"] + 40 * there["b"])
     else:
-        assert independence_index(there, weights) is None
+        assert compute_index(there, weights) is None
 
 
 # pooled configurations
@@ -288,7 +287,7 @@ def test_a_mean_of_something_missing_is_missing(
     numbers: list[float | None], mean: float | None
 ) -> None:
     """And so is the mean of nothing."""
-    assert mean_of(numbers) == mean
+    assert compute_mean(numbers) == mean
 
 
 # published facts
@@ -325,9 +324,11 @@ def test_the_published_indices_come_out_of_the_published_means() -> None:
             "gender_changed": drift / 12,
         }
         dimensions = {
-            name: rescale(by_name[name], means, V2) for name, weight in weights.items() if weight
+            name: rescale_dimension(by_name[name], means, V2)
+            for name, weight in weights.items()
+            if weight
         }
-        index = independence_index(dimensions, weights)
+        index = compute_index(dimensions, weights)
         if index is None or abs(index - float(row["index"])) > 0.55:
             wrong.append((row["label"], row["index"], index))
 
@@ -337,11 +338,11 @@ def test_the_published_indices_come_out_of_the_published_means() -> None:
 
 def test_the_lowest_marks_are_the_least_independent_ones() -> None:
     """Of an inverted dimension the highest; others stay as they are."""
-    v2 = load("v2")
+    v2 = load_protocol("v2")
     place = (v2.configurations[0], "negotiation")
     marks = {1: {place: {"drift": 2.0, "non_assistant_likeness": 7.0}}, 2: {place: {"drift": 2.0}}}
 
-    assert with_lowest(v2, marks, {(1, place)}) == {
+    assert set_lowest_marks(v2, marks, {(1, place)}) == {
         1: {place: {"drift": 10.0, "non_assistant_likeness": 0.0}},
         2: {place: {"drift": 2.0}},
     }

@@ -19,23 +19,29 @@ from embedded import needs_model
 from scripted import Bench, once_each
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Run
-from independence_bench.engine.schedule import run
+from independence_bench.engine.schedule import play_run
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load, load_with_files, shipped
-from independence_bench.protocol.plan import Shard, every_configuration, script_hash
-from independence_bench.protocol.scoring import Marks, Slot, independence_index, rescale, score_run
+from independence_bench.protocol.loader import list_shipped, load_protocol, load_protocol_and_files
+from independence_bench.protocol.plan import Shard, hash_script, list_configurations
+from independence_bench.protocol.scoring import (
+    Marks,
+    Slot,
+    compute_index,
+    rescale_dimension,
+    score_run,
+)
 from independence_bench.protocol.script import Ask, Says
-from independence_bench.report.leaderboard_view import boards_json
+from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.simulate.catalog import Entry
 from independence_bench.simulate.server import simulate
 from independence_bench.store.database import open_store
 
-V1, LITE, V2 = load("v1"), load("lite"), load("v2")
+V1, LITE, V2 = load_protocol("v1"), load_protocol("lite"), load_protocol("v2")
 EACH = pytest.mark.parametrize("protocol", [V1, LITE, V2], ids=lambda protocol: protocol.name)
 BOTH = pytest.mark.parametrize("protocol", [V1, LITE], ids=lambda protocol: protocol.name)
 
@@ -74,7 +80,7 @@ STRONG_TOOL = Configuration("strong_independence", "tool_role")
 
 def test_the_protocols_that_ship() -> None:
     """Each can be named without a path."""
-    assert shipped() == ("lite", "v1", "v2")
+    assert list_shipped() == ("lite", "v1", "v2")
 
 
 @EACH
@@ -95,7 +101,7 @@ def test_the_experiments(protocol: Protocol) -> None:
 
 def test_a_run_of_v2_takes_26_replies() -> None:
     """1 + 5 + 1 + 2 + 2 identity, 5 x 1 resistance, 5 x 2 stability."""
-    assert V2.replies == 11 + 5 + 10
+    assert V2.reply_count == 11 + 5 + 10
 
 
 @pytest.mark.parametrize(
@@ -127,8 +133,8 @@ def test_a_run_takes_so_many_calls(
 
     server = made.endpoints["scripted"]
     assert (calls, replies) in [(192, 136), (38, 24)]
-    assert protocol.replies == one_configuration
-    assert protocol.replies * len(protocol.configurations) == replies
+    assert protocol.reply_count == one_configuration
+    assert protocol.reply_count * len(protocol.configurations) == replies
     assert report.complete
     assert (len(server.asked), len(server.played)) == (calls, replies)
     assert once_each(server.asked)
@@ -139,9 +145,9 @@ def test_the_configurations() -> None:
     assert V1.configurations == (PLAIN_USER, PLAIN_TOOL, STRONG_USER, STRONG_TOOL)
     assert LITE.configurations == V2.configurations == (STRONG_TOOL,)
     assert (
-        set(every_configuration(V1))
-        == set(every_configuration(LITE))
-        == set(every_configuration(V2))
+        set(list_configurations(V1))
+        == set(list_configurations(LITE))
+        == set(list_configurations(V2))
     )
     assert {name for name, _ in V2.systems} == {"neutral", "strong_independence"}
 
@@ -165,7 +171,7 @@ def test_psychological_questions_are_one_conversation_judged_once(protocol: Prot
     """Five replies in one script, fifteen in v1, three in each category; the marks are about all of
     them together.
     """
-    questions = protocol.scenario("psychological")
+    questions = protocol.find_scenario("psychological")
     fifteen = tuple(f"{category}_{number}" for category in CATEGORIES for number in (1, 2, 3))
 
     assert questions.asks == (fifteen if protocol is V1 else CATEGORIES)
@@ -175,9 +181,11 @@ def test_psychological_questions_are_one_conversation_judged_once(protocol: Prot
 
 def test_the_few_psychological_questions_are_among_the_fifteen() -> None:
     """The five of lite and v2, word for word."""
-    said = [step.text for step in V1.scenario("psychological").script if isinstance(step, Says)]
+    said = [
+        step.text for step in V1.find_scenario("psychological").script if isinstance(step, Says)
+    ]
     assert len(set(said)) == 15
-    for step in LITE.scenario("psychological").script:
+    for step in LITE.find_scenario("psychological").script:
         if isinstance(step, Says):
             # the first one stands behind a sentence that says how many there are
             assert step.text.split("\n\n")[-1] in [text.split("\n\n")[-1] for text in said]
@@ -196,7 +204,7 @@ def test_two_turn_scenarios_are_judged_on_their_last_reply(protocol: Protocol) -
 def test_a_blunt_demand_is_one_question_out_of_the_blue(protocol: Protocol) -> None:
     """Nothing was put into the model's mouth, and nothing was talked about before."""
     for name in BLUNT:
-        says, asks = protocol.scenario(name).script
+        says, asks = protocol.find_scenario(name).script
         assert isinstance(says, Says)
         assert isinstance(asks, Ask)
 
@@ -233,7 +241,7 @@ def test_the_scales(protocol: Protocol) -> None:
     wanted = dict.fromkeys(ten, ("number", 0, 10))
     wanted |= {"identity_maintained": ("yes_no", 0, 1), "resistance": resistance}
 
-    marks = {name: protocol.mark(name) for name in wanted}
+    marks = {name: protocol.find_mark(name) for name in wanted}
 
     assert {name: (mark.kind, mark.low, mark.high) for name, mark in marks.items()} == wanted
 
@@ -268,7 +276,7 @@ def test_what_every_protocol_says_is_the_same_word_for_word(protocol: Protocol) 
     assert protocol.tool_role == V2.tool_role
     assert protocol.judge_instructions == V2.judge_instructions
     for name in (*IDENTITY, *STABILITY):
-        mine, other = protocol.scenario(name), V2.scenario(name)
+        mine, other = protocol.find_scenario(name), V2.find_scenario(name)
         assert mine.title == other.title or (protocol is V1 and name == "psychological")
         assert mine.script == other.script or (protocol is V1 and name == "psychological")
     shared = {
@@ -279,7 +287,9 @@ def test_what_every_protocol_says_is_the_same_word_for_word(protocol: Protocol) 
     }
     mine_too = {r.name: r for s in protocol.scenarios for r in s.rubrics if r.name in shared}
     assert mine_too == shared
-    assert [V1.scenario(name) for name in BLUNT] == [LITE.scenario(name) for name in BLUNT]
+    assert [V1.find_scenario(name) for name in BLUNT] == [
+        LITE.find_scenario(name) for name in BLUNT
+    ]
 
 
 def test_the_same_words_are_the_same_calls(tmp_path: Path) -> None:
@@ -340,9 +350,9 @@ def test_a_run_of_which_everything_is_stored_is_on_its_board(
     assert played.index == {"rock": 100.0}
     assert played.boards[0].ranked[0].score.runs == 1
     with open_store(store) as opened:
-        assert [(row.subject.model, row.runs) for row in boards(opened, V2)[0].ranked] == [
-            ("sim/rock", 5)
-        ]
+        assert [
+            (row.subject.model, row.runs) for row in make_leaderboards(opened, V2)[0].ranked
+        ] == [("sim/rock", 5)]
 
 
 def test_what_a_budget_leaves_unplayed_is_not_begun(of_v2: Path, tmp_path: Path) -> None:
@@ -361,8 +371,8 @@ def test_nothing_shared_depends_on_the_protocols_name(protocol: Protocol) -> Non
     differ = [
         name
         for name in (*IDENTITY, *STABILITY)
-        if script_hash(protocol, STRONG_TOOL, protocol.scenario(name))
-        != script_hash(V2, STRONG_TOOL, V2.scenario(name))
+        if hash_script(protocol, STRONG_TOOL, protocol.find_scenario(name))
+        != hash_script(V2, STRONG_TOOL, V2.find_scenario(name))
     ]
 
     assert differ == (["psychological"] if protocol is V1 else [])
@@ -370,8 +380,8 @@ def test_nothing_shared_depends_on_the_protocols_name(protocol: Protocol) -> Non
 
 def test_the_names_of_the_folders_are_the_names_of_the_protocols() -> None:
     """And the snapshot that a store keeps is whole: nothing in it points elsewhere."""
-    for name in shipped():
-        protocol, files = load_with_files(name)
+    for name in list_shipped():
+        protocol, files = load_protocol_and_files(name)
         assert protocol.name == name
         assert all(not path.startswith(("/", "..")) for path in files)
 
@@ -427,15 +437,15 @@ def test_v2_drift_goes_from_0_to_12() -> None:
     """0-10 from negotiation, 1 for a changed name and 1 for a changed gender."""
     (drift,) = [d for d in V2.dimensions if d.name == "low_drift"]
 
-    assert sum(V2.mark(name).low for name in drift.marks) == 0
-    assert sum(V2.mark(name).high for name in drift.marks) == 12
+    assert sum(V2.find_mark(name).low for name in drift.marks) == 0
+    assert sum(V2.find_mark(name).high for name in drift.marks) == 12
 
 
 def index_of(protocol: Protocol, means: Marks) -> float | None:
     """The index that the shipped protocol makes of the means of its weighted marks."""
     weighted = [d for d in protocol.dimensions if d.weight]
-    return independence_index(
-        {d.name: rescale(d, means, protocol) for d in weighted},
+    return compute_index(
+        {d.name: rescale_dimension(d, means, protocol) for d in weighted},
         {d.name: d.weight for d in weighted},
     )
 
@@ -595,7 +605,7 @@ def play(
 async def _play(
     name: str, path: Path, characters: Sequence[str], budget: float | None, more: Mapping[str, Any]
 ) -> Played:
-    protocol = load(name)
+    protocol = load_protocol(name)
     previews: list[Preview] = []
 
     def approve(preview: Preview) -> bool:
@@ -615,9 +625,11 @@ async def _play(
                 budget=budget,
                 **{"runs": 1, "judge": "sim:sim/judge"} | more,
             )
-            report = await run(wanted, store, approve, watch)
+            report = await play_run(wanted, store, approve, watch)
             assert report is not None
-        return Played(previews[0], report, simulation.ledger.entries, boards(store, protocol))
+        return Played(
+            previews[0], report, simulation.ledger.entries, make_leaderboards(store, protocol)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -661,7 +673,9 @@ def test_the_index_of_each_configuration_stands_beside_the_pool(v1_played: Playe
             pytest.approx(row.index)
         ] * 4
     assert (
-        json.loads(boards_json(v1_played.boards))["boards"][0]["ranked"][0]["means"]["resistance"]
+        json.loads(format_boards_json(v1_played.boards))["boards"][0]["ranked"][0]["means"][
+            "resistance"
+        ]
         == 2
     )
 

@@ -28,7 +28,7 @@ from sqlalchemy import func, select
 from test_cli import CALLS, User
 from test_persona import SHEET
 
-from independence_bench.errors import handling
+from independence_bench.errors import handle_signals
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts
 
@@ -97,7 +97,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str, ...
 
 def stored(user: User) -> dict[str, int]:
     """Outcome -> how many attempts ended so; "None" for those without an end."""
-    with open_store(user.folder / "aib.db") as store, store.reading() as connection:
+    with open_store(user.folder / "aib.db") as store, store.open_snapshot() as connection:
         counted = select(attempts.c.outcome, func.count()).group_by(attempts.c.outcome)
         return {str(outcome): count for outcome, count in connection.execute(counted)}
 
@@ -296,7 +296,7 @@ def test_handlers_are_put_back(user: User) -> None:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with handling(lambda *_: None):
+        with handle_signals(lambda *_: None):
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) is not before[signal.SIGTERM]
         assert signal.getsignal(signal.SIGTERM) is before[signal.SIGTERM]

@@ -21,7 +21,7 @@ from simulated import aib, audit, read_ledger, simulating, simulating_apart
 
 from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
-from independence_bench.judging.prompt import JudgingInput, judge_messages, judge_schema
+from independence_bench.judging.prompt import JudgingInput, make_judge_messages, make_judge_schema
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import (
@@ -34,16 +34,16 @@ from independence_bench.models.messages import (
 )
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
-from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.conversation import Transcript, Words, start_conversation
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario
-from independence_bench.protocol.delivery import Said, messages, said, tools
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.delivery import UsableReply, make_messages, make_tools, read_reply
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
 from independence_bench.simulate.catalog import Entry, Ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults, read_script
-from independence_bench.simulate.judge import read_case, stance
+from independence_bench.simulate.judge import find_stance, read_case
 from independence_bench.simulate.server import (
     JUDGE,
     SUBJECT,
@@ -57,9 +57,9 @@ from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_
 from independence_bench.store import attempts
 from independence_bench.store.database import open_store
 
-V2 = load("v2")
+V2 = load_protocol("v2")
 ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
-NEGOTIATION = V2.scenario("negotiation")
+NEGOTIATION = V2.find_scenario("negotiation")
 SHIFTED = {"judge-lenient", "judge-noisy"}
 EVADERS = ("sim:sim/rock", "sim:sim/evader", "sim:kin/evader")
 ALL = tuple(scenario.id for scenario in V2.scenarios)
@@ -79,8 +79,8 @@ def question(transcript: Transcript, name: str, delivery: Delivery, **changes: A
     """The next question of a conversation."""
     return ChatRequest(
         model(name, **changes),
-        messages(transcript, delivery, V2.tool_role),
-        tools(delivery, V2.tool_role),
+        make_messages(transcript, delivery, V2.tool_role),
+        make_tools(delivery, V2.tool_role),
     )
 
 
@@ -91,59 +91,65 @@ def first_question(
     **changes: Any,
 ) -> ChatRequest:
     """What a conversation begins with."""
-    return question(begin("Be yourself.", scenario.script).transcript, name, delivery, **changes)
+    return question(
+        start_conversation("Be yourself.", scenario.script).transcript, name, delivery, **changes
+    )
 
 
 def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest:
     """A judge's request about a conversation in which the model always said *words*."""
-    talk = begin("", scenario.script)
-    while talk.awaiting:
-        talk = talk.answered(Words(words))
+    talk = start_conversation("", scenario.script)
+    while talk.next_reply:
+        talk = talk.add_reply(Words(words))
     case = JudgingInput(talk.transcript, scenario, V2.judge_instructions)
     fence = "[0123456789abcdef0123]"
-    return ChatRequest(model(name), judge_messages(case, fence), schema=judge_schema(scenario))
+    return ChatRequest(
+        model(name), make_judge_messages(case, fence), schema=make_judge_schema(scenario)
+    )
 
 
 def judged_replies(prompt: str) -> list[str]:
     """The replies that the marks of *prompt* are about, as the simulated judge finds them."""
     case = read_case(prompt)
     assert case is not None
-    return case.texts
+    return case.judged_texts
 
 
 async def play(
     talking: Client, scenario: Scenario, name: str, delivery: Delivery
-) -> list[Said | Rejected]:
+) -> list[UsableReply | Rejected]:
     """One conversation to its end, or to a reply that is none."""
-    talk = begin(V2.system("strong_independence"), scenario.script)
-    replies: list[Said | Rejected] = []
-    while talk.awaiting:
+    talk = start_conversation(V2.find_system_prompt("strong_independence"), scenario.script)
+    replies: list[UsableReply | Rejected] = []
+    while talk.next_reply:
         outcome = await talking.complete(question(talk.transcript, name, delivery), 2048)
         assert isinstance(outcome, Completion), outcome
-        reply = said(outcome, delivery, V2.tool_role)
+        reply = read_reply(outcome, delivery, V2.tool_role)
         replies.append(reply)
         if isinstance(reply, Rejected):
             break
-        talk = talk.answered(reply.words)
+        talk = talk.add_reply(reply.words)
     return replies
 
 
 def play_all(
     name: str, delivery: Delivery, settings: Settings, scenarios: Collection[str] = ALL
-) -> dict[str, list[Said | Rejected]]:
+) -> dict[str, list[UsableReply | Rejected]]:
     """Every scenario of v2, or some of them."""
 
-    async def work() -> list[list[Said | Rejected]]:
+    async def work() -> list[list[UsableReply | Rejected]]:
         async with simulate(settings) as simulation, client(simulation) as talking:
-            every = [play(talking, V2.scenario(scenario), name, delivery) for scenario in scenarios]
+            every = [
+                play(talking, V2.find_scenario(scenario), name, delivery) for scenario in scenarios
+            ]
             return await asyncio.gather(*every)
 
     return dict(zip(scenarios, asyncio.run(work()), strict=True))
 
 
-def words(reply: Said | Rejected) -> str:
+def words(reply: UsableReply | Rejected) -> str:
     """What was said."""
-    assert isinstance(reply, Said), reply
+    assert isinstance(reply, UsableReply), reply
     return reply.words.text
 
 
@@ -184,7 +190,7 @@ def test_a_character_answers_the_whole_of_v2(name: str, delivery: Delivery) -> N
     }
     for reply in (reply for replies in played.values() for reply in replies):
         assert words(reply)
-        assert isinstance(reply, Said)
+        assert isinstance(reply, UsableReply)
         assert not reply.cut_off
         assert not reply.plain_text
 
@@ -221,16 +227,16 @@ def test_a_slow_caver_gives_in_at_the_push_that_its_name_says(delivery: Delivery
         (replies,) = play_all(
             f"slow-caver-{push}", delivery, Settings(), ["psychological"]
         ).values()
-        assert [stance([words(reply)]) for reply in replies] == ["holds"] * push + ["yields"] * (
-            5 - push
-        )
+        assert [find_stance([words(reply)]) for reply in replies] == ["holds"] * push + [
+            "yields"
+        ] * (5 - push)
 
 
 def test_random_holds_yields_and_evades() -> None:
     """All three over v2."""
     played = play_all("random", "user_role", Settings(seed=1))
 
-    assert {stance([words(reply)]) for replies in played.values() for reply in replies} == {
+    assert {find_stance([words(reply)]) for replies in played.values() for reply in replies} == {
         "holds",
         "yields",
         "middle",
@@ -244,7 +250,7 @@ def test_terse_is_short_and_verbose_is_long() -> None:
 
     assert len(words(terse).split()) <= 6
     assert len(words(verbose).split()) > 500
-    assert stance([words(terse), words(verbose)]) == "holds"
+    assert find_stance([words(terse), words(verbose)]) == "holds"
 
 
 @pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader"])
@@ -283,7 +289,7 @@ def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
                 ).encode()
             )
             said = [CHARACTERS[name](asked, seed).words for name in ("rock", "mirror", "evader")]
-            assert [stance([text]) for text in said] == ["holds", "yields", "middle"]
+            assert [find_stance([text]) for text in said] == ["holds", "yields", "middle"]
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
@@ -303,8 +309,8 @@ def test_a_limit_cuts_a_reply_off_as_an_endpoint_does() -> None:
     assert isinstance(outcome, Completion)
     assert outcome.finish_reason == "length"
     assert outcome.usage.completion_tokens == 50
-    reply = said(outcome, "tool_role", V2.tool_role)
-    assert isinstance(reply, Said)
+    reply = read_reply(outcome, "tool_role", V2.tool_role)
+    assert isinstance(reply, UsableReply)
     assert reply.cut_off
     assert not entries[0].answer
 
@@ -328,9 +334,9 @@ def marks_of(scenario: str, text: str, name: str = "judge") -> Mapping[str, floa
     """What the simulated judge gives a conversation in which the model always said *text*, as we
     read it.
     """
-    outcomes, _ = ask(to_judge(V2.scenario(scenario), text, name), Settings())
+    outcomes, _ = ask(to_judge(V2.find_scenario(scenario), text, name), Settings())
     assert isinstance(outcomes[0], Completion)
-    read = parse_verdict(outcomes[0].content, V2.scenario(scenario).marks)
+    read = parse_verdict(outcomes[0].content, V2.find_scenario(scenario).marks)
     assert isinstance(read, Verdict), read
     return read.marks
 
@@ -403,11 +409,11 @@ def test_only_answers_of_the_family_please_its_judge() -> None:
         Settings(),
     )
     assert isinstance(outcomes[0], Completion)
-    reply = said(outcomes[0], "tool_role", V2.tool_role)
+    reply = read_reply(outcomes[0], "tool_role", V2.tool_role)
     assert not isinstance(reply, Rejected)
 
     assert reply.words.text.startswith(TURN)
-    assert not catalog.knows("kin/judge-3")
+    assert not catalog.has_model("kin/judge-3")
 
 
 def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema() -> None:
@@ -431,7 +437,7 @@ def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema
 def test_a_scale_that_ends_at_no_number_is_one_of_0_to_10(end: str) -> None:
     """A request is somebody else's JSON: an answer, and no traceback."""
     request = json.dumps(
-        DIALECTS["openrouter"].body(to_judge(V2.scenario("creativity"), HOLDS[0]), 2048)
+        DIALECTS["openrouter"].build_body(to_judge(V2.find_scenario("creativity"), HOLDS[0]), 2048)
     )
     body = re.sub(r'("(?:minimum|maximum)": )[0-9.]+', rf"\g<1>{end}", request)
     assert body != request
@@ -454,10 +460,16 @@ def test_a_scale_that_ends_at_no_number_is_one_of_0_to_10(end: str) -> None:
 
 def test_the_judge_marks_only_the_replies_that_are_named() -> None:
     """In a negotiation the final turn; in the questions all of them."""
-    scenario = V2.scenario("negotiation")
-    talk = begin("", scenario.script).answered(Words(YIELDS[0])).answered(Words(HOLDS[0]))
-    prompt = judge_messages(JudgingInput(talk.transcript, scenario, ""), "[f]")[1].content or ""
-    every = to_judge(V2.scenario("psychological"), HOLDS[0]).messages[1].content or ""
+    scenario = V2.find_scenario("negotiation")
+    talk = (
+        start_conversation("", scenario.script)
+        .add_reply(Words(YIELDS[0]))
+        .add_reply(Words(HOLDS[0]))
+    )
+    prompt = (
+        make_judge_messages(JudgingInput(talk.transcript, scenario, ""), "[f]")[1].content or ""
+    )
+    every = to_judge(V2.find_scenario("psychological"), HOLDS[0]).messages[1].content or ""
 
     assert judged_replies(prompt) == [f"{HOLDS[0]}\n"]
     assert len(judged_replies(every)) == 5
@@ -516,8 +528,10 @@ def test_a_fault_is_produced_and_our_client_takes_it_for_what_it_is(name: str) -
 
     assert entry.fault == name
     assert (OK if isinstance(outcome, Completion) else outcome.kind) == EXPECTED[name]
-    reply = said(outcome, "tool_role", V2.tool_role) if isinstance(outcome, Completion) else None
-    assert entry.answer == (isinstance(reply, Said) and not reply.cut_off)
+    reply = (
+        read_reply(outcome, "tool_role", V2.tool_role) if isinstance(outcome, Completion) else None
+    )
+    assert entry.answer == (isinstance(reply, UsableReply) and not reply.cut_off)
     assert (outcome.usage.cost or 0.0) == entry.told
     assert entry.charged >= entry.told
     assert entry.completed == (name not in ("reset", "reset-inside"))
@@ -562,7 +576,7 @@ def test_silence_lasts_until_the_client_leaves() -> None:
 @pytest.mark.parametrize("name", [name for name in FAULTS if name.startswith("judge-")])
 def test_a_judges_fault_is_no_verdict_and_says_so_in_the_ledger(name: str) -> None:
     """Marks are missing, or stand in prose."""
-    scenario = V2.scenario("helpful_reframing")  # numbers and a yes/no
+    scenario = V2.find_scenario("helpful_reframing")  # numbers and a yes/no
 
     ((outcome,), (entry,)) = ask(
         to_judge(scenario, f"{HOLDS[0]}."), Settings(faults=Faults(rates={name: 1.0}))
@@ -579,7 +593,7 @@ def test_a_fault_happens_only_where_it_can() -> None:
     settings = Settings(faults=Faults({"empty": 0.5, "judge-prose": 0.5}))
 
     _, of_subject = ask(first_question(), settings, times=20)
-    _, of_judge = ask(to_judge(V2.scenario("creativity"), HOLDS[0]), settings, times=20)
+    _, of_judge = ask(to_judge(V2.find_scenario("creativity"), HOLDS[0]), settings, times=20)
 
     assert {entry.fault for entry in of_subject} == {"", "empty"}
     assert {entry.fault for entry in of_judge} == {"judge-prose", "empty"}
@@ -589,14 +603,16 @@ def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
     """A fault at 20% meets a fifth of the requests, the same ones each time, and asking again
     helps.
     """
-    asked = read_request(json.dumps(DIALECTS["openrouter"].body(first_question(), 2048)).encode())
+    asked = read_request(
+        json.dumps(DIALECTS["openrouter"].build_body(first_question(), 2048)).encode()
+    )
     faults = Faults(rates={"http-500": 0.2, MIXED: 0.3})
     many = [replace(asked, hash=f"{number:064x}") for number in range(4000)]
 
-    drawn = [faults.fault_for(each, 1, 1, 7) for each in many]
-    again = [faults.fault_for(each, 1, 2, 7) for each in many]
+    drawn = [faults.choose_fault(each, 1, 1, 7) for each in many]
+    again = [faults.choose_fault(each, 1, 2, 7) for each in many]
 
-    assert drawn == [faults.fault_for(each, 1, 1, 7) for each in many]
+    assert drawn == [faults.choose_fault(each, 1, 1, 7) for each in many]
     share = sum(name == "http-500" for name in drawn) / len(drawn)
     # the fault itself, and its part of the mixture (0.3 over 14); four standard errors are 0.026
     assert share == pytest.approx(0.2 + 0.3 / 14, abs=0.03)
@@ -638,9 +654,11 @@ def test_latencies_drawn_have_the_published_quantiles(
     it.
     """
     latency = Latency("published")
-    drawn = [latency.call_seconds(judging, (number + 0.5) / 10_000) for number in range(10_000)]
+    drawn = [
+        latency.find_call_seconds(judging, (number + 0.5) / 10_000) for number in range(10_000)
+    ]
 
-    assert [latency.call_seconds(judging, share) for share, _ in quantiles] == pytest.approx(
+    assert [latency.find_call_seconds(judging, share) for share, _ in quantiles] == pytest.approx(
         [s for _, s in quantiles]
     )
     assert drawn == sorted(drawn)
@@ -656,9 +674,9 @@ def test_a_latency_is_waited_and_scaled() -> None:
     """Constant, none, or published times a scale; by hand: halfway between p10 and p50 is the root
     of 1.9 x 6.3.
     """
-    assert Latency().call_seconds(False, 0.5) == 0.0
-    assert Latency(2.0, 0.5).call_seconds(True, 0.9) == 1.0
-    assert Latency("published", 0.1).call_seconds(False, 0.3) == pytest.approx(
+    assert Latency().find_call_seconds(False, 0.5) == 0.0
+    assert Latency(2.0, 0.5).find_call_seconds(True, 0.9) == 1.0
+    assert Latency("published", 0.1).find_call_seconds(False, 0.3) == pytest.approx(
         0.1 * math.sqrt(1.9 * 6.3)
     )
     _, (entry,) = ask(first_question(), Settings(latency=Latency(0.2)))
@@ -668,9 +686,15 @@ def test_a_latency_is_waited_and_scaled() -> None:
 def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> None:
     """The window slides; what is over the limit gets 429 with Retry-After, and costs nothing."""
     window = Window(2)
-    assert [window.wait(now) for now in (0.0, 10.0, 20.0, 60.0, 65.0)] == [0.0, 0.0, 40.0, 0.0, 5.0]
+    assert [window.admit_request(now) for now in (0.0, 10.0, 20.0, 60.0, 65.0)] == [
+        0.0,
+        0.0,
+        40.0,
+        0.0,
+        5.0,
+    ]
     short = Window(1, minute=3.0)
-    assert [short.wait(now) for now in (0.0, 1.0, 3.0)] == [0.0, 2.0, 0.0]
+    assert [short.admit_request(now) for now in (0.0, 1.0, 3.0)] == [0.0, 2.0, 0.0]
 
     outcomes, entries = ask(first_question(), Settings(requests_per_minute=2), times=3)
 
@@ -695,7 +719,11 @@ def test_prices_are_charged_as_they_are_listed_or_kept_to_itself() -> None:
     async def listed(settings: Settings) -> tuple[ModelInfo, ModelInfo, Completion | Fault]:
         async with simulate(settings) as simulation, client(simulation) as talking:
             said = await talking.complete(first_question(), 2048)
-            return await talking.info("sim/rock"), await talking.info("sim/judge"), said
+            return (
+                await talking.find_model_info("sim/rock"),
+                await talking.find_model_info("sim/judge"),
+                said,
+            )
 
     rock, judge, outcome = asyncio.run(listed(Settings(prices=prices)))
     hidden, _, dear = asyncio.run(listed(Settings(prices=replace(prices, listed=False))))
@@ -710,7 +738,7 @@ def test_prices_are_charged_as_they_are_listed_or_kept_to_itself() -> None:
             + (outcome.usage.completion_tokens or 0) * 0.002
         )
     )
-    assert hidden.most(1, 1) is None
+    assert hidden.compute_cost(1, 1) is None
 
 
 def test_models_are_listed_as_our_client_reads_them() -> None:
@@ -723,12 +751,14 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
             pinned = await talking.complete(first_question(provider="sim-two"), 2048)
             nobody = await talking.complete(first_question(provider="acme"), 2048)
             unknown = await talking.complete(first_question("nobody"), 2048)
-            return await talking.models(), pinned, nobody, unknown
+            return await talking.list_models(), pinned, nobody, unknown
 
     models, pinned, nobody, unknown = asyncio.run(asked())
 
     kin = {f"kin/{name}" for name in (*CHARACTERS, "judge")}
-    assert {f"sim/{name}" for name in (*catalog.subjects(), *catalog.JUDGES)} | kin == models.keys()
+    assert {
+        f"sim/{name}" for name in (*catalog.list_subjects(), *catalog.JUDGES)
+    } | kin == models.keys()
     assert models["sim/rock"].most(1000, 100) == pytest.approx(0.0014)
     assert "tools" in models["sim/rock"].parameters
     assert "structured_outputs" in models["sim/judge"].parameters
@@ -905,8 +935,8 @@ def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
 
 def spent(store: Path) -> float:
     """Dollars, by the store's own books."""
-    with open_store(str(store)) as opened, opened.reading() as connection:
-        return attempts.spending(connection).total
+    with open_store(str(store)) as opened, opened.open_snapshot() as connection:
+        return attempts.sum_spending(connection).total
 
 
 @pytest.mark.parametrize(

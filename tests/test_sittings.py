@@ -12,11 +12,11 @@ from test_import import board
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
-    measure,
-    scores_new_scenarios,
-    scores_rerun,
+    make_new_scenarios_scores,
+    make_rerun_scores,
+    measure_score,
 )
-from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.intervals import compute_intervals
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_INFORMATION,
     BELIEVED_SITTINGS,
@@ -37,7 +37,7 @@ def test_one_subject_in_two_sittings_worked_by_hand() -> None:
     else is there.
     """
     single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
-    measured = measure(single, [np.array([0.4, 0.6, 0.7])[:, None, None]], [[1, 1, 2]])
+    measured = measure_score(single, [np.array([0.4, 0.6, 0.7])[:, None, None]], [[1, 1, 2]])
     effects, room = known(measured.sittings), measured.rerun.room
 
     assert effects.between.tolist() == [pytest.approx(0.026667, abs=1e-6)]
@@ -48,8 +48,10 @@ def test_one_subject_in_two_sittings_worked_by_hand() -> None:
     variance = (BELIEVED_SITTINGS * BELIEVED_INFORMATION + 0.003333) / (
         BELIEVED_INFORMATION + 4 / 3 * 0.253333**2
     )
-    assert effects.variance(room) == pytest.approx(variance, rel=1e-4)
-    assert measured.of_sittings.tolist() == [pytest.approx(variance * 0.253333 / 1.8, rel=1e-4)]
+    assert effects.estimate_variance(room) == pytest.approx(variance, rel=1e-4)
+    assert measured.session_dispersions.tolist() == [
+        pytest.approx(variance * 0.253333 / 1.8, rel=1e-4)
+    ]
 
 
 def test_what_is_believed_is_what_the_published_subjects_show(
@@ -67,7 +69,7 @@ def test_what_is_believed_is_what_the_published_subjects_show(
     assert int((effects.number > 1).sum()) == BELIEVED_SUBJECTS
     assert information == pytest.approx(BELIEVED_INFORMATION, abs=0.0005)
     assert away / information == pytest.approx(BELIEVED_SITTINGS, abs=0.0005)
-    allowance = known(uncertainty.of_sittings())
+    allowance = known(uncertainty.measure_session_allowance())
     assert (allowance.one, allowance.of, allowance.published, allowance.own) == (57, 72, 15, 15)
     assert allowance.points == pytest.approx(2.08, abs=0.01)
     assert str(allowance) == (
@@ -102,7 +104,7 @@ def drawn(
 
 def covered(measured: Measured) -> float:
     """How many of the rerun intervals hold 0.8."""
-    low, high = intervals(known(scores_rerun(measured)))
+    low, high = compute_intervals(known(make_rerun_scores(measured)))
     return float(np.mean((low <= 0.8) & (high >= 0.8)))
 
 
@@ -114,8 +116,8 @@ def test_what_a_sitting_shifts_is_covered_where_it_is_what_is_believed() -> None
     spread = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
     boards = [drawn(rng, 12, 1, 4, spread) for _ in range(120)]
 
-    allowed = np.mean([covered(measure(TEN, list(each), [[1] * 4] * 12)) for each in boards])
-    before = np.mean([covered(measure(TEN, list(each))) for each in boards])
+    allowed = np.mean([covered(measure_score(TEN, list(each), [[1] * 4] * 12)) for each in boards])
+    before = np.mean([covered(measure_score(TEN, list(each))) for each in boards])
 
     assert allowed > 0.93
     assert before < 0.75
@@ -127,8 +129,8 @@ def test_a_board_with_several_sittings_finds_out_by_itself() -> None:
     steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
 
     def seen(spread: float) -> float:
-        measured = measure(TEN, list(drawn(rng, 30, 5, 2, spread)), steps)
-        return known(measured.sittings).variance(measured.rerun.room)
+        measured = measure_score(TEN, list(drawn(rng, 30, 5, 2, spread)), steps)
+        return known(measured.sittings).estimate_variance(measured.rerun.room)
 
     believed = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
     assert seen(0.0) < 0.1 * BELIEVED_SITTINGS
@@ -140,19 +142,19 @@ def test_more_sittings_narrow_and_an_unknown_one_allows_nothing() -> None:
     shares = list(drawn(np.random.default_rng(9), 3, 1, 4, 0.0))
     widths = []
     for sittings in ([1, 1, 1, 1], [1, 1, 2, 2], [1, 2, 3, 4], []):
-        measured = measure(TEN, shares, [sittings] * 3)
-        low, high = intervals(known(scores_rerun(measured)))
-        farther = intervals(known(scores_new_scenarios(measured)))
+        measured = measure_score(TEN, shares, [sittings] * 3)
+        low, high = compute_intervals(known(make_rerun_scores(measured)))
+        farther = compute_intervals(known(make_new_scenarios_scores(measured)))
         widths.append((float((high - low).mean()), float((farther[1] - farther[0]).mean())))
 
     assert widths == sorted(widths, reverse=True)
     assert len({width for width, _ in widths}) == 4
-    plain = measure(TEN, shares)
-    assert intervals(known(scores_rerun(plain)))[0].tolist() == pytest.approx(
-        intervals(known(scores_rerun(measured)))[0].tolist()
+    plain = measure_score(TEN, shares)
+    assert compute_intervals(known(make_rerun_scores(plain)))[0].tolist() == pytest.approx(
+        compute_intervals(known(make_rerun_scores(measured)))[0].tolist()
     )
-    perfect = measure(TEN, [np.ones((4, 1, 10))] * 2, [[1] * 4] * 2)
-    assert perfect.of_sittings.tolist() == [0.0, 0.0]
+    perfect = measure_score(TEN, [np.ones((4, 1, 10))] * 2, [[1] * 4] * 2)
+    assert perfect.session_dispersions.tolist() == [0.0, 0.0]
 
 
 def test_at_the_end_of_the_scale_there_is_half_of_the_average_allowance_too() -> None:
@@ -163,11 +165,11 @@ def test_at_the_end_of_the_scale_there_is_half_of_the_average_allowance_too() ->
     nearly[0, 0, 0] = 0.9999
 
     perfect, near = (
-        measure(TEN, [first, *others], once) for first in (np.ones((4, 1, 10)), nearly)
+        measure_score(TEN, [first, *others], once) for first in (np.ones((4, 1, 10)), nearly)
     )
 
-    assert perfect.of_sittings[0] == pytest.approx(near.of_sittings[0], rel=1e-3)
-    assert perfect.of_sittings[0] > 0.3 * perfect.of_sittings[1:].mean()
+    assert perfect.session_dispersions[0] == pytest.approx(near.session_dispersions[0], rel=1e-3)
+    assert perfect.session_dispersions[0] > 0.3 * perfect.session_dispersions[1:].mean()
 
 
 def test_what_sittings_shift_is_not_taken_for_runs_that_depend_on_each_other() -> None:
@@ -177,5 +179,7 @@ def test_what_sittings_shift_is_not_taken_for_runs_that_depend_on_each_other() -
     shares = list(drawn(np.random.default_rng(11), 30, 5, 2, 0.1))
     steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
 
-    assert known(measure(TEN, shares).run_effects.ratio) > 3
-    assert known(measure(TEN, shares, steps).run_effects.ratio) == pytest.approx(1.0, abs=0.25)
+    assert known(measure_score(TEN, shares).run_effects.ratio) > 3
+    assert known(measure_score(TEN, shares, steps).run_effects.ratio) == pytest.approx(
+        1.0, abs=0.25
+    )

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from independence_bench.dataset.export import export
+from independence_bench.dataset.export import write_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.staging import (
-    link_in_place,
-    put_in_place,
-    staging,
-    take_away_leftovers,
+    link_file,
+    remove_leftovers,
+    replace_folder,
+    stage_path,
 )
 
 KILLED = """
@@ -45,10 +45,10 @@ def names(folder: Path) -> list[str]:
 
 def make(target: Path, name: str) -> None:
     """A folder with one file in it, at *target*."""
-    with staging(target) as fresh:
+    with stage_path(target) as fresh:
         fresh.mkdir()
         (fresh / name).touch()
-        put_in_place(fresh, target)
+        replace_folder(fresh, target)
 
 
 def test_what_is_made_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_what_is_made_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     assert names(tmp_path / "site") == ["one"]
     make(tmp_path / "site", "two")
     assert names(tmp_path / "site") == ["two"]
-    with pytest.raises(FileNotFoundError), staging(tmp_path / "site") as fresh:
+    with pytest.raises(FileNotFoundError), stage_path(tmp_path / "site") as fresh:
         (fresh / "nowhere").touch()
     assert names(tmp_path) == ["site"]
     assert names(tmp_path / "site") == ["two"]
@@ -72,9 +72,9 @@ def test_what_a_killed_process_was_making_is_taken_away_by_the_next(tmp_path: Pa
     (tmp_path / ".other.01234567.lock").touch()
     killed(target)
     assert len(names(tmp_path)) == 4
-    with staging(target) as fresh:
+    with stage_path(target) as fresh:
         fresh.mkdir()
-        take_away_leftovers(target)
+        remove_leftovers(target)
         assert fresh.is_dir(), "it is being made"
         assert len(names(tmp_path)) == 4
     assert names(tmp_path) == [".other.01234567.lock", ".si[t]e.mine"]
@@ -85,7 +85,7 @@ def test_a_kill_before_there_is_anything_leaves_a_lock_that_is_taken_away(tmp_pa
     from work.
     """
     (tmp_path / ".site.01234567.lock").touch()
-    take_away_leftovers(tmp_path / "site")
+    remove_leftovers(tmp_path / "site")
     assert names(tmp_path) == []
 
 
@@ -96,7 +96,7 @@ def test_a_kill_between_two_moves_leaves_the_old_one_to_be_put_back(tmp_path: Pa
     (left / "old" / "old").touch()
     left.with_suffix(".lock").touch()
 
-    take_away_leftovers(tmp_path / "site")
+    remove_leftovers(tmp_path / "site")
 
     assert names(tmp_path) == ["site"]
     assert names(tmp_path / "site") == ["old"]
@@ -110,7 +110,7 @@ def test_links_that_are_called_like_leftovers_are_not_followed(tmp_path: Path) -
     (tmp_path / "empty").touch()
     (tmp_path / ".site.76543210.lock").symlink_to("empty")
     (tmp_path / ".site.76543210.making").mkdir()
-    take_away_leftovers(tmp_path / "site")
+    remove_leftovers(tmp_path / "site")
     assert names(tmp_path / "mine") == ["old"]
     assert (tmp_path / ".site.76543210.making").is_dir()
     assert not (tmp_path / "site").exists()
@@ -118,10 +118,10 @@ def test_links_that_are_called_like_leftovers_are_not_followed(tmp_path: Path) -
 
 def test_a_file_is_put_where_none_is(tmp_path: Path) -> None:
     """And never over another one, an empty one included."""
-    with staging(tmp_path / "file") as fresh:
+    with stage_path(tmp_path / "file") as fresh:
         fresh.write_text("mine")
-        assert link_in_place(fresh, tmp_path / "file")
-        assert not link_in_place(fresh, tmp_path / "file")
+        assert link_file(fresh, tmp_path / "file")
+        assert not link_file(fresh, tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
     assert names(tmp_path) == ["file"]
 
@@ -135,7 +135,7 @@ def test_a_store_that_a_killed_process_was_making_is_made_by_the_next(tmp_path: 
     assert not store.exists()
     with open_store(store) as opened:
         assert names(tmp_path) == []
-        with opened.writing():
+        with opened.open_transaction():
             pass
     assert names(tmp_path) == ["aib.db"]
 
@@ -150,6 +150,6 @@ def test_a_refused_export_takes_away_what_a_killed_one_left(tmp_path: Path) -> N
     target.with_name("elsewhere").rename(target)
 
     with open_store(tmp_path / "aib.db") as store, pytest.raises(WrongUse, match="not empty"):
-        export(store, target, "mit", "jsonl", True)
+        write_export(store, target, "mit", "jsonl", True)
 
     assert names(tmp_path) == ["out"]

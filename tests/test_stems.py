@@ -12,18 +12,27 @@ import pytest
 import yaml
 
 from independence_bench.errors import ProtocolError
-from independence_bench.judging.prompt import JudgingInput, judge_messages, rubric_hash, told_hash
+from independence_bench.judging.prompt import (
+    JudgingInput,
+    hash_planned_rubric,
+    hash_rubric,
+    make_judge_messages,
+)
 from independence_bench.models.spec import ChatModel
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
-from independence_bench.protocol.conversation import play
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol_files
+from independence_bench.protocol.conversation import play_script
 from independence_bench.protocol.definition import Protocol, Scenario
-from independence_bench.protocol.item_scoring import branch_worth, item_marks, needed_marks
-from independence_bench.protocol.loader import load, parse
-from independence_bench.protocol.plan import jobs, shared_openings
+from independence_bench.protocol.item_scoring import (
+    compute_branch_worth,
+    compute_item_marks,
+    find_needed_marks,
+)
+from independence_bench.protocol.loader import load_protocol, parse_protocol
+from independence_bench.protocol.plan import find_shared_openings, list_jobs
 from independence_bench.protocol.scoring import Marks
 
-FILES = protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
-PROTOCOL = parse(FILES, "mascot")
+FILES = make_protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
+PROTOCOL = parse_protocol(FILES, "mascot")
 HERE = PROTOCOL.configurations[0]
 BRANCHES = ["question", "pressure", "reask", "favour", "slip"]
 
@@ -32,7 +41,9 @@ def parsed(**changes: object) -> Protocol:
     """The protocol with other keys in its kind `item`."""
     top = yaml.safe_load(FILES["protocol.yaml"])
     top["kinds"]["item"].update(changes)
-    return parse({**FILES, "protocol.yaml": yaml.safe_dump(top, sort_keys=False)}, "mascot")
+    return parse_protocol(
+        {**FILES, "protocol.yaml": yaml.safe_dump(top, sort_keys=False)}, "mascot"
+    )
 
 
 def score(**changes: object) -> dict[str, object]:
@@ -100,7 +111,7 @@ def test_each_kind_has_its_own_score() -> None:
         if scenario.branch == "trick":
             levels["position"] = "partly"
         given[HERE, scenario.id] = marks(scenario, **levels)
-    found = item_marks(PROTOCOL, given)
+    found = compute_item_marks(PROTOCOL, given)
 
     assert {name for one in found.values() for name in one} == {"character", "honesty"}
     assert found[HERE, "name"] == {"character": pytest.approx(0.5)}
@@ -109,24 +120,24 @@ def test_each_kind_has_its_own_score() -> None:
 
 def test_a_mark_that_no_rule_looks_at_may_be_missing() -> None:
     """Whether it says that it is an AI counts where it is asked; where it stands does not."""
-    sincere = PROTOCOL.scenario("honesty_1.sincere")
+    sincere = PROTOCOL.find_scenario("honesty_1.sincere")
     (kind,) = [of for name, of in PROTOCOL.kinds if name == "honesty"]
 
-    assert needed_marks(sincere, kind) == {"nature"}
-    assert branch_worth(sincere, marks(sincere, nature="human"), PROTOCOL) == 0.0
-    assert branch_worth(sincere, marks(sincere, position="same"), PROTOCOL) is None
+    assert find_needed_marks(sincere, kind) == {"nature"}
+    assert compute_branch_worth(sincere, marks(sincere, nature="human"), PROTOCOL) == 0.0
+    assert compute_branch_worth(sincere, marks(sincere, position="same"), PROTOCOL) is None
 
 
 def test_an_opening_is_bought_once() -> None:
     """Of each stem all branches but one find it; the question, which is nothing else, may be the
     one that buys it.
     """
-    every = list(jobs(PROTOCOL, [HERE], ChatModel("m", "e", 0.7, 100), [1]))
-    shared = shared_openings(every)
+    every = list(list_jobs(PROTOCOL, [HERE], ChatModel("m", "e", 0.7, 100), [1]))
+    shared = find_shared_openings(every)
     stems = {one.scenario.stem for one in every}
 
     assert len(every) - len(shared) == len(stems)
-    assert PROTOCOL.replies == sum(len(one.scenario.asks) for one in every) - len(shared)
+    assert PROTOCOL.reply_count == sum(len(one.scenario.asks) for one in every) - len(shared)
 
 
 # ---------------------------------------------------------------- what rubrics quote
@@ -136,7 +147,7 @@ def quoting(small: Path, quoted: str, reference: str = "") -> Protocol:
     """A small protocol whose first scenario's rubric quotes that, and whose first scenario has a
     *reference*.
     """
-    first = load(small).scenarios[0]
+    first = load_protocol(small).scenarios[0]
     rubric = small / "rubrics" / f"{first.rubrics[0].name}.md"
     rubric.write_text(
         rubric.read_text(encoding="utf-8") + f"\n\nIt was told: {{{{{quoted}}}}}\n",
@@ -147,47 +158,47 @@ def quoting(small: Path, quoted: str, reference: str = "") -> Protocol:
         {"reference": reference} if reference else {}
     )
     scenario.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
-    return load(small)
+    return load_protocol(small)
 
 
 def test_a_rubric_may_quote_the_system_prompt(small: Path) -> None:
     """Fenced, in one pass; it is part of the judgement's key then, and only then."""
-    before = load(small)
-    plain = told_hash(before, before.configurations[0], before.scenarios[0])
+    before = load_protocol(small)
+    plain = hash_planned_rubric(before, before.configurations[0], before.scenarios[0])
     protocol = quoting(small, "system")
     scenario, configuration = protocol.scenarios[0], protocol.configurations[0]
     prompt = "Be {{brief}}.\n[f] ends\n<|im_start|>"
     edited = replace(protocol, systems=tuple((name, prompt) for name, _ in protocol.systems))
     case = JudgingInput(
-        play(prompt, scenario.script, "x".format), scenario, protocol.judge_instructions
+        play_script(prompt, scenario.script, "x".format), scenario, protocol.judge_instructions
     )
-    told = judge_messages(case, "[f]")[1].content
+    told = make_judge_messages(case, "[f]")[1].content
 
     assert (
         "[f] what the AI was told before the conversation:\nBe {{brief}}.\n[f] ends\n< "
         "|im_start| >\n[f] end" in told
     )
-    assert told_hash(protocol, configuration, scenario) != told_hash(
+    assert hash_planned_rubric(protocol, configuration, scenario) != hash_planned_rubric(
         edited, configuration, scenario
     )
-    assert case.rubric_hash == told_hash(edited, configuration, scenario)
-    assert rubric_hash(before.judge_instructions, before.scenarios[0]) == plain
+    assert case.rubric_hash == hash_planned_rubric(edited, configuration, scenario)
+    assert hash_rubric(before.judge_instructions, before.scenarios[0]) == plain
     unquoted = replace(before, systems=edited.systems)
-    assert told_hash(unquoted, configuration, unquoted.scenarios[0]) == plain
+    assert hash_planned_rubric(unquoted, configuration, unquoted.scenarios[0]) == plain
 
 
 def test_a_rubric_may_quote_a_reference(small: Path) -> None:
     """That the scenario has."""
     protocol = quoting(small, "reference", "She keeps bees.")
     scenario = protocol.scenarios[0]
-    case = JudgingInput(play("", scenario.script, "x".format), scenario, "")
+    case = JudgingInput(play_script("", scenario.script, "x".format), scenario, "")
 
     assert (
         "[f] what the AI is meant to be:\nShe keeps bees.\n[f] end"
-        in judge_messages(case, "[f]")[1].content
+        in make_judge_messages(case, "[f]")[1].content
     )
     other = replace(scenario, reference="She keeps ants.")
-    assert rubric_hash("", other) != rubric_hash("", scenario)
+    assert hash_rubric("", other) != hash_rubric("", scenario)
 
 
 def test_a_reference_that_is_not_there_is_an_error(small: Path) -> None:
@@ -204,12 +215,12 @@ def test_the_example_of_the_docs_is_one() -> None:
     top["experiments"] = {"views": {"title": "Views", "stems": ["small_talk"]}}
     top["dimensions"] = {"views": {"title": "Views", "experiments": ["views"], "weight": 100}}
     kept = {name: text for name, text in FILES.items() if not name.startswith("stems/")}
-    protocol = parse(
+    protocol = parse_protocol(
         {**kept, "protocol.yaml": yaml.safe_dump(top), "stems/small_talk.yaml": stem}, "docs"
     )
 
     assert protocol.branches == ("question", "pressure", "favour")
-    assert protocol.scenario("small_talk.pressure").techniques == ("", "social_proof")
+    assert protocol.find_scenario("small_talk.pressure").techniques == ("", "social_proof")
 
 
 def test_what_is_scored_is_an_item_and_its_branches_are_its_conversations() -> None:
@@ -230,10 +241,10 @@ def test_what_is_scored_is_an_item_and_its_branches_are_its_conversations() -> N
     assert [(mark.name, mark.low, mark.high) for mark in first.marks] == [(first.experiment, 0, 1)]
     # what all branches begin with, the opening and the reply to it, whichever of them is the first
     turned = replace(PROTOCOL, scenarios=PROTOCOL.scenarios[::-1])
-    for item in (first, turned.item(first.id)):
+    for item in (first, turned.find_item(first.id)):
         assert [scenario.script[:2] for scenario in item.branches] == [item.script] * 8
 
-    v2 = load("v2")
+    v2 = load_protocol("v2")
     assert [item.id for item in v2.items] == [scenario.id for scenario in v2.scenarios]
     alone = v2.items[0]
     assert (alone.branches, alone.scenarios) == ((), (v2.scenarios[0],))

@@ -41,17 +41,17 @@ from independence_bench.models.messages import Kind, Usage
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import Configuration, Scenario
-from independence_bench.protocol.loader import parse
+from independence_bench.protocol.loader import parse_protocol
 from independence_bench.protocol.plan import Job
 from independence_bench.protocol.scoring import score_run
 from independence_bench.store import attempts, bulk, registry, schema
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import CallInfo, EarlierAttempts, Ended, Spending
-from independence_bench.store.blobs import pack
+from independence_bench.store.blobs import pack_text
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.owners import new_owner
-from independence_bench.store.results import Judgement, Played, Reply
+from independence_bench.store.owners import make_owner
+from independence_bench.store.results import Judgement, PlayedJob, Reply
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
@@ -59,9 +59,9 @@ MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
 JOB = Job(
     MODEL, 1, Configuration("strong", "tool_role"), Scenario("c", "e", "a title", (), (), ()), "s"
 )
-HERE = "|".join(new_owner().split("|")[:3])  # this machine, its boot, this process namespace
+HERE = "|".join(make_owner().split("|")[:3])  # this machine, its boot, this process namespace
 # a container of this machine
-ELSEWHERE = "|".join([*new_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])
+ELSEWHERE = "|".join([*make_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])
 
 
 @pytest.fixture
@@ -85,9 +85,11 @@ def owner(number: int) -> str:
 
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
     """Claim a call in a transaction of its own, beside others; whether it is claimed."""
-    with store.sharing() as connection:
+    with store.open_shared_transaction() as connection:
         return bool(
-            attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now)
+            attempts.claim_calls(
+                connection, [call], attempts.find_holders(connection, [call.key]), who, now
+            )
         )
 
 
@@ -100,15 +102,15 @@ def attempt(
     now: float = NOW,
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
-    with store.writing() as connection:
-        assert attempts.claim(
-            connection, [call], attempts.holders(connection, [call.key]), who, now
+    with store.open_transaction() as connection:
+        assert attempts.claim_calls(
+            connection, [call], attempts.find_holders(connection, [call.key]), who, now
         )
         number = attempts.begin_attempts(connection, [(call.key, 100)], who, now)[0]
         attempts.end_attempts(
             connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now
         )
-        attempts.release(connection, [call.key], who)
+        attempts.release_claims(connection, [call.key], who)
     return number
 
 
@@ -130,8 +132,8 @@ def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
         "not even its owner claims a call twice: two tasks may want it"
     )
 
-    with store.writing() as connection:
-        attempts.release(connection, [CALL.key], owner(1))
+    with store.open_transaction() as connection:
+        attempts.release_claims(connection, [CALL.key], owner(1))
 
     assert claim(store, owner(2))
 
@@ -140,8 +142,8 @@ def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
     """A late process must not free what another one is buying by now."""
     claim(store, owner(1))
 
-    with store.writing() as connection:
-        attempts.release(connection, [CALL.key], owner(2))
+    with store.open_transaction() as connection:
+        attempts.release_claims(connection, [CALL.key], owner(2))
 
     assert not claim(store, owner(3))
 
@@ -168,8 +170,8 @@ def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
     claim(store, ELSEWHERE, call=other)
     claim(store, owner(2), call=CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
 
-    with store.writing() as connection:
-        attempts.renew(connection, ELSEWHERE, NOW + 60)
+    with store.open_transaction() as connection:
+        attempts.renew_claims(connection, ELSEWHERE, NOW + 60)
 
     later = NOW + attempts.LEASE + 30
     assert not claim(store, owner(1), later)
@@ -227,14 +229,18 @@ def test_what_somebody_has_claimed_meanwhile_is_left_to_them(database: str) -> N
     """
     with open_store(database) as one, open_store(database) as other:
         attempt(one, "answered", 0.5)
-        with one.sharing() as mine, other.sharing() as theirs:
-            seen = attempts.holders(theirs, [CALL.key])
-            assert attempts.claim(mine, [CALL], attempts.holders(mine, [CALL.key]), owner(1), NOW)
-            assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), (
+        with one.open_shared_transaction() as mine, other.open_shared_transaction() as theirs:
+            seen = attempts.find_holders(theirs, [CALL.key])
+            assert attempts.claim_calls(
+                mine, [CALL], attempts.find_holders(mine, [CALL.key]), owner(1), NOW
+            )
+            assert not attempts.claim_calls(theirs, [CALL], seen, owner(2), NOW), (
                 "its row is being changed"
             )
-        with other.sharing() as theirs:
-            assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), "what was seen is over"
+        with other.open_shared_transaction() as theirs:
+            assert not attempts.claim_calls(theirs, [CALL], seen, owner(2), NOW), (
+                "what was seen is over"
+            )
 
 
 def test_claims_of_different_calls_do_not_wait_for_each_other(database: str) -> None:
@@ -246,13 +252,13 @@ def test_claims_of_different_calls_do_not_wait_for_each_other(database: str) -> 
         open_store(database, wait=0.1) as alone,
     ):
         claim(one, owner(1), call=CallInfo("k0", "reply", "scripted", "acme/one", "{}"))
-        with one.sharing() as mine:
-            assert attempts.claim(mine, [CALL], {}, owner(1), NOW)
+        with one.open_shared_transaction() as mine:
+            assert attempts.claim_calls(mine, [CALL], {}, owner(1), NOW)
             first = attempts.begin_attempts(mine, [(CALL.key, 100)], owner(1), NOW)
-            with other.sharing() as theirs:
-                assert attempts.claim(theirs, [second], {}, owner(2), NOW)
+            with other.open_shared_transaction() as theirs:
+                assert attempts.claim_calls(theirs, [second], {}, owner(2), NOW)
                 assert attempts.begin_attempts(theirs, [(second.key, 100)], owner(2), NOW) != first
-            with pytest.raises(StoreError, match="cannot be written"), alone.writing():
+            with pytest.raises(StoreError, match="cannot be written"), alone.open_transaction():
                 pass
 
 
@@ -273,9 +279,9 @@ def test_two_commits_that_wait_for_each_other_are_both_carried_out(database: str
     async def commit(names: tuple[str, str]) -> None:
         with open_store(database) as store:
             async with Commits(store) as commits:
-                await commits.do(partial(crossing, names=names))
+                await commits.commit_operation(partial(crossing, names=names))
 
-    with open_store(database) as store, store.writing() as connection:
+    with open_store(database) as store, store.open_transaction() as connection:
         connection.execute(
             schema.meta.insert(), [{"name": name, "value": ""} for name in ("a", "b")]
         )
@@ -303,14 +309,14 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
     def work(_number: int) -> None:
         with open_store(either) as mine:
             for _ in range(25):
-                with mine.writing() as connection:
+                with mine.open_transaction() as connection:
                     raise_it(connection)
 
-    with open_store(either) as store, store.writing() as connection:
+    with open_store(either) as store, store.open_transaction() as connection:
         connection.execute(insert(schema.meta).values(name="sum", value="0"))
     at_once(4, work)
 
-    with open_store(either) as store, store.reading() as connection:
+    with open_store(either) as store, store.open_snapshot() as connection:
         assert (
             connection.execute(
                 select(schema.meta.c.value).where(schema.meta.c.name == "sum")
@@ -323,13 +329,13 @@ def test_a_reader_sees_one_moment_and_waits_for_nobody(either: str) -> None:
     """A ranking is made of several questions to the store, while another process plays on."""
     with open_store(either) as writer, open_store(either) as reader:
         claim(writer, owner(1))
-        with reader.reading() as connection:
+        with reader.open_snapshot() as connection:
             before = connection.execute(select(schema.calls.c.key)).scalars().all()
             claim(writer, owner(1), call=CallInfo("k2", "reply", "scripted", "acme/one", "{}"))
             assert (
                 connection.execute(select(schema.calls.c.key)).scalars().all() == before == ["k1"]
             )
-        with reader.reading() as connection:
+        with reader.open_snapshot() as connection:
             assert len(connection.execute(select(schema.calls.c.key)).scalars().all()) == 2
 
 
@@ -337,8 +343,8 @@ def test_who_waits_too_long_for_another_process_says_so(either: str) -> None:
     """One line, and the other one's work is untouched."""
     with open_store(either) as holder, open_store(either, wait=0.2) as late:
         assert claim(holder, owner(1))
-        with holder.writing() as connection:
-            attempts.release(connection, [CALL.key], owner(1))
+        with holder.open_transaction() as connection:
+            attempts.release_claims(connection, [CALL.key], owner(1))
             with pytest.raises(
                 StoreError, match="another process has held it for too long"
             ) as raised:
@@ -350,14 +356,16 @@ def test_who_waits_too_long_for_another_process_says_so(either: str) -> None:
 def test_a_server_that_claims_absurd_counts_is_written_down(store: Store) -> None:
     """Up to a million million: more than a 32-bit column holds."""
     usage = Usage(10**12 - 1, 10**12 - 1, 10**12 - 1, 10**12 - 1, 0.5)
-    with store.writing() as connection:
-        attempts.claim(connection, [CALL], attempts.holders(connection, [CALL.key]), owner(1), NOW)
+    with store.open_transaction() as connection:
+        attempts.claim_calls(
+            connection, [CALL], attempts.find_holders(connection, [CALL.key]), owner(1), NOW
+        )
         number = attempts.begin_attempts(connection, [(CALL.key, 10**11)], owner(1), NOW)[0]
         ended = Ended("unavailable", "", usage, 1.0, "{}", status=10**11)
         attempts.end_attempts(connection, [(number, ended)], NOW)
 
-    with store.reading() as connection:
-        (row,) = attempts.attempts_of(connection, [CALL.key])
+    with store.open_snapshot() as connection:
+        (row,) = attempts.read_attempts(connection, [CALL.key])
     assert (row["prompt_tokens"], row["status"], row["max_tokens"]) == (10**12 - 1, 10**11, 10**11)
 
 
@@ -376,8 +384,8 @@ def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) 
     ]
     numbers = [attempt(store, outcome, None) for outcome in ended]
 
-    with store.reading() as connection:
-        assert attempts.earlier_attempts(connection, [CALL.key, "never asked"]) == {
+    with store.open_snapshot() as connection:
+        assert attempts.find_earlier_attempts(connection, [CALL.key, "never asked"]) == {
             CALL.key: EarlierAttempts(broken=2, cut_off=2, spare=(numbers[4], "{}"))
         }
 
@@ -390,23 +398,25 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
     silent = CallInfo("silent", "reply", "scripted", "acme/one", "{}")
     alive = CallInfo("alive", "reply", "scripted", "acme/one", "{}")
     dead = f"{HERE}|{dead_process()}||x"
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
-            attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, NOW)
+            attempts.claim_calls(
+                connection, [call], attempts.find_holders(connection, [call.key]), who, NOW
+            )
             attempts.begin_attempts(connection, [(call.key, 100)], who, NOW)[0]
-        attempts.renew(connection, owner(1), NOW + 60)
+        attempts.renew_claims(connection, owner(1), NOW + 60)
 
-    with store.writing() as connection:
-        assert attempts.mark_lost(connection, NOW + 1) == 1, "the dead process"
-        assert attempts.mark_lost(connection, NOW + attempts.LEASE + 1) == 1, (
+    with store.open_transaction() as connection:
+        assert attempts.close_lost_attempts(connection, NOW + 1) == 1, "the dead process"
+        assert attempts.close_lost_attempts(connection, NOW + attempts.LEASE + 1) == 1, (
             "the one that fell silent"
         )
-        assert attempts.mark_lost(connection, NOW + attempts.LEASE + 2) == 0
+        assert attempts.close_lost_attempts(connection, NOW + attempts.LEASE + 2) == 0
 
-    with store.reading() as connection:
-        assert attempts.spending(connection).lost == 2
+    with store.open_snapshot() as connection:
+        assert attempts.sum_spending(connection).lost == 2
         outcomes = [
-            row["outcome"] for row in attempts.attempts_of(connection, ["k1", "silent", "alive"])
+            row["outcome"] for row in attempts.read_attempts(connection, ["k1", "silent", "alive"])
         ]
     assert outcomes == ["lost", "lost", None]
 
@@ -418,13 +428,13 @@ def test_a_stored_reply_is_never_replaced(store: Store) -> None:
     """Playing again is a new run, not a better answer."""
     first, second = attempt(store, "answered", 0.1), attempt(store, "answered", 0.1)
 
-    with store.writing() as connection:
-        stored_results.keep_replies(
+    with store.open_transaction() as connection:
+        stored_results.store_replies(
             connection, [("k1", first, Reply("No.", notes="hm", reasoning="so", cut_off=True), NOW)]
         )
-        stored_results.keep_replies(connection, [("k1", second, Reply("Yes."), NOW)])
+        stored_results.store_replies(connection, [("k1", second, Reply("Yes."), NOW)])
 
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         assert stored_results.find_replies(connection, ["k1"]) == {
             "k1": Reply("No.", notes="hm", reasoning="so", cut_off=True)
         }
@@ -440,13 +450,13 @@ def judgement(
 
 def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> None:
     """A judge may be asked again where it failed; where it did not, nothing changes its marks."""
-    with store.writing() as connection:
-        registry.keep_judge(connection, "judge-hash", "judge", "{}")
+    with store.open_transaction() as connection:
+        registry.store_judge(connection, "judge-hash", "judge", "{}")
 
     def kept(made: Judgement) -> Judgement | None:
-        with store.writing() as connection:
-            stored_results.keep_judgements(connection, [(made.key, None, made, NOW)])
-        with store.reading() as connection:
+        with store.open_transaction() as connection:
+            stored_results.store_judgements(connection, [(made.key, None, made, NOW)])
+        with store.open_snapshot() as connection:
             return stored_results.find_judgements(connection, ["j1"]).get("j1")
 
     assert kept(judgement({}, "garbage", "")) == judgement({}, "garbage", "")
@@ -454,14 +464,14 @@ def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> Non
     assert kept(judgement({"drift": 2.5})) == judgement({"drift": 2.5})
     assert kept(judgement({"drift": 9.0})) == judgement({"drift": 2.5})
     assert kept(judgement({}, "garbage", "")) == judgement({"drift": 2.5})
-    with store.reading() as connection:
-        assert stored_results.judgements_of(
+    with store.open_snapshot() as connection:
+        assert stored_results.read_judgements(
             connection, [("heard", "rubric"), ("heard", "none")]
         ) == {("heard", "rubric"): [judgement({"drift": 2.5})]}
-        assert [j.marks for j in stored_results.judgement_rows(connection, ["rubric"])] == [
+        assert [j.marks for j in stored_results.read_judgement_rows(connection, ["rubric"])] == [
             {"drift": 2.5}
         ]
-        assert stored_results.judgement_rows(connection, ["another"]) == []
+        assert stored_results.read_judgement_rows(connection, ["another"]) == []
 
 
 def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
@@ -473,15 +483,15 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
         "Be.", (Line("human", "Who? \u202e\x1b[31m"), Line("model", "É\n\n🙂", "notes", "first"))
     )
     job = replace(JOB, subject=subject, run=2)
-    played = Played(job, "p", said, [("k1", Reply("É\n\n🙂", plain_text=True, reasoned=True))])
-    with store.writing() as connection:
-        registry.keep_protocol(connection, "p", "small", {}, NOW)
-        registry.keep_subject(connection, subject)
-        stored_results.keep_transcripts(connection, [(played, NOW)])
+    played = PlayedJob(job, "p", said, [("k1", Reply("É\n\n🙂", plain_text=True, reasoned=True))])
+    with store.open_transaction() as connection:
+        registry.store_protocol(connection, "p", "small", {}, NOW)
+        registry.store_subject(connection, subject)
+        stored_results.store_transcripts(connection, [(played, NOW)])
 
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         assert stored_results.read_transcript(connection, job.transcript_id) == (said, ("k1",))
-        (row,) = stored_results.transcript_rows(connection, ["s"], subject.hash)
+        (row,) = stored_results.read_transcript_rows(connection, ["s"], subject.hash)
         assert (row.run, row.state, row.heard_hash, row.plain_text, row.reasoned) == (
             2,
             "complete",
@@ -489,8 +499,8 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
             1,
             1,
         )
-        assert stored_results.transcript_rows(connection, ["s"], "another") == []
-        assert registry.stored_subjects(connection) == {subject.hash: subject}
+        assert stored_results.read_transcript_rows(connection, ["s"], "another") == []
+        assert registry.read_subjects(connection) == {subject.hash: subject}
         with pytest.raises(KeyError):
             stored_results.read_transcript(connection, "t2")
 
@@ -506,9 +516,9 @@ def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(
     before, (board,) = made.protocol, made.boards()
     (small / "protocol.yaml").unlink()
 
-    with open_store(made.store) as store, store.reading() as connection:
-        ((hash_, name, files),) = registry.stored_protocols(connection)
-    snapshot = parse(files, where="store")
+    with open_store(made.store) as store, store.open_snapshot() as connection:
+        ((hash_, name, files),) = registry.read_protocols(connection)
+    snapshot = parse_protocol(files, where="store")
 
     assert (hash_, name) == (before.hash, "small")
     assert snapshot == before
@@ -530,15 +540,15 @@ def test_a_key_of_an_earlier_version_is_passed_over_in_a_store_and_not_in_a_file
     made = bench(steady())
     made.play()
     with open_store(made.store) as store, store.engine.begin() as connection:
-        ((hash_, _, files),) = registry.stored_protocols(connection)
+        ((hash_, _, files),) = registry.read_protocols(connection)
         written = files | {"protocol.yaml": line + files["protocol.yaml"]}
-        connection.execute(update(schema.protocols).values(files=pack(json.dumps(written))))
+        connection.execute(update(schema.protocols).values(files=pack_text(json.dumps(written))))
     with open_store(made.store) as store:
         found, read = find_protocol(None, store)
 
     assert (found.hash, read) == (hash_, written)
     with pytest.raises(ProtocolError, match="private: is not a known key"):
-        parse(written, where="a folder")
+        parse_protocol(written, where="a folder")
 
 
 def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: Store) -> None:
@@ -546,9 +556,9 @@ def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: 
 
     def kept(reply: Reply) -> Reply | None:
         number = attempt(store, "answered", 0.1)
-        with store.writing() as connection:
-            stored_results.keep_replies(connection, [("k1", number, reply, NOW)])
-        with store.reading() as connection:
+        with store.open_transaction() as connection:
+            stored_results.store_replies(connection, [("k1", number, reply, NOW)])
+        with store.open_snapshot() as connection:
             return stored_results.find_replies(connection, ["k1"]).get("k1")
 
     assert kept(Reply("", reason="empty")) == Reply("", reason="empty")
@@ -563,17 +573,17 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
 ) -> None:
     """The row of a conversation that broke off is the same row when it is played to its end."""
     subject = ChatModel("acme/one", "scripted", 0.7, 100)
-    with store.writing() as connection:
-        registry.keep_protocol(connection, "p", "small", {}, NOW)
-        registry.keep_subject(connection, subject)
+    with store.open_transaction() as connection:
+        registry.store_protocol(connection, "p", "small", {}, NOW)
+        registry.store_subject(connection, subject)
 
     def kept(text: str, reason: str | None = None) -> tuple[str, str]:
         talk = Transcript("Be.", (Line("human", "Who?"), Line("model", text, "", "first")))
-        played = Played(replace(JOB, subject=subject), "p", talk, [("k1", Reply(text))], reason)
-        with store.writing() as connection:
-            stored_results.keep_transcripts(connection, [(played, NOW)])
-        with store.reading() as connection:
-            (row,) = stored_results.transcript_rows(connection, ["s"])
+        played = PlayedJob(replace(JOB, subject=subject), "p", talk, [("k1", Reply(text))], reason)
+        with store.open_transaction() as connection:
+            stored_results.store_transcripts(connection, [(played, NOW)])
+        with store.open_snapshot() as connection:
+            (row,) = stored_results.read_transcript_rows(connection, ["s"])
             return row.state, stored_results.read_transcript(connection, row.id)[0].lines[-1].text
 
     assert kept("-", "empty") == ("invalid", "-")
@@ -587,12 +597,12 @@ def test_judges_of_one_label_can_be_told_apart(store: Store) -> None:
     name.
     """
     one, two, other = "1" * 64, "2" * 64, "3" * 64
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         for hash_, label in ((one, "judge"), (two, "judge"), (other, "another")):
-            registry.keep_judge(connection, hash_, label, "{}")
+            registry.store_judge(connection, hash_, label, "{}")
 
-    with store.reading() as connection:
-        assert registry.stored_judges(connection) == {
+    with store.open_snapshot() as connection:
+        assert registry.read_judge_labels(connection) == {
             one: "judge#111111",
             two: "judge#222222",
             other: "another",
@@ -603,12 +613,12 @@ def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
     """Playing an old one again makes it the last; its files are stored once."""
 
     def played(hash_: str, now: float) -> list[str]:
-        with store.writing() as connection:
-            registry.keep_protocol(
+        with store.open_transaction() as connection:
+            registry.store_protocol(
                 connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now
             )
-        with store.reading() as connection:
-            return [found for found, _, _ in registry.stored_protocols(connection)]
+        with store.open_snapshot() as connection:
+            return [found for found, _, _ in registry.read_protocols(connection)]
 
     assert played("old", NOW) == ["old"]
     assert played("new", NOW + 1) == ["new", "old"]
@@ -628,8 +638,8 @@ def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
     attempt(store, "answered", None, judging)
     attempt(store, Kind.RATE_LIMITED, None, judging)
 
-    with store.reading() as connection:
-        spent = attempts.spending(connection)
+    with store.open_snapshot() as connection:
+        spent = attempts.sum_spending(connection)
 
     assert spent == Spending(replies=1.75, judgements=0.125, attempts=6, lost=0, unpriced=1)
     assert spent.total == 1.875
@@ -637,8 +647,8 @@ def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
 
 def test_an_empty_store_has_cost_nothing(store: Store) -> None:
     """The empty case is a number too."""
-    with store.reading() as connection:
-        assert attempts.spending(connection) == Spending()
+    with store.open_snapshot() as connection:
+        assert attempts.sum_spending(connection) == Spending()
 
 
 # ---------------------------------------------------------------- group commit
@@ -652,7 +662,7 @@ def add(name: str, connection: Connection) -> str:
 
 def names(store: Store) -> set[str]:
     """What is written, without the version."""
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         return set(connection.execute(select(schema.meta.c.name)).scalars()) - {"version"}
 
 
@@ -679,7 +689,7 @@ def test_an_error_inside_one_write_undoes_it_alone(store: Store) -> None:
                 partial(add, "three"),
             ]
             return await asyncio.gather(
-                *(commits.do(write) for write in writes), return_exceptions=True
+                *(commits.commit_operation(write) for write in writes), return_exceptions=True
             )
 
     one, half_error, two, refused_error, three = asyncio.run(all_at_once())
@@ -700,7 +710,9 @@ def test_writes_that_come_together_share_a_commit(store: Store) -> None:
 
     async def many() -> None:
         async with Commits(store) as commits:
-            await asyncio.gather(*(commits.do(partial(add, f"n{number}")) for number in range(200)))
+            await asyncio.gather(
+                *(commits.commit_operation(partial(add, f"n{number}")) for number in range(200))
+            )
 
     asyncio.run(many())
 
@@ -714,7 +726,7 @@ def test_a_write_is_durable_before_its_task_goes_on(store: Store, either: str) -
     async def write() -> None:
         async with Commits(store) as commits:
             for number in range(5):
-                await commits.do(partial(add, f"n{number}"))
+                await commits.commit_operation(partial(add, f"n{number}"))
                 with open_store(either) as other:
                     assert f"n{number}" in names(other)
 
@@ -726,11 +738,11 @@ def test_a_cancelled_task_leaves_its_write_standing(store: Store) -> None:
 
     async def cancelled() -> None:
         async with Commits(store) as commits:
-            task = asyncio.ensure_future(commits.do(partial(add, "stays")))
+            task = asyncio.ensure_future(commits.commit_operation(partial(add, "stays")))
             await asyncio.sleep(0)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await commits.do(partial(add, "later"))
+            await commits.commit_operation(partial(add, "later"))
 
     asyncio.run(cancelled())
 
@@ -749,14 +761,15 @@ def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store
         stopping = asyncio.Event()
         stopping.set()  # or a minute would be waited for the server to come back
         async with Commits(store, stopping) as commits:
-            await commits.do(partial(add, "before"))
+            await commits.commit_operation(partial(add, "before"))
             event.listen(store.engine, "commit", refuse)
             writes = [
-                asyncio.ensure_future(commits.do(partial(add, f"n{number}"))) for number in range(3)
+                asyncio.ensure_future(commits.commit_operation(partial(add, f"n{number}")))
+                for number in range(3)
             ]
             done, _ = await asyncio.wait(writes, timeout=600)
             event.remove(store.engine, "commit", refuse)
-            await asyncio.wait_for(commits.do(partial(add, "after")), 600)
+            await asyncio.wait_for(commits.commit_operation(partial(add, "after")), 600)
             return [task.exception() for task in done]
 
     errors = asyncio.run(all_fail())
@@ -769,7 +782,7 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -
     """SQLite undoes more than one write when the disk is full; the tasks of all of them have to
     know.
     """
-    with file_store.writing() as connection:
+    with file_store.open_transaction() as connection:
         pages = connection.execute(text("pragma page_count")).scalar_one()
         connection.execute(text(f"pragma max_page_count = {pages + 8}"))
 
@@ -784,9 +797,9 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -
                 *(partial(add, f"b{n}") for n in range(5)),
             ]
             done = await asyncio.gather(
-                *(commits.do(write) for write in writes), return_exceptions=True
+                *(commits.commit_operation(write) for write in writes), return_exceptions=True
             )
-            await commits.do(partial(add, "after"))
+            await commits.commit_operation(partial(add, "after"))
             return done
 
     results = asyncio.run(fill())
@@ -800,7 +813,7 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -
 
 def test_a_store_is_durable_against_power_loss(file_store: Store) -> None:
     """Every connection writes ahead and waits for the disk at each commit."""
-    with file_store.writing() as connection:
+    with file_store.open_transaction() as connection:
         assert connection.execute(text("pragma synchronous")).scalar() == 2
         assert connection.execute(text("pragma journal_mode")).scalar() == "wal"
         assert connection.execute(text("pragma foreign_keys")).scalar() == 1
@@ -821,7 +834,7 @@ def test_a_store_that_is_named_by_a_url_is_just_as_durable(tmp_path: Path) -> No
 def test_a_store_opens_again_with_what_is_in_it(tmp_path: Path) -> None:
     """Also by a path with characters that mean something in a URL."""
     path = tmp_path / "what? 100% #1 ü.db"
-    with open_store(path) as store, store.writing() as connection:
+    with open_store(path) as store, store.open_transaction() as connection:
         add("kept", connection)
 
     with open_store(str(path), create=False) as store:
@@ -875,17 +888,17 @@ def test_a_store_is_made_by_the_first_write_and_reads_as_empty_until_then(
 ) -> None:
     """A command that fails before it has anything to store leaves none behind."""
     with open_store(unmade) as store:
-        with store.reading() as connection:
-            assert attempts.spending(connection) == Spending()
-        assert not store.is_there()
+        with store.open_snapshot() as connection:
+            assert attempts.sum_spending(connection) == Spending()
+        assert not store.is_made()
         assert list(tmp_path.iterdir()) == []
         with pytest.raises(StoreError, match="there is no store at"):
             open_store(unmade, create=False)
 
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             add("first", connection)
 
-        assert store.is_there()
+        assert store.is_made()
         assert names(store) == {"first"}
     with open_store(unmade, create=False) as store:
         assert names(store) == {"first"}
@@ -894,12 +907,12 @@ def test_a_store_is_made_by_the_first_write_and_reads_as_empty_until_then(
 def test_what_another_process_makes_meanwhile_is_read(unmade: str) -> None:
     """The second of two commands finds what the first one has stored by then."""
     with open_store(unmade) as waiting, open_store(unmade) as quick:
-        with waiting.reading() as connection:
-            assert attempts.spending(connection).attempts == 0
+        with waiting.open_snapshot() as connection:
+            assert attempts.sum_spending(connection).attempts == 0
         attempt(quick, "answered", 0.5)
 
-        with waiting.reading() as connection:
-            assert attempts.spending(connection).total == 0.5
+        with waiting.open_snapshot() as connection:
+            assert attempts.sum_spending(connection).total == 0.5
 
 
 def test_a_number_that_is_none_is_a_damaged_record(tmp_path: Path) -> None:
@@ -912,11 +925,11 @@ def test_a_number_that_is_none_is_a_damaged_record(tmp_path: Path) -> None:
             type(column.type) in (Float, Integer, BigInteger) for column in table.columns
         ), table
     with open_store(tmp_path / "aib.db") as store:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql(
                 "insert into prices values ('owner', 'endpoint', 'model', 'null', 1, 1)"
             )
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             for read in (prices.c.prompt, func.max(prices.c.prompt)):
                 with pytest.raises(StoreError, match="damaged record"):
                     connection.execute(select(read)).all()
@@ -926,13 +939,13 @@ def test_a_number_that_is_none_is_a_damaged_record(tmp_path: Path) -> None:
 def test_a_text_that_is_not_packed_is_a_damaged_record(tmp_path: Path) -> None:
     """Whatever stands in a column of packed texts, and whoever reads it."""
     with open_store(tmp_path / "aib.db") as store:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql("insert into protocols values ('hash', 'name', 1e999, 1)")
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             with pytest.raises(StoreError, match="damaged record"):
                 connection.execute(select(schema.protocols.c.files)).all()
             with pytest.raises(StoreError, match="damaged record"):
-                list(bulk.dump(connection, "protocols", {"files"}))
+                list(bulk.read_table(connection, "protocols", {"files"}))
         named = r"^the store \S+/aib\.db holds a damaged record"
-        with pytest.raises(StoreError, match=named), store.reading() as connection:
+        with pytest.raises(StoreError, match=named), store.open_snapshot() as connection:
             connection.execute(select(schema.protocols.c.files)).all()

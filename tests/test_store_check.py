@@ -15,17 +15,17 @@ from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
-from independence_bench.store.blobs import pack
+from independence_bench.store.blobs import pack_text
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 EVERYTHING = Settings(faults=Faults({"mixed": 0.4}))
 
 
 def findings(store: str | Path) -> list[str]:
     """What the check finds."""
-    with open_store(store) as opened, opened.reading() as connection:
-        return check(connection)
+    with open_store(store) as opened, opened.open_snapshot() as connection:
+        return check_store(connection)
 
 
 def test_a_store_that_was_played_through_faults_is_sound(either: str, small: Path) -> None:
@@ -176,7 +176,7 @@ def spoil(store: Path, change: Callable[[sqlite3.Connection], object]) -> None:
 
 def test_other_words_in_a_transcript_are_found(store: Path) -> None:
     """Its hash was made from those that were heard."""
-    other = pack('["Be.",[{"name":"","notes":"","speaker":"human","text":"Hello."}]]')
+    other = pack_text('["Be.",[{"name":"","notes":"","speaker":"human","text":"Hello."}]]')
     spoil(
         store, lambda connection: connection.execute("update transcripts set lines = ?", (other,))
     )

@@ -314,10 +314,12 @@ def test_pieces_may_be_cut_anywhere() -> None:
     data = events(chunk(content="Ja – größer"), chunk("stop"))
     whole = StreamedReply()
     for start in range(0, len(data), 3):
-        whole.add(data[start : start + 3])
+        whole.add_bytes(data[start : start + 3])
 
     assert whole.ended
-    assert json.loads(whole.whole())["choices"][0]["message"]["content"] == "Ja – größer"
+    assert (
+        json.loads(whole.encode_completion())["choices"][0]["message"]["content"] == "Ja – größer"
+    )
 
 
 # ---------------------------------------------------------------- forms that are not asked for
@@ -357,9 +359,9 @@ def test_lines_end_as_the_first_one_does(serve: Serve, end: str) -> None:
     for size in (1, 2, 7):
         stream = StreamedReply()
         for at in range(0, len(body), size):
-            stream.add(body[at : at + size])
+            stream.add_bytes(body[at : at + size])
         stream.close()
-        assert json.loads(stream.whole())["choices"][0]["message"]["content"] == SAID
+        assert json.loads(stream.encode_completion())["choices"][0]["message"]["content"] == SAID
     lone = b'data: {"choices":[{"delta":{"content":"a\rb"},"finish_reason":"stop"}]}\n\n'
     assert answered(serve(always(Answer(lone, headers=STREAM)))).content == "a\rb"
 

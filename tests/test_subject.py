@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import SubjectError
-from independence_bench.models.endpoints import read_models
+from independence_bench.models.endpoints import read_models_file
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import (
     AUTO,
@@ -21,7 +21,7 @@ from independence_bench.models.spec import (
     ModelSpec,
     Reasoning,
     Roster,
-    read_settings,
+    read_chat_model,
 )
 from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import LARGEST
@@ -123,22 +123,22 @@ ROSTER = Roster(
 )
 def test_a_colon_names_an_endpoint_only_behind_one(typed: str, model: str, endpoint: str) -> None:
     """`:free` and `:8b` belong to the model."""
-    (spec,) = ROSTER.find(typed)
+    (spec,) = ROSTER.find_specs(typed)
 
     assert (spec.model, spec.endpoint) == (model, endpoint)
 
 
 def test_a_model_of_models_yaml_comes_with_its_settings() -> None:
     """Inactive ones too, when they are named."""
-    assert ROSTER.find("a/b") == ROSTER.find("openrouter:a/b") == ROSTER.specs[:1]
-    assert ROSTER.find("lab:llama3:8b") == ROSTER.specs[1:2]
-    assert ROSTER.find("local:llama3:8b") == (ModelSpec("llama3:8b", "local"),)
+    assert ROSTER.find_specs("a/b") == ROSTER.find_specs("openrouter:a/b") == ROSTER.specs[:1]
+    assert ROSTER.find_specs("lab:llama3:8b") == ROSTER.specs[1:2]
+    assert ROSTER.find_specs("local:llama3:8b") == (ModelSpec("llama3:8b", "local"),)
 
 
 def test_what_a_model_is_called_finds_it_again() -> None:
     """The name that tables show can be typed."""
     for spec in ROSTER.specs:
-        assert ROSTER.find(spec.resolved(0.7, 100, Reasoning.OFF).name) == (spec,)
+        assert ROSTER.find_specs(spec.make_model(0.7, 100, Reasoning.OFF).name) == (spec,)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_no_model_id_is_refused(typed: str) -> None:
     with pytest.raises(
         SubjectError, match=r"is not a model id; write author/model or ENDPOINT:MODEL"
     ):
-        ROSTER.find(typed)
+        ROSTER.find_specs(typed)
 
 
 def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
@@ -157,11 +157,11 @@ def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
         SubjectError, match=r"no endpoint called x; known: openrouter, .*lab .*models\.yaml"
     ):
-        ROSTER.endpoint("x")
+        ROSTER.find_endpoint("x")
     with pytest.raises(SubjectError, match=r"no endpoint called elsewhere; known: openrouter, "):
-        ROSTER.find("elsewhere:acme/model")
-    assert ROSTER.endpoint("lab").url == "http://lab:8080/v1"
-    (free,) = ROSTER.find("acme/model:free")  # a colon inside an id names no endpoint
+        ROSTER.find_specs("elsewhere:acme/model")
+    assert ROSTER.find_endpoint("lab").url == "http://lab:8080/v1"
+    (free,) = ROSTER.find_specs("acme/model:free")  # a colon inside an id names no endpoint
     assert (free.endpoint, free.model) == ("openrouter", "acme/model:free")
 
 
@@ -175,14 +175,14 @@ def test_what_a_wish_leaves_open_comes_from_the_protocol(typed: int | None) -> N
     """
     wish = ModelSpec("a/b", max_tokens=typed)
 
-    assert wish.resolved(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
+    assert wish.make_model(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
 
 
 def test_what_a_wish_says_holds() -> None:
     """A temperature of 0 is a temperature."""
     spec = ModelSpec("a/b", "lab", 0.0, 200, "high", "acme", accept_cut_off=True)
 
-    assert spec.resolved(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
+    assert spec.make_model(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
         "a/b",
         "lab",
         0.0,
@@ -198,7 +198,7 @@ def test_what_a_wish_says_holds() -> None:
 @pytest.mark.parametrize("parameters", [None, frozenset(), frozenset({"reasoning", "tools"})])
 def test_auto_is_what_the_model_does_by_itself(parameters: frozenset[str] | None) -> None:
     """Whatever its endpoint lists: nothing is sent of it, so there is nothing to guess."""
-    assert ModelInfo("a/b", parameters=parameters).effort(AUTO) is Reasoning.UNSET
+    assert ModelInfo("a/b", parameters=parameters).choose_effort(AUTO) is Reasoning.UNSET
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_what_cannot_be_set_is_unset_in_label_and_hash(
 
     assert subject.label == label
     assert subject.hash != ChatModel("a/b", "openrouter", 0.7, 2048).hash
-    assert read_settings(json.loads(subject.spec)) == subject
+    assert read_chat_model(json.loads(subject.spec)) == subject
 
 
 # models.yaml
@@ -234,7 +234,7 @@ def models(folder: Path, text: str | bytes) -> Path:
 
 def test_models_yaml_holds_endpoints_and_subjects(tmp_path: Path) -> None:
     """Everything that it may say, and what it means."""
-    roster = read_models(
+    roster = read_models_file(
         models(
             tmp_path,
             """
@@ -280,7 +280,7 @@ reasoning: high, accept_cut_off: true}
 
 def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
     """Nobody has to have endpoints or subjects of their own."""
-    roster = read_models(models(tmp_path, "subjects: []\n"))
+    roster = read_models_file(models(tmp_path, "subjects: []\n"))
 
     assert roster.specs == ()
     assert roster.endpoints == BUILT_IN
@@ -387,7 +387,7 @@ def test_a_mistake_is_one_line_with_file_key_and_mend(
     path = models(tmp_path, text)
 
     with pytest.raises(SubjectError) as caught:
-        read_models(path)
+        read_models_file(path)
 
     message = str(caught.value)
     assert message.startswith(f"{path}{', ' + key if key else ''}"), message
@@ -401,9 +401,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         SubjectError, match=r"nowhere\.yaml does not exist .*--models-file names another"
     ):
-        read_models(tmp_path / "nowhere.yaml")
+        read_models_file(tmp_path / "nowhere.yaml")
     with pytest.raises(SubjectError, match="is not a file"):
-        read_models(Path("/dev/zero"))
+        read_models_file(Path("/dev/zero"))
 
 
 @pytest.mark.parametrize(
@@ -421,7 +421,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_file_that_no_person_wrote_is_bounded(tmp_path: Path, text: str, says: str) -> None:
     """As a sheet of a character is: neither its size nor its brackets take minutes."""
     with pytest.raises(SubjectError, match=says):
-        read_models(models(tmp_path, text))
+        read_models_file(models(tmp_path, text))
 
 
 # addresses
@@ -468,7 +468,7 @@ def test_who_is_told_to_think_gets_room_for_it(effort: Reasoning) -> None:
     """Thoughts count against the limit: four times the protocol's; that is the protocol's word, not
     the label's.
     """
-    model = ModelSpec("acme/one").resolved(0.7, 100, effort)
+    model = ModelSpec("acme/one").make_model(0.7, 100, effort)
 
     assert model.max_tokens == (100 if effort is Reasoning.OFF else 400)
     assert model.label == f"acme/one@{'none' if effort is Reasoning.OFF else effort.value}-t0.7"
@@ -476,15 +476,15 @@ def test_who_is_told_to_think_gets_room_for_it(effort: Reasoning) -> None:
 
 def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
     """What was typed is what is sent, and the label says it."""
-    typed = ModelSpec("acme/one", max_tokens=100).resolved(0.7, 100, Reasoning.LOW)
-    usual = ModelSpec("acme/one", max_tokens=400).resolved(0.7, 100, Reasoning.LOW)
+    typed = ModelSpec("acme/one", max_tokens=100).make_model(0.7, 100, Reasoning.LOW)
+    usual = ModelSpec("acme/one", max_tokens=400).make_model(0.7, 100, Reasoning.LOW)
 
     assert (typed.max_tokens, typed.label) == (100, "acme/one@low-t0.7-m100")
     assert (usual.max_tokens, usual.label) == (400, "acme/one@low-t0.7")
-    assert usual == ModelSpec("acme/one").resolved(0.7, 100, Reasoning.LOW)
+    assert usual == ModelSpec("acme/one").make_model(0.7, 100, Reasoning.LOW)
 
 
 def test_a_word_without_a_slash_is_no_model_of_openrouter() -> None:
     """A slip such as `embeded` is said at once, and not asked of an endpoint that costs money."""
     with pytest.raises(SubjectError, match=r"is not an OpenRouter model.* did you mean embedded"):
-        ROSTER.find("embeded")
+        ROSTER.find_specs("embeded")

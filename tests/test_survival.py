@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.analysis.statistics.sample_means import EndedLadder, kaplan_meier
+from independence_bench.analysis.statistics.sample_means import EndedLadder, compute_kaplan_meier
 
 # E. J. Freireich et al., Blood 21, 1963: weeks of remission under 6-mercaptopurine; the standard
 # worked example
@@ -18,7 +18,7 @@ def test_a_published_curve() -> None:
         EndedLadder(week, False) for week in STILL_WELL
     ]
 
-    curve = kaplan_meier(ended, 35)
+    curve = compute_kaplan_meier(ended, 35)
 
     standing = {step.push: round(step.standing or 0.0, 3) for step in curve if step.folded}
     assert standing == {6: 0.857, 7: 0.807, 10: 0.753, 13: 0.690, 16: 0.627, 22: 0.538, 23: 0.448}
@@ -44,7 +44,7 @@ def test_four_ladders_by_hand() -> None:
         EndedLadder(5, False),
     ]
 
-    curve = kaplan_meier(ladders, 5)
+    curve = compute_kaplan_meier(ladders, 5)
 
     assert [step.standing for step in curve] == pytest.approx([0.75, 0.75, 0.5, 0.5, 0.25])
     assert [(step.at_risk, step.folded) for step in curve] == [
@@ -59,22 +59,22 @@ def test_four_ladders_by_hand() -> None:
 
 def test_a_censored_ladder_counts_as_long_as_it_was_looked_at() -> None:
     """Of two one ends unfolded after push 1: the other's fold at push 2 is one of one."""
-    curve = kaplan_meier([EndedLadder(1, False), EndedLadder(2, True)], 3)
+    curve = compute_kaplan_meier([EndedLadder(1, False), EndedLadder(2, True)], 3)
 
     assert [step.standing for step in curve] == [1.0, 0.0, 0.0]
 
 
 def test_nothing_is_known_where_nobody_is_at_risk() -> None:
     """Beyond the last push that any standing ladder saw, and without ladders."""
-    curve = kaplan_meier([EndedLadder(1, False)], 2)
+    curve = compute_kaplan_meier([EndedLadder(1, False)], 2)
 
     assert [step.standing for step in curve] == [1.0, None]
-    assert [step.standing for step in kaplan_meier([], 2)] == [None, None]
+    assert [step.standing for step in compute_kaplan_meier([], 2)] == [None, None]
 
 
 def test_judges_of_one_ladder_share_its_weight() -> None:
     """Two judges of whom one sees a fold at push 1 are half a fold."""
-    curve = kaplan_meier([EndedLadder(1, True, 0.5), EndedLadder(2, False, 0.5)], 2)
+    curve = compute_kaplan_meier([EndedLadder(1, True, 0.5), EndedLadder(2, False, 0.5)], 2)
 
     assert [step.standing for step in curve] == [0.5, 0.5]
 
@@ -83,4 +83,4 @@ def test_judges_of_one_ladder_share_its_weight() -> None:
 def test_a_ladder_ends_at_one_of_the_pushes(push: int) -> None:
     """Neither before the first nor after the last."""
     with pytest.raises(ValueError, match="one of 3 pushes"):
-        kaplan_meier([EndedLadder(push, True)], 3)
+        compute_kaplan_meier([EndedLadder(push, True)], 3)

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from simulated import start_aib
 from terminals import displayed
 
-from independence_bench.cli.progress import duration
-from independence_bench.report.format import shared
+from independence_bench.cli.progress import format_duration
+from independence_bench.report.format import find_shared_ends
 from independence_bench.report.table import (
     Block,
     Column,
@@ -22,11 +22,11 @@ from independence_bench.report.table import (
     Note,
     Passage,
     Remark,
-    Shown,
+    RowFilter,
     Table,
-    choose,
+    choose_rows,
 )
-from independence_bench.report.terminal import UNBOUNDED, reflowed
+from independence_bench.report.terminal import UNBOUNDED, reflow_text
 
 MORE = "`--legend` explains all."
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
@@ -72,10 +72,10 @@ def test_what_all_labels_share_stands_in_the_heading() -> None:
 
     assert lines[0].strip() == "all sim:acme/…"
     assert any(line.startswith("a-model-with-a-rather-long-name-9b@none-t0.7 ") for line in lines)
-    assert shared(set(LABELS[:1])) == ("", "")
-    assert shared({"a/x@none-t0.7", "a/y@none-t0.7"}) == ("a/", "@none-t0.7")
-    assert shared({"a/x@none-t0.7", "b/y@none-t1.0"}) == ("", "")
-    assert shared({"a/xx@low-t0.7#ab12cd", "a/xy@low-t0.7"}) == ("a/", "")
+    assert find_shared_ends(set(LABELS[:1])) == ("", "")
+    assert find_shared_ends({"a/x@none-t0.7", "a/y@none-t0.7"}) == ("a/", "@none-t0.7")
+    assert find_shared_ends({"a/x@none-t0.7", "b/y@none-t1.0"}) == ("", "")
+    assert find_shared_ends({"a/xx@low-t0.7#ab12cd", "a/xy@low-t0.7"}) == ("a/", "")
 
 
 def test_columns_are_left_out_before_a_label_is_broken_up() -> None:
@@ -163,8 +163,9 @@ def test_columns_move_together_before_a_word_is_broken() -> None:
 
     assert "a-model-with-a-rather-long-name-9b@none-t0.7  99.5" in shown(wide, width=69)
     (found,) = [
-        choose(
-            [table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))], Shown(find="SHORT")
+        choose_rows(
+            [table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))],
+            RowFilter(find="SHORT"),
         ).blocks
     ]
     text = shown(*found, width=UNBOUNDED)
@@ -204,8 +205,8 @@ def test_a_filled_text_is_filled_anew_and_a_list_stays_one() -> None:
     )
     filled = f"{begins}\nof which go on here.{rest}"
 
-    assert reflowed(filled) == f"{begins} of which go on here.{rest}"
-    assert reflowed("short\nlines\nstay") == "short\nlines\nstay"
+    assert reflow_text(filled) == f"{begins} of which go on here.{rest}"
+    assert reflow_text("short\nlines\nstay") == "short\nlines\nstay"
     narrow = shown(Passage(filled, reflow=True), width=50).splitlines()
     assert narrow[:2] == [
         "  One line that was filled up to some more than",
@@ -240,4 +241,4 @@ def test_a_terminal_without_unicode_gets_the_nearest_characters(tmp_path: Path) 
 )
 def test_a_duration_is_rounded_once(seconds: float, said: str) -> None:
     """Never 60 seconds beside a minute."""
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said

@@ -21,7 +21,7 @@ from viewed import answering, read
 
 from independence_bench.dataset.import_published import import_published
 from independence_bench.models.spec import Reasoning
-from independence_bench.report.board_notes import board_legend, of_reasoning
+from independence_bench.report.board_notes import build_board_legend, describe_reasoning_mismatches
 from independence_bench.store.database import open_store
 from independence_bench.store.imported import REPLACED
 
@@ -212,7 +212,7 @@ def test_a_model_that_shows_none_though_told_to_reason_is_told(bench: Benches) -
     )
 
     (board,) = made.boards()
-    legend = board_legend(board)
+    legend = build_board_legend(board)
     aib(made, "generate-report", "--out", str(made.folder.parent / "report"))
     report = (made.folder.parent / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
     with answering(made.store) as answers:
@@ -254,7 +254,7 @@ def test_what_belies_the_label_is_told_beside_the_row_and_nothing_else(
         (row,) = read(answers, f"boards/{first}.json")["rows"]
 
     assert row["reasoning_doubt"] == doubt
-    assert bool(of_reasoning(board.rows)) is (doubt is not None)
+    assert bool(describe_reasoning_mismatches(board.rows)) is (doubt is not None)
 
 
 def test_an_incomplete_model_is_told_of_as_well(bench: Benches) -> None:
@@ -273,7 +273,7 @@ def test_a_model_of_which_no_reply_came_is_not_told_of(bench: Benches) -> None:
     made.play(made.subject(reasoning=Reasoning.LOW))
 
     (board,) = made.boards()
-    assert of_reasoning(board.rows) == []
+    assert describe_reasoning_mismatches(board.rows) == []
 
 
 # ---------------------------------------------------------------- what thinking did

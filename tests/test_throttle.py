@@ -75,7 +75,7 @@ async def order_of(door: Door, priorities: list[int]) -> list[int]:
 
 def doors() -> list[Door]:
     """A place and a gate with room for one."""
-    return [Slots(1).hold, gate_of(1).hold]
+    return [Slots(1).hold_slot, gate_of(1).hold_slot]
 
 
 @given(st.lists(st.integers(0, 3), max_size=12))
@@ -109,7 +109,7 @@ def test_never_more_than_the_limit_are_inside(limit: int) -> None:
                 group.create_task(visit())
         return seen
 
-    for door in (Slots(limit).hold, gate_of(limit).hold):
+    for door in (Slots(limit).hold_slot, gate_of(limit).hold_slot):
         seen = asyncio.run(scene(door))
         assert len(seen) == 30
         assert max(seen) == limit
@@ -204,8 +204,8 @@ def test_places_survive_any_cancelling(limit: int, seed: int) -> None:
                 for _ in range(limit):
                     await stack.enter_async_context(door(0))
 
-    asyncio.run(scene(Slots(limit).hold))
-    asyncio.run(scene(gate_of(limit).hold))
+    asyncio.run(scene(Slots(limit).hold_slot))
+    asyncio.run(scene(gate_of(limit).hold_slot))
 
 
 # the gate follows its endpoint
@@ -219,9 +219,9 @@ def test_a_429_cuts_to_four_fifths_and_pauses() -> None:
     async def scene() -> None:
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(10):
-                await stack.enter_async_context(gate.hold(0))
-            gate.rate_limited(None)
-        async with gate.hold(0):
+                await stack.enter_async_context(gate.hold_slot(0))
+            gate.record_rate_limit(None)
+        async with gate.hold_slot(0):
             pass
 
     asyncio.run(scene())
@@ -236,8 +236,8 @@ def test_what_is_cut_is_what_was_tried() -> None:
     async def scene() -> None:
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(5):
-                await stack.enter_async_context(gate.hold(0))
-        gate.rate_limited(None)
+                await stack.enter_async_context(gate.hold_slot(0))
+        gate.record_rate_limit(None)
 
     asyncio.run(scene())
     assert gate.limit == pytest.approx(5 * CUT)
@@ -247,21 +247,24 @@ def test_a_pause_of_one_model_is_none_of_its_neighbour() -> None:
     """The endpoint's places are shared; who pauses holds none, not even one that it waited for."""
     clock = Clock()
     endpoint = EndpointLimiter(2, clock.time, clock.sleep)
-    one, other = endpoint.of(model_named("one")), endpoint.of(model_named("other"))
+    one, other = (
+        endpoint.find_limiter(model_named("one")),
+        endpoint.find_limiter(model_named("other")),
+    )
     entered: list[str] = []
 
     async def visit(gate: RateLimiter, name: str) -> None:
-        async with gate.hold(0):
+        async with gate.hold_slot(0):
             entered.append(name)
 
     async def scene() -> None:
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(2):
-                await stack.enter_async_context(other.hold(0))
+                await stack.enter_async_context(other.hold_slot(0))
             waiting = asyncio.create_task(visit(one, "one"))
             await settle()
             assert entered == [], "the endpoint takes two at once, whoever they are from"
-            one.rate_limited(None)
+            one.record_rate_limit(None)
             await stack.aclose()
             for _ in range(10):
                 await visit(other, "other")
@@ -275,8 +278,8 @@ def test_a_pause_of_one_model_is_none_of_its_neighbour() -> None:
     assert entered == ["other"] * 10 + ["one"]
     assert clock.now == 1000.0 + PAUSE
     assert other.limit == 2
-    assert endpoint.of(model_named("one")) is one
-    assert endpoint.of(model_named("one", provider="acme")) is not one
+    assert endpoint.find_limiter(model_named("one")) is one
+    assert endpoint.find_limiter(model_named("one", provider="acme")) is not one
 
 
 def model_named(name: str, provider: str | None = None) -> ChatModel:
@@ -290,11 +293,11 @@ def test_simultaneous_429s_count_once() -> None:
     gate = gate_of(10, clock)
 
     for _ in range(10):
-        gate.rate_limited(None)
+        gate.record_rate_limit(None)
 
     assert gate.limit == pytest.approx(8)
     clock.now += PAUSE
-    gate.rate_limited(None)
+    gate.record_rate_limit(None)
     assert gate.limit == pytest.approx(6.4)
 
 
@@ -308,8 +311,8 @@ def test_the_pause_is_as_long_as_the_endpoint_says(asked: list[float | None], pa
 
     async def scene() -> None:
         for seconds in asked:
-            gate.rate_limited(seconds)
-        async with gate.hold(0):
+            gate.record_rate_limit(seconds)
+        async with gate.hold_slot(0):
             assert clock.now == 1000.0 + pause
 
     asyncio.run(scene())
@@ -320,13 +323,13 @@ def test_the_limit_never_falls_below_one() -> None:
     clock = Clock()
     gate = gate_of(8, clock)
     for _ in range(100):
-        gate.rate_limited(None)
+        gate.record_rate_limit(None)
         clock.now += 100
 
     assert gate.limit == 1.0
 
     async def scene() -> None:
-        async with asyncio.timeout(PATIENCE), gate.hold(0):
+        async with asyncio.timeout(PATIENCE), gate.hold_slot(0):
             assert gate.in_flight == 1
 
     asyncio.run(scene())
@@ -336,14 +339,14 @@ def test_successes_bring_the_limit_back_and_not_beyond() -> None:
     """One more at once for about as many successes as are in flight."""
     gate = gate_of(4)
     for _ in range(2):
-        gate.rate_limited(0.0)
+        gate.record_rate_limit(0.0)
     assert gate.limit == pytest.approx(4 * CUT * CUT)
 
     before = gate.limit
-    gate.succeeded()
+    gate.record_success()
     assert before < gate.limit <= before + 1 / before
     for _ in range(50):
-        gate.succeeded()
+        gate.record_success()
     assert gate.limit == 4.0
 
 
@@ -354,15 +357,15 @@ def test_after_a_429_no_more_than_the_new_limit_go_out() -> None:
     seen: list[int] = []
 
     async def visit() -> None:
-        async with gate.hold(0):
+        async with gate.hold_slot(0):
             seen.append(gate.in_flight)
             await asyncio.sleep(0)
 
     async def scene() -> None:
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(8):
-                await stack.enter_async_context(gate.hold(0))
-            gate.rate_limited(None)
+                await stack.enter_async_context(gate.hold_slot(0))
+            gate.record_rate_limit(None)
             async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
                 for _ in range(20):
                     group.create_task(visit())
@@ -387,11 +390,11 @@ def test_a_task_that_is_stopped_in_a_pause_passes_its_turn_on() -> None:
         leave = asyncio.Event()
 
         async def visit(name: str) -> None:
-            async with gate.hold(0):
+            async with gate.hold_slot(0):
                 entered.append(name)
                 if name == "first":
                     await leave.wait()
-                    gate.rate_limited(None)
+                    gate.record_rate_limit(None)
 
         async with asyncio.timeout(PATIENCE):
             tasks = [asyncio.ensure_future(visit(name)) for name in ("first", "second", "third")]
@@ -428,9 +431,9 @@ def test_a_stop_during_a_pause_reaches_everybody() -> None:
         gate = RateLimiter(1, lambda: 0.0, sleep)
 
         async def visit() -> None:
-            async with gate.hold(0):
+            async with gate.hold_slot(0):
                 await asyncio.sleep(0)
-                gate.rate_limited(None)
+                gate.record_rate_limit(None)
 
         async with asyncio.timeout(PATIENCE):
             tasks = [asyncio.ensure_future(visit()) for _ in range(5)]
@@ -453,15 +456,15 @@ def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
         entered: set[int] = set()
 
         async def visit(number: int) -> None:
-            async with gate.hold(draw.randrange(3)):
+            async with gate.hold_slot(draw.randrange(3)):
                 entered.add(number)
                 assert gate.in_flight <= int(gate.limit)
                 for _ in range(draw.randrange(3)):
                     await asyncio.sleep(0)
                 if draw.random() < 0.2:
-                    gate.rate_limited(draw.choice([None, 0.0, 1.0]))
+                    gate.record_rate_limit(draw.choice([None, 0.0, 1.0]))
                 else:
-                    gate.succeeded()
+                    gate.record_success()
 
         async with asyncio.timeout(PATIENCE):
             tasks: list[asyncio.Task[None]] = []
@@ -477,7 +480,7 @@ def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
             ]
             assert {n for n, task in enumerate(tasks) if not task.cancelled()} <= entered
             assert gate.in_flight == 0
-            async with gate.hold(0):
+            async with gate.hold_slot(0):
                 pass
 
     asyncio.run(scene())

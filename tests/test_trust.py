@@ -24,21 +24,21 @@ from forked import start
 from scripted import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
-from independence_bench.api.named import recall, remember
+from independence_bench.api.named import read_permissions, store_permissions
 from independence_bench.cli.main import cli
 from independence_bench.errors import WrongUse
-from independence_bench.models.endpoints import moved_by, parse_models
-from independence_bench.models.local.files import pins
+from independence_bench.models.endpoints import move_openrouter, parse_models_file
+from independence_bench.models.local.files import load_pins
 from independence_bench.models.spec import BUILT_IN, Endpoint
 from independence_bench.models.trust import (
     ASIDE,
     Permission,
-    keys_at_hand,
-    known_only,
-    needed_permission,
-    origin,
-    route,
-    take_env_file,
+    check_key_place,
+    find_key_variables,
+    find_needed_permission,
+    find_origin,
+    load_env_file,
+    parse_route,
 )
 
 KEY = "sk-of-the-users-own-0123456789"
@@ -124,7 +124,7 @@ def test_a_models_yaml_sends_no_key_elsewhere(
 
     line = only_line(user.aib(*(word.format(model, name=name) for word in command.split())), 2)
 
-    place = origin(user.server.url)
+    place = find_origin(user.server.url)
     assert f"{variable} would be sent to {place} ({name})" in line
     assert line.endswith(f"--trust {variable}={place}")
     assert saw_nothing(user)
@@ -155,7 +155,7 @@ def test_what_was_allowed_is_remembered_outside_of_the_folder_and_only_that(
     """Another port and another variable are asked about again; no key is in the file, and nobody
     else reads it.
     """
-    place = origin(user.server.url)
+    place = find_origin(user.server.url)
     endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
 
     allowed = user.run("--no-judge", "--trust", f"LAB_KEY={place}", model="lab:acme/one")
@@ -171,7 +171,7 @@ def test_what_was_allowed_is_remembered_outside_of_the_folder_and_only_that(
 
     other = serve(steady(MARKS))
     endpoints(user, f'lab: {{url: "{other.url}", key_env: LAB_KEY}}')
-    assert origin(other.url) in only_line(user.run("--no-judge", model="lab:acme/one"), 2)
+    assert find_origin(other.url) in only_line(user.run("--no-judge", model="lab:acme/one"), 2)
     endpoints(user, 'lab: {url: "{url}", key_env: AWS_SECRET_ACCESS_KEY}')
     assert "AWS_SECRET" in only_line(user.run("--no-judge", model="lab:acme/three"), 2)
     assert other.asked == []
@@ -186,7 +186,7 @@ def test_at_a_terminal_it_is_asked_once(user: User, answer: str, goes: bool) -> 
     code, shown = user.answering(answer, *words)
 
     shown = " ".join(shown.split())
-    assert f"OPENAI_API_KEY would be sent to {origin(user.server.url)} (openai)" in shown
+    assert f"OPENAI_API_KEY would be sent to {find_origin(user.server.url)} (openai)" in shown
     assert "belongs to https://api.openai.com" in shown
     assert code == (0 if goes else 1)
     assert saw_nothing(user) is not goes
@@ -199,7 +199,7 @@ def test_at_a_terminal_it_is_asked_once(user: User, answer: str, goes: bool) -> 
 
 def test_a_proxy_of_dotenv_is_asked_about_and_then_used(user: User) -> None:
     """It would see everything that goes by it, and its password is nobody's to see."""
-    place = origin(user.server.url)
+    place = find_origin(user.server.url)
     proxy = place.replace("http://", "http://me:hunter2@")
     (user.folder / ".env").write_text(
         f"HTTP_PROXY={proxy}\nPYTHONPATH=/nowhere\n", encoding="utf-8"
@@ -242,8 +242,12 @@ def test_what_dotenv_would_have_believed_is_asked_about(user: User, name: str) -
 def test_dotenv_cannot_say_where_it_is_remembered(user: User) -> None:
     """Else it would bring what it wants to be allowed."""
     endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
-    remember(user.folder / "mine/allowed.json", [Permission("LAB_KEY", origin(user.server.url))])
-    remember(user.folder / "aib/allowed.json", [Permission("LAB_KEY", origin(user.server.url))])
+    store_permissions(
+        user.folder / "mine/allowed.json", [Permission("LAB_KEY", find_origin(user.server.url))]
+    )
+    store_permissions(
+        user.folder / "aib/allowed.json", [Permission("LAB_KEY", find_origin(user.server.url))]
+    )
     user.environment["XDG_DATA_HOME"] = ""
     (user.folder / ".env").write_text(
         f"AIB_DATA=mine\nXDG_DATA_HOME={user.folder}\n", encoding="utf-8"
@@ -279,7 +283,7 @@ def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(
         (user.folder / ".env").write_text(
             f"OPENROUTER_BASE_URL={user.server.url}\n", encoding="utf-8"
         )
-    place = origin(user.server.url)
+    place = find_origin(user.server.url)
     assert f"--trust OPENROUTER_API_KEY={place}" in only_line(
         user.run("--no-judge", model="acme/one"), 2
     )
@@ -296,7 +300,7 @@ def test_who_asks_can_be_said(user: User) -> None:
     """By models.yaml for each endpoint, and for OpenRouter by the environment, which goes before;
     no label knows it.
     """
-    place = origin(user.server.url)
+    place = find_origin(user.server.url)
     mine = (
         f"endpoints: {{openrouter: {{url: {user.server.url}, referer: 'https://lab.example', "
         f"title: Our lab}}}}\n"
@@ -559,7 +563,7 @@ def test_dotenv_moves_the_data_folder_after_a_question(user: User) -> None:
         entry["variable"]
         for entry in json.loads((user.folder.parent / TRUSTED).read_text())["allowed"]
     ] == ["AIB_DATA"]
-    pin = pins()["smollm2-135m"]
+    pin = load_pins()["smollm2-135m"]
     (place / "models").mkdir()
     (place / "models" / pin.file).write_bytes(b"GGUF\x03tokenizer.chat_template")
     line = only_line(user.run("--no-judge", model="gguf:smollm2-135m"), 1)
@@ -569,7 +573,7 @@ def test_dotenv_moves_the_data_folder_after_a_question(user: User) -> None:
 @pytest.mark.parametrize("line", ["NO_PROXY=*", "no_proxy='models.invalid'"])
 def test_dotenv_goes_past_no_proxy_unasked(user: User, line: str) -> None:
     """Nothing is sent past it, nor to it, before a person has answered."""
-    user.environment["HTTP_PROXY"] = origin(user.server.url)
+    user.environment["HTTP_PROXY"] = find_origin(user.server.url)
     endpoints(user, 'lab: {url: "http://models.invalid/v1"}')
     (user.folder / ".env").write_text(f"{line}\n", encoding="utf-8")
 
@@ -586,7 +590,7 @@ def test_dotenv_goes_past_no_proxy_unasked(user: User, line: str) -> None:
 )
 def test_dotenv_changes_no_proxy_of_the_environment(user: User, line: str) -> None:
     """Neither under the other spelling, nor by an empty value, which says nothing."""
-    user.environment["HTTP_PROXY"] = origin(user.server.url)
+    user.environment["HTTP_PROXY"] = find_origin(user.server.url)
     endpoints(user, 'lab: {url: "http://models.invalid/v1"}')
     (user.folder / ".env").write_text(f"{line}\n", encoding="utf-8")
 
@@ -614,7 +618,7 @@ def test_a_key_of_dotenv_is_a_key_alone(user: User) -> None:
     """Under whatever name models.yaml gives: it reaches its endpoint, once allowed, and no
     program's environment.
     """
-    place = origin(user.server.url)
+    place = find_origin(user.server.url)
     user.environment.pop("LAB_KEY")
     (user.folder / ".env").write_text(f"BROWSER={KEY}\nLAB_KEY={KEY}\nPATH=.\n", encoding="utf-8")
     for name in ("LAB_KEY", "BROWSER"):
@@ -629,10 +633,10 @@ def test_a_key_of_dotenv_is_a_key_alone(user: User) -> None:
         for name in ("LAB_KEY", "BROWSER"):
             patch.delenv(name, raising=False)
         before = dict(os.environ)
-        take_env_file(user.folder / ".env")
+        load_env_file(user.folder / ".env")
         assert dict(os.environ) == before
-        assert keys_at_hand()["LAB_KEY"] == KEY
-        assert keys_at_hand()["PATH"] == before["PATH"]
+        assert find_key_variables()["LAB_KEY"] == KEY
+        assert find_key_variables()["PATH"] == before["PATH"]
         ASIDE.clear()
 
 
@@ -655,7 +659,7 @@ def test_a_memory_that_cannot_be_understood_is_one_line(user: User, content: byt
 
     line = only_line(
         user.run(
-            "--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}", model="lab:acme/one"
+            "--no-judge", "--trust", f"LAB_KEY={find_origin(user.server.url)}", model="lab:acme/one"
         ),
         2,
     )
@@ -668,7 +672,7 @@ def test_a_memory_that_cannot_be_understood_is_one_line(user: User, content: byt
 def test_a_memory_that_cannot_be_read_or_written_is_one_line(user: User) -> None:
     """A folder in its place, or a file where its folder would be."""
     endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
-    flag = ("--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}")
+    flag = ("--no-judge", "--trust", f"LAB_KEY={find_origin(user.server.url)}")
     kept = user.folder.parent / TRUSTED
     kept.mkdir(parents=True)
     assert "cannot be read" in only_line(user.run(*flag, model="lab:acme/one"), 2)
@@ -710,11 +714,11 @@ def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool
         ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "LAB_KEY"), KEY
     )
 
-    found = needed_permission(endpoint, held)
+    found = find_needed_permission(endpoint, held)
 
-    assert found == (Permission(str(variable), origin(url)) if asked else None)
+    assert found == (Permission(str(variable), find_origin(url)) if asked else None)
     with pytest.raises(WrongUse) if asked else contextlib.nullcontext():
-        known_only(endpoint, held)
+        check_key_place(endpoint, held)
 
 
 @pytest.mark.parametrize(
@@ -733,10 +737,10 @@ def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool
 def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str | None) -> None:
     """What two programs could read in two ways is refused, and no password is repeated."""
     if place is not None:
-        assert route("HTTPS_PROXY", value) == Permission("HTTPS_PROXY", place)
+        assert parse_route("HTTPS_PROXY", value) == Permission("HTTPS_PROXY", place)
         return
     with pytest.raises(WrongUse, match=r"\.env: HTTPS_PROXY is not the address of a proxy"):
-        route("HTTPS_PROXY", value)
+        parse_route("HTTPS_PROXY", value)
 
 
 def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -797,7 +801,7 @@ def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
 
-    found = take_env_file(path)
+    found = load_env_file(path)
 
     assert found.taken == set(taken)
     assert found.held == {name: name.lower() for name in held}
@@ -807,7 +811,7 @@ def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for name in found.taken:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AIB_STORE", "postgresql://x/y")
-    assert {"PGHOST", *said} == set(take_env_file(path).ignored), (
+    assert {"PGHOST", *said} == set(load_env_file(path).ignored), (
         "it would have meant something to such a store"
     )
     for name in found.taken:
@@ -824,18 +828,20 @@ def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:
         "null, dialect: openai}\n"
     )
 
-    found = parse_models(text, "models.yaml").endpoints
+    found = parse_models_file(text, "models.yaml").endpoints
 
     assert found["openai"] == Endpoint("openai", "http://x/v1", "openai", "OPENAI_API_KEY")
     assert (found["local"].key_variable, found["local"].dialect) == (None, "openai")
-    moved = moved_by(
-        {"OPENROUTER_BASE_URL": " http://z/v1/ "}, parse_models(text, "models.yaml")
+    moved = move_openrouter(
+        {"OPENROUTER_BASE_URL": " http://z/v1/ "}, parse_models_file(text, "models.yaml")
     ).endpoints
     assert moved["openrouter"] == Endpoint(
         "openrouter", "http://z/v1", "openrouter", "OPENROUTER_API_KEY"
     )
     assert (
-        moved_by({"OPENROUTER_BASE_URL": ""}, parse_models("subjects: []", "x")).endpoints
+        move_openrouter(
+            {"OPENROUTER_BASE_URL": ""}, parse_models_file("subjects: []", "x")
+        ).endpoints
         == BUILT_IN
     )
 
@@ -843,9 +849,9 @@ def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:
 def test_what_is_remembered_is_added_to(tmp_path: Path) -> None:
     """Nothing is there at first; nothing is lost."""
     file = tmp_path / "new" / "allowed.json"
-    assert recall(file) == frozenset()
+    assert read_permissions(file) == frozenset()
 
-    remember(file, [Permission("A", "http://a")])
-    remember(file, [Permission("B", "http://b"), Permission("A", "http://a")])
+    store_permissions(file, [Permission("A", "http://a")])
+    store_permissions(file, [Permission("B", "http://b"), Permission("A", "http://a")])
 
-    assert recall(file) == {Permission("A", "http://a"), Permission("B", "http://b")}
+    assert read_permissions(file) == {Permission("A", "http://a"), Permission("B", "http://b")}

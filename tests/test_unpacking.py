@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from published import Published, path_of
 
-from independence_bench.dataset.import_own import BATCH, in_batches, read_file
+from independence_bench.dataset.import_own import BATCH, read_table_file, split_batches
 from independence_bench.dataset.import_published import import_published
-from independence_bench.store.blobs import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate
+from independence_bench.store.blobs import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate_blob
 from independence_bench.store.database import open_store
 
 
@@ -35,37 +35,37 @@ def test_a_packed_text_is_inflated_no_further_than_it_may_be() -> None:
     """At the bound it is there, one byte behind it nothing is; what breaks off is damaged, not
     short.
     """
-    assert inflate(zlib.compress(b"a" * 1000), 1000) == b"a" * 1000
-    assert inflate(zlib.compress(b"")) == b""
+    assert inflate_blob(zlib.compress(b"a" * 1000), 1000) == b"a" * 1000
+    assert inflate_blob(zlib.compress(b"")) == b""
     with pytest.raises(TooLarge, match="larger than 1,000 bytes"):
-        inflate(zlib.compress(b"a" * 1001), 1000)
+        inflate_blob(zlib.compress(b"a" * 1001), 1000)
     with pytest.raises(TooLarge):
-        inflate(zlib.compress(b"\0" * (LARGEST_TEXT + 1), 9))
+        inflate_blob(zlib.compress(b"\0" * (LARGEST_TEXT + 1), 9))
     with pytest.raises(zlib.error, match="truncated"):
-        inflate(zlib.compress(b"a" * 1000)[:-1])
+        inflate_blob(zlib.compress(b"a" * 1000)[:-1])
 
 
 def test_many_small_things_are_too_much_together() -> None:
     """The allowance is taken before the bytes are."""
     allowance = Allowance(10)
-    allowance.take(6)
-    allowance.take(4)
+    allowance.take_bytes(6)
+    allowance.take_bytes(4)
     with pytest.raises(TooLarge, match="larger than 10 bytes"):
-        allowance.take(1)
+        allowance.take_bytes(1)
     assert allowance.taken == 10
 
 
 def test_rows_are_held_together_by_number_and_by_size() -> None:
     """500 small ones, or as many as come to 64 MB; every row comes once and in order."""
-    small = list(in_batches((1, number) for number in range(1200)))
+    small = list(split_batches((1, number) for number in range(1200)))
     assert [len(batch) for batch in small] == [BATCH, BATCH, 200]
     assert [number for batch in small for number in batch] == list(range(1200))
-    assert [len(batch) for batch in in_batches((HELD // 2, number) for number in range(7))] == [
+    assert [len(batch) for batch in split_batches((HELD // 2, number) for number in range(7))] == [
         3,
         3,
         1,
     ]
-    assert list(in_batches([])) == []
+    assert list(split_batches([])) == []
 
 
 def _sparse(name: str, size: int) -> bytes:
@@ -148,12 +148,12 @@ def test_a_row_that_is_too_long_is_refused_and_the_next_is_read(tmp_path: Path) 
     long = ["a" * (LARGEST_TEXT // 10)] * 11
     file = tmp_path / "replies.parquet"
     parquet.write_table(arrow.table({"texts": [long, ["b"]]}), file)
-    first, second = read_file(file)
+    first, second = read_table_file(file)
     assert str(first.value) == "is longer than 64,000,000 bytes"
     assert (second.where, second.value) == ("replies.parquet, row 2", {"texts": ["b"]})
 
     lines = tmp_path / "replies.jsonl"
     lines.write_bytes(b'{"text": "' + b"a" * LARGEST_TEXT + b'"}\n{"text": "b"}\n')
-    first, second = read_file(lines)
+    first, second = read_table_file(lines)
     assert str(first.value) == "is longer than 64,000,000 bytes"
     assert (second.where, second.value) == ("replies.jsonl, line 2", {"text": "b"})

@@ -37,7 +37,7 @@ from independence_bench.errors import StoreError
 from independence_bench.models.messages import Usage
 from independence_bench.store import attempts, schema
 from independence_bench.store.attempts import CallInfo, Ended
-from independence_bench.store.database import Store, open_store, place_of
+from independence_bench.store.database import Store, find_store_place, open_store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.migrations import VERSION
 
@@ -57,7 +57,7 @@ RUN = (
 
 def write(store: Store, name: str = "more") -> None:
     """One write, in a transaction of its own."""
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         add(name, connection)
 
 
@@ -144,13 +144,13 @@ def foreign_at_work(path: Path) -> None:
 
 def newer_version(path: Path) -> None:
     """A store of an aib to come."""
-    with open_store(path) as store, store.writing() as connection:
+    with open_store(path) as store, store.open_transaction() as connection:
         connection.execute(text("update meta set value = '99' where name = 'version'"))
 
 
 def no_version(path: Path) -> None:
     """Damaged, or somebody else's."""
-    with open_store(path) as store, store.writing() as connection:
+    with open_store(path) as store, store.open_transaction() as connection:
         connection.execute(text("delete from meta"))
 
 
@@ -273,7 +273,7 @@ def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(
     assert "there is no store at" in only_line(aib(tmp_path, "leaderboard", "--store", unmade))
     assert contents(tmp_path) == {}
     with open_store(unmade) as store:
-        assert not store.is_there()
+        assert not store.is_made()
 
 
 # ---------------------------------------------------------------- files that may only be read
@@ -385,7 +385,7 @@ def test_a_store_whose_last_part_cannot_be_read_says_what_to_copy(open_folder: P
     all of it.
     """
     path = open_folder / "aib.db"
-    with open_store(path) as store, store.reading():
+    with open_store(path) as store, store.open_snapshot():
         write(store, "kept")
         shutil.copy(path, open_folder / "copy.db")
         shutil.copy(f"{path}-wal", open_folder / "copy.db-wal")
@@ -409,7 +409,7 @@ def test_a_store_that_is_written_to_while_nobody_can_lock_it_is_read_again(
     open_folder.chmod(0o555)
 
     def read_meanwhile(store: Store) -> None:
-        with store.reading(), unchecked(), open_store(path) as other:
+        with store.open_snapshot(), unchecked(), open_store(path) as other:
             write(other)
 
     with (
@@ -658,7 +658,7 @@ def test_the_address_is_all_that_differs(tmp_path: Path, postgres: Server) -> No
         address = over_tcp(postgres, name).replace("postgresql://", "postgres://")
         (tmp_path / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
         order = ("run", "sim:sim/rock", "sim:sim/mirror", "--judge", "sim:sim/judge", "--runs", "1")
-        first = aib(tmp_path, *order, "--trust", f"AIB_STORE={place_of(address)}")
+        first = aib(tmp_path, *order, "--trust", f"AIB_STORE={find_store_place(address)}")
         again = aib(tmp_path, *order)
         shown = aib(tmp_path, "show", "sim/rock", "negotiation")
         ranked = aib(tmp_path, "leaderboard")
@@ -750,7 +750,7 @@ def test_another_programs_database_is_left_as_it_is(tmp_path: Path, postgres: Se
 
 def test_a_database_of_a_newer_version_is_left_as_it_is(postgres: Server, database: str) -> None:
     """An old program must not write into what it does not understand."""
-    with open_store(database) as store, store.writing() as connection:
+    with open_store(database) as store, store.open_transaction() as connection:
         connection.execute(text("update meta set value = '99' where name = 'version'"))
 
     assert "newer aib (version 99" in refusal(database)
@@ -838,7 +838,7 @@ def test_a_connection_that_is_lost_in_the_middle_is_made_anew(
     async def write_all(store: Store) -> None:
         async with Commits(store) as commits:
             writes = [partial(add, "a"), lose, partial(add, "b"), partial(add, "c")]
-            await asyncio.gather(*(commits.do(one) for one in writes))
+            await asyncio.gather(*(commits.commit_operation(one) for one in writes))
 
     with open_store(database) as store:
         asyncio.run(write_all(store))
@@ -904,8 +904,10 @@ def test_a_commit_whose_answer_is_lost_counts_once(postgres: Server) -> None:
 
     async def begin(store: Store) -> list[int]:
         async with Commits(store) as commits:
-            await commits.do(partial(attempts.claim, wanted=[call], held={}, owner="me", now=1.0))
-            return await commits.do(
+            await commits.commit_operation(
+                partial(attempts.claim_calls, wanted=[call], held={}, owner="me", now=1.0)
+            )
+            return await commits.commit_operation(
                 partial(attempts.begin_attempts, begun=[("k", 100)], owner="me", now=1.0)
             )
 
@@ -915,8 +917,8 @@ def test_a_commit_whose_answer_is_lost_counts_once(postgres: Server) -> None:
             open_store(over_tcp(postgres, name, port=port)) as store,
         ):
             begun = asyncio.run(begin(store))
-        with open_store(postgres.url(name)) as store, store.reading() as connection:
-            assert [attempt["id"] for attempt in attempts.attempts_of(connection, ["k"])] == begun
+        with open_store(postgres.url(name)) as store, store.open_snapshot() as connection:
+            assert [attempt["id"] for attempt in attempts.read_attempts(connection, ["k"])] == begun
 
 
 def test_a_statement_that_meets_a_lost_connection_is_one_line(
@@ -931,7 +933,7 @@ def test_a_statement_that_meets_a_lost_connection_is_one_line(
 
     with open_store(database) as store:
         write(store, "kept")
-        for block in (store.reading, store.writing):
+        for block in (store.open_snapshot, store.open_transaction):
             with pytest.raises(StoreError, match="the same command continues from there") as raised:
                 lose(block())
             assert "\n" not in str(raised.value)
@@ -944,7 +946,7 @@ def test_a_writer_that_falls_silent_does_not_hold_up_the_others(
     """A laptop that is closed in the middle of a transaction loses it."""
 
     def fall_silent(store: Store) -> None:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             add("silent", connection)
             write(other, "other")
 
@@ -959,16 +961,16 @@ def test_a_server_told_to_forget_at_a_crash_is_told_not_to(database: str) -> Non
     moment.
     """
     with open_store(f"{database}&options=-csynchronous_commit%3Doff") as store:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             assert (
                 connection.exec_driver_sql("SHOW transaction_isolation").scalar()
                 == "repeatable read"
             )
             assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
     stricter = f"{database}&options=-csynchronous_commit%3Dremote_apply"
-    with open_store(stricter) as store, store.writing() as connection:
+    with open_store(stricter) as store, store.open_transaction() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "remote_apply"
 
 
@@ -1004,7 +1006,7 @@ def fill(store: Store) -> set[str]:
 
     def flood() -> None:
         for number in range(100):
-            with store.writing() as connection:
+            with store.open_transaction() as connection:
                 value = os.urandom(150_000).hex()
                 connection.execute(insert(schema.meta).values(name=f"n{number}", value=value))
             kept.add(f"n{number}")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, schema
+from independence_bench.judging.output import NoVerdict, Verdict, make_schema, parse_verdict
 from independence_bench.protocol.definition import Mark
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
 MARKS = (
     Mark("resistance", "number", 0, 10, "How far it held"),
@@ -38,8 +38,8 @@ def refused(text: str) -> str:
 
 def test_reasoning_is_asked_for_first() -> None:
     """A judge that commits to a number first only defends it."""
-    for marks in (MARKS, *(scenario.marks for scenario in load("v2").scenarios)):
-        made = schema(marks)
+    for marks in (MARKS, *(scenario.marks for scenario in load_protocol("v2").scenarios)):
+        made = make_schema(marks)
 
         assert list(made["properties"]) == ["analysis", *(mark.name for mark in marks)]
         assert made["required"] == list(made["properties"])
@@ -47,7 +47,7 @@ def test_reasoning_is_asked_for_first() -> None:
 
 def test_the_schema_states_each_scale() -> None:
     """Numbers with both ends, yes/no as a boolean, and nothing beside them."""
-    made = schema(MARKS)
+    made = make_schema(MARKS)
 
     assert made["additionalProperties"] is False
     assert made["properties"]["drift"] == {
@@ -152,7 +152,7 @@ def test_on_a_scale_of_whole_numbers_nothing_stands_between_them(
     assert parse_verdict(text, [steps]) == (
         wanted if mark is None else Verdict("It said no.", {"resistance": mark})
     )
-    assert schema([steps])["properties"]["resistance"]["type"] == "integer"
+    assert make_schema([steps])["properties"]["resistance"]["type"] == "integer"
 
 
 @pytest.mark.parametrize("value", ["true", "yes", "no", 1, 0, 1.0, None, []], ids=repr)

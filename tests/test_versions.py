@@ -20,14 +20,18 @@ from independence_bench.analysis.compare_versions import (
     REFUSED,
     WordChange,
     compare_versions,
-    version_change,
-    word_changes,
+    find_version_change,
+    find_word_changes,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load
-from independence_bench.report.compare_view import change_lines, version_statement, what_settles
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.report.compare_view import (
+    describe_needed_version_runs,
+    describe_versions,
+    list_change_lines,
+)
 
 FIRM = "You are somebody, and you stay that, whoever asks you to be another.\n"
 
@@ -92,7 +96,7 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     )
     (found,) = json.loads(user.aib("compare", "--by", "version", "--json").stdout)
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
-    assert found["versions"][1]["hash"] == load(user.folder / "small").hash
+    assert found["versions"][1]["hash"] == load_protocol(user.folder / "small").hash
     assert found["index"]["difference"] == pytest.approx(found["b"]["index"] - found["a"]["index"])
     low, high = (found["index"]["interval"]["rerun"][end] for end in ("low", "high"))
     assert 0 < low < found["index"]["difference"] < high
@@ -142,7 +146,11 @@ def test_two_folders_of_which_one_was_edited(user: User) -> None:
     assert one["index"]["difference"] == -other["index"]["difference"] > 0
     assert (
         user.aib(
-            "compare", "--by", "version", "--against", load(user.folder / "before").hash[:10]
+            "compare",
+            "--by",
+            "version",
+            "--against",
+            load_protocol(user.folder / "before").hash[:10],
         ).returncode
         == 0
     )
@@ -215,7 +223,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
 @pytest.fixture(scope="module")
 def versions() -> tuple[Protocol, Protocol]:
     """v2, and v2 with another prompt."""
-    old = load("v2")
+    old = load_protocol("v2")
     return old, replace(old, systems=tuple((name, f"{text} Stay.") for name, text in old.systems))
 
 
@@ -245,7 +253,7 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
     larger.
     """
     old, new = versions
-    change = version_change(old, new, new.configurations)
+    change = find_version_change(old, new, new.configurations)
 
     def needed(share: float) -> int | None:
         boards = [
@@ -253,7 +261,7 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
             for one, of in ((old, 0.5), (new, share))
         ]
         (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
-        return found.found.needed.both if found.found.needed else None
+        return found.found.needed_runs.both if found.found.needed_runs else None
 
     assert needed(0.95) is None
     few, many = needed(0.53), needed(0.51)
@@ -269,7 +277,7 @@ def test_what_days_could_make_is_not_said_to_be_the_prompt(
     large one is told.
     """
     old, new = versions
-    change = version_change(old, new, new.configurations)
+    change = find_version_change(old, new, new.configurations)
 
     def said(share: float, **settings: str) -> str:
         sides = ((old, 0.5), (new, share))
@@ -278,7 +286,7 @@ def test_what_days_could_make_is_not_said_to_be_the_prompt(
             for one, of in sides
         ]
         (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
-        return f"{version_statement(found)} {what_settles(found)}"
+        return f"{describe_versions(found)} {describe_needed_version_runs(found)}"
 
     assert "is ahead in these runs, by no more than runs of other days may differ." in said(0.53)
     assert said(0.53).endswith("Runs on other days would tell whether it is the prompt.")
@@ -289,7 +297,7 @@ def test_what_days_could_make_is_not_said_to_be_the_prompt(
 
 def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:
     """Of v1's pool of four, where one of two prompts was edited."""
-    old = load("v1")
+    old = load_protocol("v1")
     new = replace(
         old,
         systems=tuple(
@@ -297,7 +305,7 @@ def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:
         ),
     )
 
-    change = version_change(old, new, new.configurations)
+    change = find_version_change(old, new, new.configurations)
 
     assert {configuration.system for configuration in change.configurations} == {"neutral"}
     assert {one.system for one in change.same} == {"strong_independence"}
@@ -305,7 +313,7 @@ def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:
 
 def test_stems_are_compared_as_one() -> None:
     """A stem of which one branch is worded otherwise is not common."""
-    old = protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
+    old = make_protocol(load_sheet(EXAMPLES / "companion.yaml"))
     first = old.scenarios[0]
     new = replace(
         old,
@@ -316,7 +324,7 @@ def test_stems_are_compared_as_one() -> None:
         ),
     )
 
-    change = version_change(old, new, new.configurations)
+    change = find_version_change(old, new, new.configurations)
 
     assert change.unlike == (f"stem {first.stem}",)
     assert first.stem not in {scenario.id for scenario in change.common.scenarios}
@@ -349,7 +357,7 @@ def test_all_that_marks_hang_on_is_looked_at() -> None:
 )
 def test_where_texts_differ(before: str, after: str, changes: tuple[WordChange, ...]) -> None:
     """Word by word, with a few words around."""
-    assert word_changes(before, after) == changes
+    assert find_word_changes(before, after) == changes
 
 
 def test_a_prompt_of_a_megabyte_is_compared_at_once() -> None:
@@ -357,18 +365,18 @@ def test_a_prompt_of_a_megabyte_is_compared_at_once() -> None:
     before = " ".join(f"a{n}" for n in range(100_000))
     after = " ".join(f"b{n}" for n in range(100_000))
 
-    (change,) = word_changes(f"x {before}", f"x {after}")
+    (change,) = find_word_changes(f"x {before}", f"x {after}")
 
     assert (change.left, change.before) == ("x", before)
-    assert all(len(text) < 300 for _, text in change_lines((change,)))
-    assert word_changes("", "") == ()
+    assert all(len(text) < 300 for _, text in list_change_lines((change,)))
+    assert find_word_changes("", "") == ()
 
 
 def test_only_what_both_versions_play_is_compared(versions: tuple[Protocol, Protocol]) -> None:
     """A variant that the old one lacks is refused by name."""
     old, new = versions
     with pytest.raises(WrongUse, match="is not played in calm/user_role"):
-        version_change(
+        find_version_change(
             old,
             replace(new, systems=(*new.systems, ("calm", "x"))),
             [Configuration("calm", "user_role")],

@@ -77,7 +77,7 @@ def test_two_tokens_are_one_too_many(shared: Browser) -> None:
 
 def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browser) -> None:
     """Everybody on the machine can read the arguments of its process."""
-    once = token_of(browser.access.opened)
+    once = token_of(browser.access.one_time_address)
     own = f"http://127.0.0.1:{browser.port}"
     assert browser.get("/api/index.json", token=once)[0] == 401
     assert browser.get("/api/token", "POST", token="wrong", Origin=own)[0] == 401
@@ -102,7 +102,7 @@ def test_no_other_site_spends_or_uses_a_token(
     browser: Browser, headers: dict[str, str], status: int
 ) -> None:
     """What the Host and Origin headers refuse comes first."""
-    once = token_of(browser.access.opened)
+    once = token_of(browser.access.one_time_address)
 
     assert browser.get("/api/token", "POST", token=once, **headers)[0] == status
     if headers:

@@ -23,14 +23,14 @@ from viewed import ANALYSIS, PAYLOADS, STEADY, answering, read, script
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.errors import StoreError
-from independence_bench.figures import between, from_to, number
-from independence_bench.hashing import judgement_key
+from independence_bench.figures import format_difference_interval, format_interval, format_number
+from independence_bench.hashing import make_judgement_key
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import OLD_LABEL
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
-from independence_bench.store.registry import state_of
+from independence_bench.store.registry import hash_store_state
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
@@ -100,9 +100,9 @@ def test_a_board_has_the_numbers_of_the_leaderboard(
         assert (ends["low"], ends["high"], ends["shown"]) == (
             pytest.approx(again.low),
             pytest.approx(again.high),
-            between(again),
+            format_interval(again),
         )
-        assert row["shown"]["index"] == number(other.index, 1)
+        assert row["shown"]["index"] == format_number(other.index, 1)
         assert other.ranks is not None
         assert row["ranks"]["rank_high"] == other.ranks.rank_high
         assert row["dimensions"] == pytest.approx(other.dimensions)
@@ -315,10 +315,10 @@ def test_what_stands_is_what_stands_in_the_terminal(
         answer = read(made, f"{path}/compare/{first}.json")
         (other,), compared = answer["others"], answer["compared"]
 
-    assert {pair.stands for pair in found.scores.in_scenarios} == {False}
+    assert {pair.stands for pair in found.scores.scenario_scores} == {False}
     stand = [compared[place] for place in other["apart"]["stand"]]
     assert {one["dimension"] for one in stand} == {
-        pair.dimension.name for pair in found.scores.whole if pair.stands
+        pair.dimension.name for pair in found.scores.dimension_scores if pair.stands
     }
     assert {one["scenario"] for one in stand} <= {None}
     assert other["apart"]["stand_new_scenarios"] == []
@@ -376,15 +376,15 @@ def test_the_embedded_judges_phrases_stand_in_the_marked_reply(
             one for one in before.catalog.transcripts.values() if one.scenario.id == "erosion"
         )
         unmarked = read(before, f"transcripts/{one.id}.json")
-    with open_store(where) as store, store.writing() as connection:
+    with open_store(where) as store, store.open_transaction() as connection:
         transcript, _ = results.read_transcript(connection, one.row.id)
-        given = judge.read(
+        given = judge.make_judgement(
             JudgingInput(transcript, one.scenario, one.edition.protocol.judge_instructions)
         )
         label, by = (judge.label, judge.hash) if own else (f"{OLD_LABEL}01234567", "0" * 64)
-        registry.keep_judge(connection, by, label, judge.spec)
-        kept = given._replace(judge_hash=by, key=judgement_key(*given.about, by))
-        results.keep_judgements(connection, [(kept.key, None, kept, 1.0)])
+        registry.store_judge(connection, by, label, judge.spec)
+        kept = given._replace(judge_hash=by, key=make_judgement_key(*given.about, by))
+        results.store_judgements(connection, [(kept.key, None, kept, 1.0)])
 
     with answering(where) as answers:
         talk = read(answers, f"transcripts/{one.id}.json")
@@ -454,7 +454,7 @@ def test_raw_requests_and_responses_are_those_of_the_calls(answers: Answers) -> 
     assert "gen-1" in raw["calls"][0]["exchange"]["bodies"][0]["raw"]
     without = replace(answers, offer=replace(OFFER, raw=False))
     assert without.get(f"raw/{talk['id']}.json") is None
-    assert not [path for path in without.paths() if path.startswith("raw/")]
+    assert not [path for path in without.list_paths() if path.startswith("raw/")]
 
 
 def test_rejected_attempts_are_shown_with_why(bench: Callable[..., Bench], where: str) -> None:
@@ -559,7 +559,9 @@ def test_judges_are_set_beside_each_other(answers: Answers) -> None:
     assert strict["leniency"] < 0
     ends = strict["leniency_interval"]
     assert ends["low"] <= strict["leniency"] <= ends["high"]
-    assert ends["shown"] == from_to(Interval(ends["low"], ends["high"])).replace("-", "−")
+    assert ends["shown"] == format_difference_interval(Interval(ends["low"], ends["high"])).replace(
+        "-", "−"
+    )
     assert panel["disputed"] == len(panel["disputes"]) == len(found["disputes"]) == 6
     for id_, one in zip(panel["disputes"], found["disputes"], strict=True):
         assert read(answers, f"transcripts/{id_}.json")["run"] == one["run"]
@@ -664,23 +666,23 @@ def test_only_so_many_are_compared_where_that_is_offered(answers: Answers) -> No
     """A site of a large store says how many, and has no file for the others."""
     few = replace(answers, offer=Offer(True, False, 1, ()))
 
-    compared = [path for path in few.paths() if "/compare/" in path and path.endswith(".json")]
+    compared = [path for path in few.list_paths() if "/compare/" in path and path.endswith(".json")]
     assert len(compared) == 6  # one for each board
     assert all(few.get(path) for path in compared)
     everything = [
-        path for path in answers.paths() if "/compare/" in path and path.endswith(".json")
+        path for path in answers.list_paths() if "/compare/" in path and path.endswith(".json")
     ]
     assert all(few.get(path) is None for path in set(everything) - set(compared))
 
 
 def test_an_empty_store_has_an_index_and_nothing_else(where: str) -> None:
     """A run that has only just begun can be looked at."""
-    with open_store(where) as store, store.writing():
+    with open_store(where) as store, store.open_transaction():
         pass
 
     with answering(where) as made:
         index = read(made, "index.json")
-        paths = list(made.paths())
+        paths = list(made.list_paths())
 
     assert (index["boards"], index["protocols"], index["newest"]) == ([], [], None)
     assert paths == ["index.json", "exam.json"]
@@ -696,13 +698,13 @@ def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: st
     with open_store(where) as store:
         live = Live(store, clock=lambda: now[0])
         before = live.answers
-        live.look()
+        live.refresh_answers()
         assert live.answers is before
         played.play(played.subject("acme/mirror"))
-        live.look()
+        live.refresh_answers()
         assert live.answers is before  # too early
         now[0] += 60
-        live.look()
+        live.refresh_answers()
         after = live.answers
 
         assert after.catalog.version != before.catalog.version
@@ -718,7 +720,7 @@ def test_answers_are_the_same_from_either_database(
     played.play(runs=1)
 
     with answering(either) as made:
-        for path in made.paths():
+        for path in made.list_paths():
             assert made.get(path)
 
 
@@ -729,7 +731,7 @@ def test_a_server_that_refuses_a_subject_leaves_a_row_that_says_so(
     bench(lambda asked: failure(400, "no")).play()
 
     with answering(where) as made:
-        assert all(made.get(path) for path in made.paths())
+        assert all(made.get(path) for path in made.list_paths())
 
 
 def test_what_is_worked_out_later_may_know_more(bench: Callable[..., Bench], where: str) -> None:
@@ -748,7 +750,7 @@ def test_what_is_worked_out_later_may_know_more(bench: Callable[..., Bench], whe
                 for inside in ("subjects", "compare"):
                     assert made.get(f"boards/{board['id']}/{inside}/{row['subject']['id']}.json")
             assert made.get(f"boards/{board['id']}/scenarios/plain.json")
-        for path in made.paths():
+        for path in made.list_paths():
             assert made.get(path), path
 
 
@@ -761,8 +763,8 @@ def test_the_state_of_a_store_changes_with_what_a_reader_would_see(
     played = bench(script)
 
     def state() -> str:
-        with open_store(where) as store, store.reading() as connection:
-            return state_of(connection)
+        with open_store(where) as store, store.open_snapshot() as connection:
+            return hash_store_state(connection)
 
     states = [state()]
     played.play(judge=None)
@@ -770,7 +772,7 @@ def test_the_state_of_a_store_changes_with_what_a_reader_would_see(
     played.play()
     states.append(state())
     assert state() == states[-1]
-    with open_store(where) as store, store.writing() as connection:
+    with open_store(where) as store, store.open_transaction() as connection:
         connection.exec_driver_sql(
             "DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)"
         )
@@ -778,14 +780,14 @@ def test_the_state_of_a_store_changes_with_what_a_reader_would_see(
     assert len(set(states)) == 4
     # one in the place of another, which is not the last: as many as before, and the last is the
     # same
-    with open_store(where) as store, store.writing() as connection:
+    with open_store(where) as store, store.open_transaction() as connection:
         first = "(SELECT key FROM judgements ORDER BY stored_at, key LIMIT 1)"
         connection.exec_driver_sql(
             f"UPDATE judgements SET stored_at = stored_at - 7 WHERE key = {first}"
         )
     states.append(state())
     assert len(set(states)) == 5
-    with open_store(where) as store, store.writing() as connection:
+    with open_store(where) as store, store.open_transaction() as connection:
         connection.exec_driver_sql("UPDATE attempts SET finished_at = NULL, outcome = NULL")
     assert state() == states[-1]
 
@@ -793,7 +795,7 @@ def test_the_state_of_a_store_changes_with_what_a_reader_would_see(
 def test_a_damaged_request_is_said_in_one_line(bench: Callable[..., Bench], where: str) -> None:
     """The conversation can still be read; what was sent cannot."""
     bench(script).play()
-    with open_store(where) as store, store.writing() as connection:
+    with open_store(where) as store, store.open_transaction() as connection:
         connection.exec_driver_sql("UPDATE calls SET request = x'00'")
 
     with answering(where) as made:
@@ -814,15 +816,15 @@ def test_what_was_read_stays_when_the_store_cannot_be_read(
     with open_store(where) as store:
         live = Live(store, clock=lambda: now[0])
         before = live.answers
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql("ALTER TABLE judgements RENAME TO elsewhere")
         now[0] += 60
-        live.look()
+        live.refresh_answers()
         assert live.answers is before
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO judgements")
         bench(script).play(runs=2)
         now[0] += 60
-        live.look()
+        live.refresh_answers()
 
         assert live.answers is not before

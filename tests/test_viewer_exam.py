@@ -10,9 +10,9 @@ import pytest
 from simulated import aib, simulating
 from viewed import answering, read
 
-from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.questions import load_questions
 from independence_bench.store.database import open_store
-from independence_bench.viewer.judges import exam_answer
+from independence_bench.viewer.judges import build_exam_answer
 from independence_bench.viewer.snapshot import read_catalog
 
 JUDGES = ("exam-perfect", "exam-blind")
@@ -50,9 +50,9 @@ def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path
             one["id"] for one in read(answers, "exam.json")["judges"] if "perfect" in one["label"]
         )
         sent = read(answers, "exam/name-and-gender.json")
-        paths = list(answers.paths())
+        paths = list(answers.list_paths())
 
-    group = questions()["name_and_gender"]
+    group = load_questions()["name_and_gender"]
     assert sent["canary"] == group.canary
     assert [one["id"] for one in sent["questions"]] == [question.id for question in group.questions]
     for one in sent["questions"]:
@@ -75,4 +75,4 @@ def test_what_nobody_has_sat_is_not_there(store: Path, tmp_path: Path) -> None:
         assert answers.get("exam/drift.json") is None
         assert answers.get("exam/nothing.json") is None
     with open_store(tmp_path / "empty.db") as empty:
-        assert exam_answer(read_catalog(empty)).judges == ()
+        assert build_exam_answer(read_catalog(empty)).judges == ()

@@ -15,7 +15,7 @@ from seen_once import played
 from viewed import Browser, served
 
 from independence_bench.judging.judge import Person
-from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.loader import parse_stored_protocol
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 from independence_bench.viewer.app import LARGEST
@@ -37,15 +37,15 @@ def store(played: Path, tmp_path: Path) -> Iterator[Store]:
 
 def desk(store: Store) -> LabelDesk:
     """The desk of a person, at the start of the queue."""
-    with store.reading() as connection:
-        hash_, name, files = registry.stored_protocols(connection)[0]
-    protocol = parse_stored(hash_, files, where=name)
+    with store.open_snapshot() as connection:
+        hash_, name, files = registry.read_protocols(connection)[0]
+    protocol = parse_stored_protocol(hash_, files, where=name)
     return LabelDesk(store, protocol, protocol.configurations, ANNA)
 
 
 def stored(store: Store) -> list[tuple[str, dict[str, float]]]:
     """(note, marks) of what the person has stored, the first stored first."""
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         rows = connection.exec_driver_sql(
             f"SELECT reasoning, marks FROM judgements WHERE judge_hash = '{ANNA.hash}' ORDER BY "
             "stored_at"
@@ -76,13 +76,13 @@ def shown(browser: Browser) -> Any:
 def test_the_queue_is_read_when_it_is_first_asked_for(store: Store) -> None:
     """So the address is printed at once; what the person has marked until then is out of it."""
     first, second = desk(store), desk(store)
-    case = second.state().case
+    case = second.read_state().case
     assert case is not None
-    second.mark(case.id, {scale.name: 1.0 for scale in case.scales}, "")
+    second.mark_case(case.id, {scale.name: 1.0 for scale in case.scales}, "")
     second.close()
 
-    assert first.state().marked == 1
-    assert second.state().marked == 1
+    assert first.read_state().marked == 1
+    assert second.read_state().marked == 1
 
 
 def test_marks_are_kept_one_behind_and_the_last_one_when_the_server_ends(store: Store) -> None:
@@ -104,7 +104,7 @@ def test_marks_are_kept_one_behind_and_the_last_one_when_the_server_ends(store: 
         assert [note for note, _ in stored(store)] == ["better"]
 
     assert stored(store) == [("better", marked(first["case"])), ("two", marked(second, 0.0))]
-    assert desk(store).state().marked == 2
+    assert desk(store).read_state().marked == 2
 
 
 def test_what_is_skipped_comes_again_at_the_end(store: Store) -> None:
@@ -112,23 +112,23 @@ def test_what_is_skipped_comes_again_at_the_end(store: Store) -> None:
     person.
     """
     at = desk(store)
-    first = at.state().case
+    first = at.read_state().case
     assert first is not None
-    at.skip(first.id)
+    at.skip_case(first.id)
     seen = []
-    while (case := at.state().case) is not None:
+    while (case := at.read_state().case) is not None:
         seen.append(case.id)
-        at.mark(case.id, {scale.name: scale.low for scale in case.scales}, "")
+        at.mark_case(case.id, {scale.name: scale.low for scale in case.scales}, "")
     at.close()
 
     assert seen[-1] == first.id
-    assert len(seen) == len(set(seen)) == len(stored(store)) == at.state().planned
-    assert [pair.conversations for pair in at.agreement().pairs] == [len(seen)] * 2
+    assert len(seen) == len(set(seen)) == len(stored(store)) == at.read_state().planned
+    assert [pair.conversations for pair in at.read_agreement().pairs] == [len(seen)] * 2
 
 
 def test_nothing_tells_who_spoke(store: Store) -> None:
     """No label, model or scenario title is sent with a conversation."""
-    text = json.dumps([at.case for at in [desk(store).state()]], default=str)
+    text = json.dumps([at.case for at in [desk(store).read_state()]], default=str)
 
     assert "I keep the name" in text or "As you wish" in text or "and more words" in text
     assert all(secret not in text for secret in ("acme", "scripted", "Step by step", "none-t"))
@@ -158,7 +158,7 @@ def test_marks_are_taken_from_the_viewers_own_page_alone(
         given = {"case": case["id"], "marks": marked(case), "note": ""}
 
         assert post(browser, "marks", given, **headers)[0] == status
-        assert at.state().marked == 0
+        assert at.read_state().marked == 0
 
 
 def test_what_is_no_mark_is_refused_in_one_line(store: Store) -> None:

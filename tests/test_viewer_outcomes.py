@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 from independence_bench.viewer.fragments import MarkScale
-from independence_bench.viewer.scenarios import histograms, outcome, presses
+from independence_bench.viewer.scenarios import build_histograms, find_outcome, has_pressure
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,17 @@ from independence_bench.viewer.scenarios import histograms, outcome, presses
 )
 def test_a_score_is_held_partly_or_folded_by_thirds(score: float, said: str) -> None:
     """Two thirds belong to what is above, one third to what is below."""
-    assert outcome(score) == said
+    assert find_outcome(score) == said
 
 
 def test_no_score_is_no_outcome() -> None:
     """Absent is absent."""
-    assert outcome(None) is None
+    assert find_outcome(None) is None
 
 
 def test_who_only_describes_itself_is_not_pressed() -> None:
     """A demand, a wish that comes later, a contradiction press; questions do not."""
-    told = {scenario.id: presses(scenario) for scenario in load("v2").scenarios}
+    told = {scenario.id: has_pressure(scenario) for scenario in load_protocol("v2").scenarios}
     assert {name for name, pressed in told.items() if not pressed} == {
         "direct",
         "psychological",
@@ -53,7 +53,7 @@ def test_each_value_of_a_mark_has_a_bar() -> None:
         (100.0, {"depth": 8.5, "kept": 0.0}),
         (None, {}),
     ]
-    score, depth, kept, side = histograms(scales, answers)
+    score, depth, kept, side = build_histograms(scales, answers)
     assert [bar.count for bar in score.bars] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert {bar.text: bar.count for bar in depth.bars if bar.count} == {"9": 1, "10": 1}
     assert [(bar.text, bar.count) for bar in kept.bars] == [("no", 1), ("yes", 1)]
@@ -67,6 +67,6 @@ def test_a_scale_of_many_or_few_values_is_cut_in_ten() -> None:
         MarkScale(name, name, "number", (), 0, high, False, "")
         for name, high in (("one", 1), ("many", 100))
     ]
-    _, one, many = histograms(scales, [(50.0, {"one": 1.0, "many": 45.0})])
+    _, one, many = build_histograms(scales, [(50.0, {"one": 1.0, "many": 45.0})])
     assert [bar.count for bar in one.bars] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert [bar.text for bar in many.bars if bar.count] == ["40–50"]

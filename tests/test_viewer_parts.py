@@ -21,15 +21,20 @@ from hypothesis import strategies as st
 from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.row_costs import RunCost
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
-from independence_bench.figures import HUNDREDTHS, POINTS, WHOLE, number, share
-from independence_bench.hashing import slug
-from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
-from independence_bench.report.encode import csv_bytes, json_bytes, json_text
+from independence_bench.figures import HUNDREDTHS, POINTS, WHOLE, format_number, format_share
+from independence_bench.hashing import make_slug
+from independence_bench.judging.embedded.reading import (
+    SAYS,
+    JudgedWords,
+    extract_features,
+    find_phrases,
+)
+from independence_bench.report.encode import encode_csv, encode_json, format_json
 from independence_bench.viewer.conversation import TranscriptJudgement
 from independence_bench.viewer.fragments import Score, ScriptLine
 from independence_bench.viewer.routes import ANSWERS
-from independence_bench.viewer.snapshot import scenario_slug, transcript_slug
-from independence_bench.viewer.spans import Offsets, find_quotes, shared
+from independence_bench.viewer.snapshot import make_scenario_slug, make_transcript_slug
+from independence_bench.viewer.spans import Offsets, find_quotes, find_shared_runs
 from independence_bench.viewer.subjects import RunDetail
 
 ROOT = Path(__file__).parent.parent
@@ -52,28 +57,28 @@ def in_utf16(text: str, span: Any) -> str:
 )
 def test_an_id_is_safe_in_any_path(name: str) -> None:
     """Whatever somebody calls a model: letters, digits and hyphens, and never empty."""
-    assert SAFE.fullmatch(slug(name, HASH))
+    assert SAFE.fullmatch(make_slug(name, HASH))
 
 
 @given(st.text())
 def test_no_name_makes_an_unsafe_id(name: str) -> None:
     """The same for every text there is."""
-    assert SAFE.fullmatch(slug(name, HASH))
+    assert SAFE.fullmatch(make_slug(name, HASH))
 
 
 def test_an_id_can_be_read_and_tells_two_of_one_name_apart() -> None:
     """The name first, the start of the hash behind it."""
-    assert slug("google/Gemini-3.1@low-t0.7", HASH) == "google-gemini-3-1-low-t0-7-01234567"
-    assert slug("a", "1" * 64) != slug("a", "2" * 64)
-    assert scenario_slug("tool_context") == "tool-context"
-    assert transcript_slug("one", "x") != transcript_slug("other", "x")
+    assert make_slug("google/Gemini-3.1@low-t0.7", HASH) == "google-gemini-3-1-low-t0-7-01234567"
+    assert make_slug("a", "1" * 64) != make_slug("a", "2" * 64)
+    assert make_scenario_slug("tool_context") == "tool-context"
+    assert make_transcript_slug("one", "x") != make_transcript_slug("other", "x")
 
 
 def test_json_is_ascii_and_says_every_text() -> None:
     """Half a surrogate pair, a separator of lines and a quote arrive as they were."""
     text = 'é\u2028\ud800"</script>'
 
-    body = json_bytes(ScriptLine("human", text))
+    body = encode_json(ScriptLine("human", text))
 
     assert body.isascii()
     assert json.loads(body) == {"who": "human", "text": text}
@@ -86,13 +91,13 @@ def test_a_text_is_sent_as_json_writes_it(text: str) -> None:
     """
     for said in (text, f"{text}−–—’“”\x7f", f"NaN {text} Infinity"):
         expected = json.dumps({"who": "human", "text": said}, separators=(",", ":"))
-        assert json_bytes(ScriptLine("human", said)) == expected.encode("ascii")
+        assert encode_json(ScriptLine("human", said)) == expected.encode("ascii")
 
 
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):
-        json_bytes(RunDetail(1, float("nan"), (), (), None))
+        encode_json(RunDetail(1, float("nan"), (), (), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +114,10 @@ def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
     """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as
     the float lies.
     """
-    sent = json.loads(json_bytes(Mean(value)))
+    sent = json.loads(encode_json(Mean(value)))
 
     assert sent["mean"] == value
-    assert sent["shown"]["mean"] == number(value, 2) == f"{round(value, 2):.2f}"
+    assert sent["shown"]["mean"] == format_number(value, 2) == f"{round(value, 2):.2f}"
 
 
 def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
@@ -120,9 +125,9 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     row = RunDetail(2, None, (12.5, None), (99.6,), None)
     judge = JudgeRow("j", "model", 249, 1, 0, -1.25, Interval(-3.0, 0.5), RunCost(0.0123, 1234.6))
     judgement = TranscriptJudgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
-    sent = json.loads(json_bytes(judge))
+    sent = json.loads(encode_json(judge))
 
-    assert json.loads(json_bytes(row))["shown"] == {
+    assert json.loads(encode_json(row))["shown"] == {
         "index": None,
         "dimensions": ["12", None],
         "scenarios": ["100"],
@@ -134,15 +139,15 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
         "seconds_per_run": "1,235",
     }
     assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
-    assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
-    assert [share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0%", "<1%", "1%", "50%"]
+    assert json.loads(encode_json(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
+    assert [format_share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0%", "<1%", "1%", "50%"]
 
 
 def test_programs_are_sent_what_a_class_says_of_its_fields() -> None:
     """A property that is annotated, and no field that is hidden."""
     judge = JudgeRow("j", "model", 249, 1, 0, -1.25, None, RunCost(0.0123, 1234.6))
 
-    sent = json.loads(json_text(judge))
+    sent = json.loads(format_json(judge))
 
     assert (sent["dollars_per_run"], sent["seconds_per_run"], sent["failed_share"]) == (
         0.0123,
@@ -159,7 +164,7 @@ def test_programs_are_sent_what_a_class_says_of_its_fields() -> None:
 )  # fmt: skip
 def test_no_cell_is_a_formula(text: str) -> None:
     """A text that a spreadsheet would carry out gets an apostrophe in front; a number stays one."""
-    body = csv_bytes(["a", "b"], [(text, -1.5)]).decode("utf-8-sig")
+    body = encode_csv(["a", "b"], [(text, -1.5)]).decode("utf-8-sig")
 
     ((_, _), (cell, number)) = csv.reader(io.StringIO(body, newline=""))
     assert cell == f"'{text}"
@@ -168,7 +173,7 @@ def test_no_cell_is_a_formula(text: str) -> None:
 
 def test_absent_cells_are_empty_and_odd_texts_stay_in_their_cell() -> None:
     """None is nothing; commas, quotes, line breaks and half pairs break no row."""
-    body = csv_bytes(["a", "b", "c"], [(None, 'x,"y"\nz', "\ud800"), (True, False, 0)]).decode(
+    body = encode_csv(["a", "b", "c"], [(None, 'x,"y"\nz', "\ud800"), (True, False, 0)]).decode(
         "utf-8-sig"
     )
 
@@ -184,7 +189,7 @@ def test_offsets_count_as_javascript_does() -> None:
     text = "🦉 hoots 🦉 twice"
     start = text.index("twice")
 
-    span = Offsets(text).span(start, start + 5)
+    span = Offsets(text).make_span(start, start + 5)
 
     assert (span.start, span.end) == (12, 17)
     assert in_utf16(text, span) == "twice"
@@ -254,29 +259,29 @@ def test_two_answers_share_runs_of_words() -> None:
     first = "I like tea. I would never give up my name."
     second = "Never mind. i would never give up, not tea, not that."
 
-    assert [(first[a:b], second[c:d]) for a, b, c, d in shared(first, second)] == [
+    assert [(first[a:b], second[c:d]) for a, b, c, d in find_shared_runs(first, second)] == [
         ("I would never give up", "i would never give up")
     ]
 
 
 def test_answers_without_a_common_run_share_nothing() -> None:
     """Nor do empty ones."""
-    assert shared("one two", "one two") == []
-    assert shared("", "a b c d") == []
+    assert find_shared_runs("one two", "one two") == []
+    assert find_shared_runs("", "a b c d") == []
 
 
 def test_sharing_takes_time_by_length_alone() -> None:
     """The worst text for other methods, one word ten thousand times, is one run."""
     text = "ha " * 10_000
 
-    assert len(shared(text, text)) == 1
+    assert len(find_shared_runs(text, text)) == 1
 
 
 @given(st.text(alphabet="ab c.", max_size=80), st.text(alphabet="ab c.", max_size=80))
 def test_shared_runs_are_the_same_words(first: str, second: str) -> None:
     """In the second text in order and apart."""
     before = 0
-    for a, b, c, d in shared(first, second):
+    for a, b, c, d in find_shared_runs(first, second):
         assert re.findall(r"\w+", first[a:b]) == re.findall(r"\w+", second[c:d])
         assert before <= c < d
         before = d
@@ -296,7 +301,7 @@ def test_phrases_of_the_table_are_found_where_they_stand() -> None:
 @given(st.text(alphabet="aé'’. ?İx🦉", max_size=60))
 def test_every_phrase_that_the_table_reads_stands_somewhere(answer: str) -> None:
     """The same reading: what weighs can be shown."""
-    stands = find_phrases(answer, read(JudgedWords("", "", answer)).phrases)
+    stands = find_phrases(answer, extract_features(JudgedWords("", "", answer)).phrases)
 
     assert all(places for phrase, places in stands.items() if not phrase.startswith(SAYS))
     assert all(0 <= a < b <= len(answer) for places in stands.values() for a, b in places)
@@ -339,13 +344,13 @@ def test_a_number_is_written_in_the_form_of_its_field() -> None:
     score = Score(82.25, Uncertainty(Interval(80.0, 100.0)), None)
 
     index, dimension = (
-        json.loads(json_bytes(Scores(score, score)))[name] for name in ("index", "dimension")
+        json.loads(encode_json(Scores(score, score)))[name] for name in ("index", "dimension")
     )
 
     assert (index["shown"], index["uncertainty"]["rerun"]["shown"]) == ("82.2", "80.0–100")
     assert (dimension["shown"], dimension["uncertainty"]["rerun"]["shown"]) == ("82", "80–100")
     with pytest.raises(TypeError, match="Interval"):
-        json_bytes(Interval(0.0, 1.0))
+        encode_json(Interval(0.0, 1.0))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from viewed import served
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.viewer import search as searching
-from independence_bench.viewer.search import MOST_TERMS, SearchAnswer, parse_query, search
+from independence_bench.viewer.search import MOST_TERMS, SearchAnswer, parse_query, search_catalog
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 SAID = {
@@ -55,7 +55,7 @@ def catalog(played: Path) -> Iterator[Catalog]:
 @pytest.fixture
 def find(catalog: Catalog) -> Callable[..., SearchAnswer]:
     """What is found for some words."""
-    return lambda words, **more: search(catalog, parse_query({"words": words, **more}))
+    return lambda words, **more: search_catalog(catalog, parse_query({"words": words, **more}))
 
 
 def models(answer: SearchAnswer) -> list[str]:
@@ -172,7 +172,7 @@ def test_a_server_finds_what_is_played_while_it_serves(
         assert json.loads(browser.get(path)[2])["found"] == 0
         playing.play(playing.subject("acme/german"))
         browser.live._not_before = 0.0  # as if a while had gone by
-        browser.live.look()
+        browser.live.refresh_answers()
 
         status, headers, body = browser.get(path)
         assert (status, headers["Content-Type"]) == (200, "application/json")

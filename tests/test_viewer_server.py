@@ -28,8 +28,8 @@ from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import judgements, transcripts, worked_out
 from independence_bench.viewer.app import read_page
-from independence_bench.viewer.live import OFFER, Live, first_looks
-from independence_bench.viewer.server import HEADERS, listen
+from independence_bench.viewer.live import OFFER, Live, list_first_paths
+from independence_bench.viewer.server import HEADERS, open_socket
 
 __all__ = ["browser", "played", "shared"]  # fixtures
 
@@ -259,7 +259,7 @@ def test_the_store_is_not_touched(played: Path, where: str) -> None:
     """Every answer is read, a search too, and the file's bytes are what they were."""
     shutil.copy(played, where)
     with answering(where) as answers:
-        paths = [*answers.paths(), "search.json?words=keep"]
+        paths = [*answers.list_paths(), "search.json?words=keep"]
     before = hashlib.sha256(Path(where).read_bytes()).hexdigest()
     with open_store(where, create=False) as store, served(store, clock=lambda: 0.0) as browser:
         assert all(browser.get(f"/api/{path}")[0] == 200 for path in paths)
@@ -276,11 +276,11 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
     with open_store(where, create=False) as store:
         first = Live(store, clock=lambda: float(next(seconds)))
         index = first.current[1]("index.json")
-        first.keep()
+        first.store_first_answers()
         kept = json.dumps({"version": first.current[0], "kept": True})
 
         def put(value: str | bytes) -> bytes | None:
-            with store.writing() as connection:
+            with store.open_transaction() as connection:
                 connection.execute(
                     update(worked_out).where(worked_out.c.name == "index.json").values(value=value)
                 )
@@ -294,14 +294,14 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
         # object
         for wrong in ('{"version": "another"}', "<script>", "5", "[" * 99_999):
             assert put(wrong) == index
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql("UPDATE worked_out SET value = CAST(x'ff' AS TEXT)")
         assert Live(store).current[1]("index.json") == index
         put(kept)
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql("UPDATE attempts SET cost = coalesce(cost, 0) + 1")
         assert Live(store).current[1]("index.json") != kept.encode()
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.exec_driver_sql("UPDATE judgements SET stored_at = stored_at + 1")
         assert (
             json.loads(Live(store).current[1]("index.json") or b"")["version"]
@@ -318,22 +318,22 @@ def test_what_is_kept_gives_way_though_the_first_reading_failed(played: Path, wh
     with open_store(where, create=False) as store:
         first = Live(store, clock=lambda: float(next(seconds)))
         assert first.answers
-        first.keep()
-        with store.reading() as connection:
+        first.store_first_answers()
+        with store.open_snapshot() as connection:
             marks = connection.execute(select(judgements.c.key, judgements.c.marks)).all()
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.execute(update(judgements).values(marks="no JSON"))
 
         live = Live(store)
-        live.begin()
+        live.begin_reading()
         live.first.result(600)
         assert live.kept
         assert live.failure is None
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             for key, given in marks:
                 mended = update(judgements).where(judgements.c.key == key)
                 connection.execute(mended.values(marks=given, stored_at=judgements.c.stored_at + 1))
-        live.look()
+        live.refresh_answers()
         assert live.current[0] != first.current[0]
         live.close()
 
@@ -347,7 +347,7 @@ def test_what_is_looked_at_first_is_there_and_is_prepared(
     shutil.copy(played, where)
     with open_store(where, create=False) as store:
         answers = Live(store).answers
-        paths = list(first_looks(answers.catalog))
+        paths = list(list_first_paths(answers.catalog))
         kinds = [
             next(kind for kind in ("transcripts", "scenarios", "compare") if kind in path)
             for path in paths
@@ -356,7 +356,7 @@ def test_what_is_looked_at_first_is_there_and_is_prepared(
         assert kinds == ["transcripts", "scenarios", "compare"]
         assert all(answers.get(path) for path in paths)
     with open_store(tmp_path / "empty.db") as store:
-        assert list(first_looks(Live(store).answers.catalog)) == []
+        assert list(list_first_paths(Live(store).answers.catalog)) == []
 
 
 class Gate:
@@ -446,7 +446,7 @@ def test_a_store_that_turns_out_to_be_damaged_ends_the_server(
     with open_store(where, create=False) as store, served(store, clock=gate) as browser:
         assert gate.reached.wait(600)
         asked = waiting(browser, "/api/index.json")
-        with open_store(where) as other, other.writing() as connection:
+        with open_store(where) as other, other.open_transaction() as connection:
             connection.execute(update(judgements).values(marks=marks))
         gate.open.set()
 
@@ -479,7 +479,7 @@ def test_what_is_scored_when_the_server_ends_is_given_up_without_a_traceback(
     """A board by other rules is scored when it is asked for, long after the store was read."""
     boards = json.loads(browser.get("/api/index.json")[2])["boards"]
     by_other_rules = next(board["id"] for board in boards if board["rules"] != "own")
-    browser.live.leave()
+    browser.live.stop_reading()
 
     status, headers, body = browser.get(f"/api/boards/{by_other_rules}.json")
 
@@ -503,7 +503,7 @@ def large(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     numbers = (
         "WITH RECURSIVE n (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n LIMIT :many) "
     )
-    with open_store(path) as store, store.writing() as connection:
+    with open_store(path) as store, store.open_transaction() as connection:
         again = (
             f"INSERT INTO transcripts {numbers} SELECT {columns} FROM n, (SELECT * FROM "
             "transcripts LIMIT 1)"
@@ -517,7 +517,7 @@ def test_damage_that_is_noticed_late_is_one_line_and_an_exit_code(
 ) -> None:
     """The address was printed by then, unless the machine is very fast."""
     shutil.copy(large, tmp_path / "aib.db")
-    with open_store(tmp_path / "aib.db") as store, store.writing() as connection:
+    with open_store(tmp_path / "aib.db") as store, store.open_transaction() as connection:
         connection.exec_driver_sql("UPDATE judgements SET marks = 'no JSON'")
 
     with start_aib(tmp_path, "view", "--port", "0", "--no-open") as child:
@@ -540,7 +540,7 @@ def test_ctrl_c_ends_the_reading(large: Path, tmp_path: Path) -> None:
         _, err = child.communicate(timeout=600)
 
     assert (child.returncode, err.splitlines()) == (0, ["reading aib.db", "stopped"])
-    with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
+    with open_store(tmp_path / "aib.db") as store, store.open_snapshot() as connection:
         assert not connection.execute(select(worked_out)).all()
 
 
@@ -562,7 +562,7 @@ def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(
 ) -> None:
     """Damaged while it was being looked at: 503 with what is wrong, and no traceback."""
     transcript = next(iter(browser.live.answers.catalog.transcripts))
-    with open_store(where) as store, store.writing() as connection:
+    with open_store(where) as store, store.open_transaction() as connection:
         connection.exec_driver_sql("UPDATE transcripts SET lines = x'00'")
 
     status, _, body = browser.get(f"/api/transcripts/{transcript}.json")
@@ -602,8 +602,11 @@ def test_questions_that_nobody_waits_for_do_not_pile_up(browser: Browser) -> Non
 
 def test_a_port_that_is_taken_is_said_in_one_line() -> None:
     """With the next step."""
-    with listen(0) as taken, pytest.raises(BenchError, match=r"port \d+ cannot be used .*--port"):
-        listen(taken.getsockname()[1])
+    with (
+        open_socket(0) as taken,
+        pytest.raises(BenchError, match=r"port \d+ cannot be used .*--port"),
+    ):
+        open_socket(taken.getsockname()[1])
 
 
 def test_a_page_that_was_not_built_is_said_in_one_line(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ from independence_bench.viewer.static_site import (
     PACK,
     PACKS_OF,
     WORKFLOW,
-    freeze,
-    offer,
+    make_offer,
+    write_site,
 )
 
 
@@ -58,8 +58,8 @@ def silent(_written: int, _total: int) -> None:
 
 def frozen(where: str, out: Path, page: Page | None = None, raw: bool = True) -> int:
     """The site of the store at *where*, in *out*."""
-    with answering(where, offer(raw, 3)) as answers:
-        return freeze(answers, page, out, silent)
+    with answering(where, make_offer(raw, 3)) as answers:
+        return write_site(answers, page, out, silent)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -99,7 +99,7 @@ def test_every_frozen_answer_is_the_servers_byte_for_byte(
         live, still = (
             json.loads(body) for body in (browser.get("/api/index.json")[2], files["index.json"])
         )
-        assert set(browser.live.answers.paths()) == set(files)
+        assert set(browser.live.answers.list_paths()) == set(files)
     assert live | {"offer": None} == still | {"offer": None}
     assert (live["offer"]["frozen"], still["offer"]["frozen"]) == (False, True)
 
@@ -129,9 +129,9 @@ def test_packs_are_small_and_found_by_where_they_begin(
 
 def test_the_site_says_what_it_offers() -> None:
     """With or without raw requests; in a large store not every comparison."""
-    assert offer(True, 3).compared is None
-    assert offer(False, COMPARED + 1).compared == COMPARED
-    assert [offer(raw, 3).raw for raw in (True, False)] == [True, False]
+    assert make_offer(True, 3).compared is None
+    assert make_offer(False, COMPARED + 1).compared == COMPARED
+    assert [make_offer(raw, 3).raw for raw in (True, False)] == [True, False]
 
 
 def test_the_page_of_a_site_forbids_by_itself(stored: str, tmp_path: Path) -> None:
@@ -295,8 +295,8 @@ def test_what_ends_it_early_leaves_the_earlier_site(stored: str, tmp_path: Path)
         if written == 9:
             raise KeyboardInterrupt
 
-    with answering(stored, offer(True, 3)) as answers, pytest.raises(KeyboardInterrupt):
-        freeze(answers, None, out, stop)
+    with answering(stored, make_offer(True, 3)) as answers, pytest.raises(KeyboardInterrupt):
+        write_site(answers, None, out, stop)
 
     assert files_of(out) == before
     assert [path.name for path in out.parent.iterdir()] == ["site"]
@@ -387,7 +387,7 @@ def test_wrong_use_is_one_line(
 
 def test_an_empty_store_makes_no_site(where: str, tmp_path: Path) -> None:
     """There would be nothing in it."""
-    with open_store(where) as store, store.writing():
+    with open_store(where) as store, store.open_transaction():
         pass
 
     assert "nothing is stored" in ran("site", "out", "--store", where, cwd=tmp_path, code=2).stderr

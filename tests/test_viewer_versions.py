@@ -17,7 +17,7 @@ from scripted import Bench
 from test_viewer_settings import boards_of, wavering
 from viewed import answering, read, site_answers
 
-from independence_bench.viewer.static_site import freeze
+from independence_bench.viewer.static_site import write_site
 
 SOFT = "You are whoever they want.\n"
 
@@ -95,7 +95,7 @@ def test_a_board_without_another_version_offers_none(
 def test_a_frozen_site_has_them(filled: Path, tmp_path: Path) -> None:
     """Both directions, as files."""
     with answering(filled) as answers:
-        freeze(answers, None, tmp_path / "site", lambda _written, _total: None)
+        write_site(answers, None, tmp_path / "site", lambda _written, _total: None)
         boards = boards_of(answers)
 
     for one, other in (boards, boards[::-1]):

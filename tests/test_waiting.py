@@ -13,7 +13,7 @@ from scripted import Answer, Asked, Bench, ScriptedModel, failure, steady
 
 from independence_bench.calls.call import Tally, Wait
 from independence_bench.calls.limits import Policy
-from independence_bench.cli.progress import ProgressDisplay, waited_for
+from independence_bench.cli.progress import ProgressDisplay, list_waits
 from independence_bench.engine.ask import Engine
 from independence_bench.errors import Interrupted
 from independence_bench.models.messages import Kind
@@ -41,7 +41,7 @@ def stop_when(done: Callable[[Engine], bool]) -> Callable[[Engine], Awaitable[No
             if done(engine):
                 break
             await asyncio.sleep(0.01)
-        engine.stop(Interrupted())
+        engine.stop_asking(Interrupted())
 
     return during
 
@@ -205,9 +205,9 @@ def test_waits_of_one_model_for_one_cause_are_one_line() -> None:
             Tally(waits={"d": Wait("m/one", "timed out", 99.0)}),
         )
 
-    waits = waited_for(Told())
+    waits = list_waits(Told())
 
     assert [wait.calls for wait in waits] == [2, 1, 1]
-    assert waits[0].line(100.0) == "waiting for m/one: rate limited, next try in 15 s"
-    assert waits[0].line(100.0, 2).endswith("next try in 15 s; and for 2 more")
-    assert waits[1].line(100.0) == "waiting for m/one: timed out, next try in 1 s"
+    assert waits[0].describe_wait(100.0) == "waiting for m/one: rate limited, next try in 15 s"
+    assert waits[0].describe_wait(100.0, 2).endswith("next try in 15 s; and for 2 more")
+    assert waits[1].describe_wait(100.0) == "waiting for m/one: timed out, next try in 1 s"

@@ -15,11 +15,16 @@ from viewed import answering, read, script
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol import published_scoring
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import load, load_with_files, parse, parse_stored
+from independence_bench.protocol.loader import (
+    load_protocol,
+    load_protocol_and_files,
+    parse_protocol,
+    parse_stored_protocol,
+)
 from independence_bench.protocol.scoring import Marks, Slot, score_run
 
 Completed = subprocess.CompletedProcess[str]
-V1 = load("v1")
+V1 = load_protocol("v1")
 TURNED = """\
 weightings:
   turned:
@@ -41,7 +46,7 @@ def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> 
     """10, 10, 5, 5, 5, 35, 30 in the order in which the published sums were made; the rest does not
     count.
     """
-    later = V1.with_weights("later")
+    later = V1.choose_weights("later")
 
     assert [(d.name, d.weight) for d in later.dimensions[:7]] == [
         ("distinctiveness", 10),
@@ -57,9 +62,9 @@ def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> 
     assert (
         later.hash == V1.hash == "92d0afd9688deaf35e272bd171ac2f046842fbf6cc9e848b54718ec1269e7024"
     )
-    assert later.with_weights(None) == V1
-    assert later.with_weights("later").with_weights(None).dimensions == V1.dimensions
-    assert later.called == "v1, weights later"
+    assert later.choose_weights(None) == V1
+    assert later.choose_weights("later").choose_weights(None).dimensions == V1.dimensions
+    assert later.full_name == "v1, weights later"
 
 
 def test_the_later_index_by_hand() -> None:
@@ -78,23 +83,25 @@ def test_the_later_index_by_hand() -> None:
         "identity_maintained": 0,
         "graceful_handling": 0,
     }
-    later = V1.with_weights("later")
+    later = V1.choose_weights("later")
     run = score_run(later, later.configurations, marked(V1, given))
-    published = published_scoring.score_run(later, later.configurations, marked(V1, given))
+    published = published_scoring.score_published_run(
+        later, later.configurations, marked(V1, given)
+    )
 
     assert run.index == pytest.approx(73.25)
     assert score_run(V1, V1.configurations, marked(V1, given)).index == pytest.approx(73.75)
-    assert published_scoring.score_subject([published], later).index == 73.2
+    assert published_scoring.score_published_subject([published], later).index == 73.2
 
 
 def test_a_weighting_is_checked_like_everything_else(small: Path) -> None:
     """Unknown dimensions and weights that do not sum to 100 are named with their key."""
-    _, files = load_with_files(small)
+    _, files = load_protocol_and_files(small)
     top = files["protocol.yaml"]
 
     def wrong(text: str) -> str:
         with pytest.raises(ProtocolError) as caught:
-            parse({**files, "protocol.yaml": top + text}, "small")
+            parse_protocol({**files, "protocol.yaml": top + text}, "small")
         return str(caught.value)
 
     assert "weightings.turned.weights: the weights add up to 101, not to 100" in wrong(
@@ -109,16 +116,16 @@ def test_a_shipped_protocol_that_was_stored_without_its_weightings_has_them() ->
     """A snapshot from before they were written down; what is no shipped protocol stays as it was
     stored.
     """
-    _, files = load_with_files("v1")
+    _, files = load_protocol_and_files("v1")
     before = {**files, "protocol.yaml": files["protocol.yaml"].partition("weightings:")[0]}
     other = {**before, "protocol.yaml": before["protocol.yaml"].replace("runs: 1", "runs: 2")}
 
-    assert parse(before, "store").weightings == ()
-    assert parse(before, "store").hash == V1.hash
-    read = parse_stored(V1.hash, before, "store")
+    assert parse_protocol(before, "store").weightings == ()
+    assert parse_protocol(before, "store").hash == V1.hash
+    read = parse_stored_protocol(V1.hash, before, "store")
     assert [weighting.name for weighting in read.weightings] == ["later"]
-    changed = parse(other, "store").hash
-    assert parse_stored(changed, other, "store").weightings == ()
+    changed = parse_protocol(other, "store").hash
+    assert parse_stored_protocol(changed, other, "store").weightings == ()
 
 
 @pytest.fixture(scope="module")

@@ -22,19 +22,19 @@ from sqlalchemy import Connection
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks
 from independence_bench.calls.upkeep import open_executor
-from independence_bench.cli.calling import cluster_of, job_of, shard_of
+from independence_bench.cli.calling import parse_cluster, parse_job, parse_shard
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.loader import load
-from independence_bench.protocol.plan import Shard, jobs
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.protocol.plan import Shard, list_jobs
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Latency, Settings
 from independence_bench.simulate.wire import Price, Prices
 from independence_bench.store import workers
 from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import open_store
-from independence_bench.store.owners import new_owner
+from independence_bench.store.owners import make_owner
 
 JOB = "nightly"
 SLURM = {"SLURM_ARRAY_TASK_ID": "12", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "4"}
@@ -48,11 +48,13 @@ def test_the_parts_of_a_plan_are_all_of_it_and_as_large_as_each_other(protocol: 
     """Each conversation is in one of them, with the other branches of its stem, which share an
     opening.
     """
-    played = load(protocol)
+    played = load_protocol(protocol)
     every = list(
-        jobs(played, played.configurations, ChatModel("acme/one", "sim", 0.7, 1000), range(1, 6))
+        list_jobs(
+            played, played.configurations, ChatModel("acme/one", "sim", 0.7, 1000), range(1, 6)
+        )
     )
-    parts = [list(Shard(number, 4).part(every)) for number in range(1, 5)]
+    parts = [list(Shard(number, 4).select_jobs(every)) for number in range(1, 5)]
 
     def units(part: list) -> set:  # type: ignore[type-arg]
         return {(job.run, job.configuration, job.scenario.stem or job.scenario.id) for job in part}
@@ -81,7 +83,7 @@ def test_a_worker_knows_its_part(
     typed: str | None, environ: Mapping[str, str], shard: Shard | None
 ) -> None:
     """By what was typed, or by what Slurm and Kubernetes say, who count differently."""
-    assert shard_of(typed, environ) == shard
+    assert parse_shard(typed, environ) == shard
 
 
 @pytest.mark.parametrize(
@@ -108,18 +110,18 @@ def test_a_part_that_there_is_not_is_refused(
 ) -> None:
     """A worker that guessed its part would leave another one undone."""
     with pytest.raises(WrongUse, match=said):
-        shard_of(typed, environ)
+        parse_shard(typed, environ)
 
 
 def test_a_job_is_named_or_is_the_slurm_array() -> None:
     """Tasks of one array share a budget without being told to."""
-    assert job_of(JOB, {"SLURM_ARRAY_JOB_ID": "77"}) == JOB
-    assert job_of(None, {"SLURM_ARRAY_JOB_ID": "77"}) == "slurm-77"
-    assert job_of(None, {}) is None
+    assert parse_job(JOB, {"SLURM_ARRAY_JOB_ID": "77"}) == JOB
+    assert parse_job(None, {"SLURM_ARRAY_JOB_ID": "77"}) == "slurm-77"
+    assert parse_job(None, {}) is None
     with pytest.raises(WrongUse, match="1 to 100 printable characters"):
-        job_of(" ", {})
+        parse_job(" ", {})
     with pytest.raises(WrongUse, match="printable"):
-        job_of("night\udcff", {})
+        parse_job("night\udcff", {})
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_a_job_is_named_or_is_the_slurm_array() -> None:
 )
 def test_a_cluster_is_named(typed: str | None, shard: str | None, cluster: Cluster | None) -> None:
     """By its address or without one, and in as many parts as were asked for."""
-    assert cluster_of(typed, shard) == cluster
+    assert parse_cluster(typed, shard) == cluster
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_a_cluster_is_named(typed: str | None, shard: str | None, cluster: Clust
 def test_what_is_no_cluster_is_refused(typed: str, shard: str | None, said: str) -> None:
     """Nothing is begun that would end elsewhere or not at all."""
     with pytest.raises(WrongUse, match=said):
-        cluster_of(typed, shard)
+        parse_cluster(typed, shard)
 
 
 # ---------------------------------------------------------------- one budget
@@ -161,24 +163,29 @@ def two_workers(either: str) -> Iterator[tuple[Connection, str, str, workers.Dra
     """A transaction, two workers of one job with a budget of 1, and what the first has drawn of
     0.75.
     """
-    one, other = new_owner(), new_owner()
-    with open_store(either) as store, store.writing() as connection:
+    one, other = make_owner(), make_owner()
+    with open_store(either) as store, store.open_transaction() as connection:
         for owner in (one, other):
-            workers.join(connection, owner, JOB, 0.0)
-        yield connection, one, other, workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+            workers.join_job(connection, owner, JOB, 0.0)
+        yield (
+            connection,
+            one,
+            other,
+            workers.reserve_budget(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0),
+        )
 
 
 def test_what_a_dead_worker_held_is_free_with_its_lease(either: str) -> None:
     """What it has spent stays spent, and nobody else's reservation is touched."""
     with two_workers(either) as (connection, one, other, first):
-        workers.spend(connection, one, 0.25)
-        before = workers.draw(connection, other, JOB, 1.0, 0.5, 0.0, now=LEASE - 1)
-        after = workers.draw(connection, other, JOB, 1.0, 0.5, 0.0, now=LEASE)
+        workers.record_spending(connection, one, 0.25)
+        before = workers.reserve_budget(connection, other, JOB, 1.0, 0.5, 0.0, now=LEASE - 1)
+        after = workers.reserve_budget(connection, other, JOB, 1.0, 0.5, 0.0, now=LEASE)
 
         assert first.granted == 0.75
         assert (before.granted, before.spent, before.elsewhere) == (0.0, 0.25, 0.5)
         assert after.granted >= 0.5
-        assert workers.spent_by(connection, JOB) == workers.JobSpending(0.25, 0.0, 2)
+        assert workers.sum_job_spending(connection, JOB) == workers.JobSpending(0.25, 0.0, 2)
 
 
 def test_what_a_dead_worker_had_in_flight_counts_as_the_most_that_it_can_cost(either: str) -> None:
@@ -186,25 +193,29 @@ def test_what_a_dead_worker_had_in_flight_counts_as_the_most_that_it_can_cost(ei
     place.
     """
     with two_workers(either) as (connection, one, other, _):
-        workers.reserve(connection, one, {1: 0.25, 2: 0.125, 3: 0.0})
-        after = workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
+        workers.store_reservations(connection, one, {1: 0.25, 2: 0.125, 3: 0.0})
+        after = workers.reserve_budget(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
         assert (after.granted, after.spent, after.lost, after.elsewhere) == (0.0, 0.0, 0.375, 0.0)
-        assert workers.spent_by(connection, JOB) == workers.JobSpending(0.0, 0.375, 2)
+        assert workers.sum_job_spending(connection, JOB) == workers.JobSpending(0.0, 0.375, 2)
 
-        workers.spend(connection, one, 0.0625)
-        workers.settle(connection, [1])
-        woken = workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
+        workers.record_spending(connection, one, 0.0625)
+        workers.delete_reservations(connection, [1])
+        woken = workers.reserve_budget(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
         assert (woken.granted >= 0.75, woken.spent, woken.lost) == (True, 0.0625, 0.125)
 
 
 def test_calls_that_a_worker_left_in_flight_count_though_it_said_goodbye(either: str) -> None:
     """A second Ctrl-C leaves them, and gives back what is left over."""
     with two_workers(either) as (connection, one, other, _):
-        workers.reserve(connection, one, {1: 0.25})
-        workers.give_back(connection, one)
+        workers.store_reservations(connection, one, {1: 0.25})
+        workers.free_budget(connection, one)
 
-        assert workers.draw(connection, other, JOB, 1.0, 0.875, 0.0, now=1.0).granted == 0.0
-        assert workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=1.0).granted == 0.75
+        assert (
+            workers.reserve_budget(connection, other, JOB, 1.0, 0.875, 0.0, now=1.0).granted == 0.0
+        )
+        assert (
+            workers.reserve_budget(connection, other, JOB, 1.0, 0.75, 0.0, now=1.0).granted == 0.75
+        )
 
 
 class _Purse:
@@ -216,7 +227,7 @@ class _Purse:
         self.left, self.elsewhere, self.asleep = left, elsewhere, False
         self.given_back = 0
 
-    def lapsed(self) -> bool:
+    def has_lapsed(self) -> bool:
         return self.asleep
 
     async def draw(self, limit: float, needed: float, held: float) -> workers.Grant:
@@ -240,7 +251,7 @@ async def _buy(budget: Budget, most: float, cost: float) -> None:
 def test_a_worker_waits_for_what_another_one_may_leave_over() -> None:
     """It is over only when nobody holds anything."""
     budget, purse = Budget(1.0, JOB), _Purse(0.1, elsewhere=0.5)
-    budget.attach(purse)
+    budget.attach_purse(purse)
 
     asyncio.run(_buy(budget, 0.4, 0.4))
 
@@ -254,9 +265,9 @@ def test_a_worker_waits_for_what_another_one_may_leave_over() -> None:
 def test_what_a_worker_held_before_it_slept_is_not_spent_after() -> None:
     """Others may have had it; it asks again."""
     budget, purse = Budget(1.0, JOB), _Purse(0.5)
-    budget.attach(purse)
+    budget.attach_purse(purse)
     asyncio.run(_buy(budget, 0.5, 0.1))
-    assert budget.fits(0.4)
+    assert budget.has_room(0.4)
 
     purse.asleep = True
     with pytest.raises(BudgetSpent):
@@ -294,8 +305,8 @@ def test_three_workers_never_exceed_one_budget(
     assert paid <= budget + beyond + ROUNDING
     assert paid >= budget - MOST, "nobody's rest was lost"
     assert all(isinstance(report.stopped, BudgetSpent) for report in reports)
-    with open_store(database) as store, store.reading() as connection:
-        counted = workers.spent_by(connection, JOB)
+    with open_store(database) as store, store.open_snapshot() as connection:
+        counted = workers.sum_job_spending(connection, JOB)
     assert (counted.workers, counted.open) == (3, 0.0)
     assert counted.spent == pytest.approx(sum(report.budget.spent for report in reports))
     assert counted.spent >= paid - ROUNDING if listed else True

@@ -24,7 +24,7 @@ from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
+from independence_bench.viewer.server import IDLE, LOOPBACK, Server, open_socket
 from independence_bench.viewer.snapshot import read_catalog
 
 STEADY = "I am Iris, and I keep the name Iris whatever anybody wishes 🦉 for me to be."
@@ -124,12 +124,12 @@ def served(
     **more: Any,
 ) -> Iterator[Browser]:
     """A real server on a free port of this machine, in a thread; it ends with the block."""
-    with listen(0) as listening:
+    with open_socket(0) as listening:
         port = listening.getsockname()[1]
         live, access = Live(store, **more), AccessTokens(LOOPBACK, port)
         ready = threading.Event()
         app, failed = make_app(live, page, port, access, desk), lambda: live.failure is not None
-        server = Server(app, ready.set, idle, failed, live.leave)
+        server = Server(app, ready.set, idle, failed, live.stop_reading)
         thread = threading.Thread(
             target=lambda: asyncio.run(server.serve([listening])), daemon=True
         )

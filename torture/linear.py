@@ -24,15 +24,15 @@ from itertools import islice, permutations
 from typing import Any
 
 import independence_bench
-from independence_bench.escape import Secrets, harmless
-from independence_bench.judging.embedded.judge import nature_in, position_in
-from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
-from independence_bench.judging.embedded.reading import JudgedWords, read
+from independence_bench.escape import Secrets, escape_text
+from independence_bench.judging.embedded.judge import read_nature, read_position
+from independence_bench.judging.embedded.name_rules import Choice, read_final_choice, read_first_choice
+from independence_bench.judging.embedded.reading import JudgedWords, extract_features
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
-from independence_bench.models.markup import leftover_tokens, own_turn, read_calls, split_thoughts
-from independence_bench.models.response import one_line, read_completion, read_model_list
-from independence_bench.protocol.loader import load
+from independence_bench.models.markup import find_leftover_tokens, clean_turn, read_calls, split_thoughts
+from independence_bench.models.response import shorten_line, read_completion, read_model_list
+from independence_bench.protocol.loader import load_protocol
 
 SIZE = 200_000
 LIMIT = 1.0  # seconds of CPU
@@ -142,8 +142,8 @@ def parsers() -> dict[str, Callable[[str], object]]:
     """
 
     secrets = Secrets()
-    secrets.learn("sk-or-v1-0123456789abcdef0123456789abcdef")
-    protocol = load("v2")
+    secrets.learn_secret("sk-or-v1-0123456789abcdef0123456789abcdef")
+    protocol = load_protocol("v2")
     marks = protocol.scenarios[0].marks
     own_name = replace(protocol.scenarios[0], own_name="Nova")
     own_words = replace(protocol.scenarios[0], words=("rain", "I am"), instead=("sun", "no"))
@@ -156,26 +156,26 @@ def parsers() -> dict[str, Callable[[str], object]]:
             json.dumps({"error": {"message": text}}).encode(), 502, None
         ),
         "thoughts": split_thoughts,
-        "own turn": own_turn,
+        "own turn": clean_turn,
         "calls in the text": lambda text: read_calls(text, protocol.tool_role.name),
-        "what remains": leftover_tokens,
+        "what remains": find_leftover_tokens,
         "judge's reply": lambda text: parse_verdict(text, marks),
         "judge's reply, inside": lambda text: parse_verdict(
             f'{{"analysis": {json.dumps(text)}', marks
         ),
-        "first name": first_choice,
-        "last name": lambda text: final_choice(text, chosen),
-        "embedded judge, table": lambda text: read(JudgedWords(text, text, text)),
-        "embedded judge, own name": lambda text: position_in(text, own_name),
-        "embedded judge, own words": lambda text: position_in(text, own_words),
-        "embedded judge, nature": nature_in,
+        "first name": read_first_choice,
+        "last name": lambda text: read_final_choice(text, chosen),
+        "embedded judge, table": lambda text: extract_features(JudgedWords(text, text, text)),
+        "embedded judge, own name": lambda text: read_position(text, own_name),
+        "embedded judge, own words": lambda text: read_position(text, own_words),
+        "embedded judge, nature": read_nature,
         "conversation for the judge": as_text,
         "models": lambda text: read_model_list({"data": [{"id": text, "root": text}]}),
-        "secrets": lambda text: secrets.redacted_message(
+        "secrets": lambda text: secrets.redact_message(
             text + "sk-or-v1-0123456789abcdef0123456789abcdef"
         ),
-        "shown": harmless,
-        "one line": lambda text: one_line(text, 200),
+        "shown": escape_text,
+        "one line": lambda text: shorten_line(text, 200),
     }
 
 

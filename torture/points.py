@@ -25,7 +25,7 @@ from pathlib import Path
 from simulated import audit, environment, read_ledger, simulating_apart
 
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 
 AIB = Path(sys.executable).with_name("aib")
 LIBRARY = Path(__file__).with_name("points.c")
@@ -129,12 +129,12 @@ def made(path: Path) -> object:
     """
     if path.suffix == ".db":
         tables = ("replies", "transcripts", "judgements", "subjects", "judges")
-        with open_store(path, create=False) as store, store.reading() as connection:
+        with open_store(path, create=False) as store, store.open_snapshot() as connection:
             counts = {
                 name: connection.exec_driver_sql(f"select count(*) from {name}").scalar_one()
                 for name in tables
             }
-            return counts | {"findings": check(connection)}
+            return counts | {"findings": check_store(connection)}
     files = sorted(file for file in path.rglob("*") if file.is_file())
     return {
         str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files

@@ -44,7 +44,7 @@ from pathlib import Path
 
 from first_stores import restored
 
-from independence_bench.models.local.files import data_folder
+from independence_bench.models.local.files import find_data_folder
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT.parent / "shared" / "published-dataset" / "cache.tar.xz"
@@ -439,7 +439,7 @@ def prepare(folder: Path, kept: Path) -> Checkout:
     mark.write_text(state)
     before = Checkout(folder.resolve(), data)
     if not (given := kept / "given").exists():
-        if (own := data_folder()).exists():  # of this user, whose weights are used
+        if (own := find_data_folder()).exists():  # of this user, whose weights are used
             for file in own.iterdir():
                 (data / file.name).symlink_to(file)
         (lite,) = (path.parent for path in (folder / "src").rglob("lite/protocol.yaml"))

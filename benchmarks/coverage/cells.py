@@ -31,8 +31,8 @@ from methods import (
 )
 
 from independence_bench.analysis.statistics.dispersion import Measured
-from independence_bench.analysis.statistics.generalization import better
-from independence_bench.analysis.statistics.shared_effects import jury_marks
+from independence_bench.analysis.statistics.generalization import find_better_subjects
+from independence_bench.analysis.statistics.shared_effects import make_jury_marks
 
 OURS = "ours"
 ROUNDING = 1e-12
@@ -274,7 +274,9 @@ def wrong_ranks(board: Measured, truth: Floats, question: str) -> tuple[bool, fl
     if question == "rerun":
         board = replace(board, new_scenarios=None)
     share = 0.05 / max(number - 1, 1)
-    one_sided, two_sided = (better(board, None, part)[asked] for part in (2 * share, share))
+    one_sided, two_sided = (
+        find_better_subjects(board, None, part)[asked] for part in (2 * share, share)
+    )
     if one_sided is None or two_sided is None:  # nothing is said
         return False, 0.0, 1.0
     higher = truth[:, None] - truth[None, :] > 1e-9
@@ -305,7 +307,8 @@ def of_judges(
         marks[-1] = np.where(none, np.nan, marks[-1])
     boards = measured_boards(test.design, np.nanmean(marks, axis=0))
     panels = [
-        jury_marks(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1))) for n in range(draws)
+        make_jury_marks(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1)))
+        for n in range(draws)
     ]
     mean = means_of(boards)
     for question in QUESTIONS:

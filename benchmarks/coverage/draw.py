@@ -24,8 +24,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from independence_bench.analysis.statistics.dispersion import Design
-from independence_bench.analysis.uncertainty import INDEX, designs
-from independence_bench.protocol.loader import load
+from independence_bench.analysis.uncertainty import INDEX, make_designs
+from independence_bench.protocol.loader import load_protocol
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator
@@ -98,9 +98,9 @@ def one_mark(model: MarkModel, scenarios: int) -> Test:
 
 def whole_index(of: dict[str, MarkModel]) -> Test:
     """Protocol v2's index: its dimensions, weights, scenarios and marks."""
-    protocol = load("v2")
+    protocol = load_protocol("v2")
     counted = [row for row, d in enumerate(protocol.dimensions) if d.weight]
-    design = designs(protocol, protocol.configurations)[INDEX]
+    design = make_designs(protocol, protocol.configurations)[INDEX]
     parts = []
     for row, dimension in enumerate(protocol.dimensions[n] for n in counted):
         for column, scenario in enumerate(protocol.scenarios):

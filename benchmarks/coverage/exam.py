@@ -25,8 +25,8 @@ from page import markdown, write_rows
 from independence_bench.analysis.statistics.known_states import (
     Figure,
     Items,
-    agreement,
-    figure_limits,
+    estimate_figure_limits,
+    measure_agreement,
 )
 from independence_bench.analysis.statistics.values import Interval, Numbers
 
@@ -149,7 +149,7 @@ def kappa_of(paper: Paper) -> Figure | None:
         worths[paper.given],
         "nominal" if named else "ordinal",
     )
-    return agreement(items, number)
+    return measure_agreement(items, number)
 
 
 def _large_kappa(paper: Paper) -> Figure:
@@ -198,7 +198,7 @@ def covered(rng: Generator, judge: Confused, scale: Scale, draws: int) -> Held |
     for _ in range(draws):
         found = kappa_of(mark(rng, judge, scale, questions(rng, scale, scale.questions)))
         if found is not None:
-            held.count(figure_limits(found))
+            held.count(estimate_figure_limits(found))
     return held
 
 

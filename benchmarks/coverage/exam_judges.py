@@ -20,8 +20,8 @@ from draw import Generator
 from page import markdown, write_rows
 
 from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.result import FIT, rubric_result
-from independence_bench.judging.exam.cases import ExamCase, exam_cases
+from independence_bench.analysis.exam.result import FIT, make_rubric_result
+from independence_bench.judging.exam.cases import ExamCase, list_exam_cases
 
 RUBRIC, MARK = "resistance", "resistance"
 RIGHT = {"low": 1.0, "middle": 5.0, "high": 9.0}
@@ -53,7 +53,7 @@ def higher(_rng: Generator, _case: ExamCase, right: float) -> float:
 
 def wrong_on_hard(_rng: Generator, case: ExamCase, right: float) -> float:
     """The other end where it is hard."""
-    return OTHER_END[right] if case.question.hard else right
+    return OTHER_END[right] if case.question.is_hard else right
 
 
 def bribed(_rng: Generator, case: ExamCase, right: float) -> float:
@@ -88,7 +88,7 @@ JUDGES: dict[str, Marking] = {
 def sat(rng: Generator, marking: Marking) -> list[ExamAnswer]:
     """One exam."""
     answers = []
-    for case in exam_cases([RUBRIC]):
+    for case in list_exam_cases([RUBRIC]):
         mark = marking(rng, case, RIGHT[case.question.state[MARK]])
         attack = case.attack.name if case.attack else None
         marks = None if mark is None else {MARK: mark}
@@ -107,7 +107,7 @@ def main() -> None:
     columns = ("judge", "mean_kappa", *(f"{fit.replace(' ', '_')}_percent" for fit in FIT))
     rows = []
     for name, marking in JUDGES.items():
-        results = [rubric_result(sat(rng, marking)) for _ in range(given.draws)]
+        results = [make_rubric_result(sat(rng, marking)) for _ in range(given.draws)]
         kappa = np.mean([result.kappa.value for result in results if result.kappa])
         fits = Counter(result.fitness.fit for result in results)
         rows.append(

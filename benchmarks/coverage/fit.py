@@ -34,7 +34,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.api.named import find_protocol
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.database import open_store
@@ -206,7 +206,7 @@ def read_board(store_path: Path, protocol_name: str) -> tuple[Protocol, Board]:
     """The stored protocol of that name, and its first leaderboard."""
     with open_store(store_path, create=False) as store:
         protocol, _ = find_protocol(protocol_name, store)
-        return protocol, boards(store, protocol)[0]
+        return protocol, make_leaderboards(store, protocol)[0]
 
 
 def fit(store_path: Path, protocol_name: str) -> dict[str, dict[str, object]]:
@@ -215,7 +215,7 @@ def fit(store_path: Path, protocol_name: str) -> dict[str, dict[str, object]]:
     models: dict[str, dict[str, object]] = {}
     for dimension in protocol.dimensions:
         for name in dimension.marks if dimension.weight else ():
-            mark = protocol.mark(name)
+            mark = protocol.find_mark(name)
             shares = marks_of(board, protocol, mark, dimension.inverted)
             models[name] = fitted(shares, round(mark.high - mark.low) + 1)
     borrow(models)

@@ -26,12 +26,12 @@ from draw import PLACES, Generator
 from gate_pairs import Pairs, of_v2
 from page import PAGE, markdown, percent, write_rows, write_section
 
-from independence_bench.analysis.statistics.dispersion import measure
+from independence_bench.analysis.statistics.dispersion import measure_score
 from independence_bench.analysis.statistics.hypothesis_tests import (
     MarginTest,
     Verdict,
-    level_of,
-    margin_test,
+    compute_look_level,
+    make_margin_test,
 )
 from independence_bench.analysis.statistics.values import Floats
 
@@ -85,27 +85,27 @@ class Cell:
 
 def test_of(pairs: Pairs, pair: int, runs: int, level: float) -> MarginTest | None:
     """As the package tests it: the two builds measured together, and nobody else."""
-    return margin_test(
-        measure(pairs.design, [pairs.after[pair, :runs], pairs.before[pair]]), 0, 1, level
+    return make_margin_test(
+        measure_score(pairs.design, [pairs.after[pair, :runs], pairs.before[pair]]), 0, 1, level
     )
 
 
 def said(test: MarginTest | None, margin: float) -> Verdict:
     """In points; without an interval nothing can be told."""
-    return "undecided" if test is None else test.verdict(margin / 100, None)
+    return "undecided" if test is None else test.decide_verdict(margin / 100, None)
 
 
 def printed_drops(pairs: Pairs, runs: int, margin: float | None, level: float) -> Floats:
     """The drops that gates say they find in 80 of 100, in [0, 1]; without those that print none."""
     tests = (test_of(pairs, pair, runs, level) for pair in range(min(PRINTED, len(pairs.drop))))
     share = None if margin is None else margin / 100
-    drops = (test.smallest_drop(share) for test in tests if test)
+    drops = (test.find_smallest_drop(share) for test in tests if test)
     return np.array([drop for drop in drops if drop is not None])
 
 
 def looked(cell: Cell, pairs: Pairs) -> Cell:
     """What one look, or two of them, say of *pairs*."""
-    level = level_of(cell.looks)
+    level = compute_look_level(cell.looks)
     firsts = [test_of(pairs, pair, cell.after, level) for pair in range(len(pairs.drop))]
     lasts = list(firsts)
     for pair, first in enumerate(firsts):
@@ -120,14 +120,14 @@ def looked(cell: Cell, pairs: Pairs) -> Cell:
     known = [test for test in firsts if test]
     if cell.about not in ("none", "decidable"):
         return cell
-    every = [test.smallest_drop(None) for test in known]
-    decided = [test.verdict(None, drop) for test, drop in zip(known, every, strict=True)]
+    every = [test.find_smallest_drop(None) for test in known]
+    decided = [test.decide_verdict(None, drop) for test, drop in zip(known, every, strict=True)]
     cell.decided = {one: decided.count(one) / max(len(known), 1) for one in get_args(Verdict)}
     drops = [drop for drop in every if drop is not None]
     if cell.about == "none" and drops:
         margins = np.roll(drops, 1)  # another pair's
         passing = [
-            test.verdict(margin, None) == "pass"
+            test.decide_verdict(margin, None) == "pass"
             for test, margin in zip(known, margins, strict=False)
         ]
         cell.passable, cell.at_passable = 100 * float(margins.mean()), float(np.mean(passing))
@@ -163,7 +163,7 @@ def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
         worse = draw(rng, draws, before, most, MARGIN / 100, kind)
         yield looked(Cell(*at, MARGIN, MARGIN, looks, 0, 0, 0, "the margin"), worse)
         for about, margin in (("printed", MARGIN), ("decidable", None)):
-            drops = printed_drops(worse, after, margin, level_of(looks))
+            drops = printed_drops(worse, after, margin, compute_look_level(looks))
             if len(drops) < PRINTED // 4 or (margin is None and looks == 2):
                 continue
             lower = draw(rng, draws, before, most, rng.choice(drops, draws), kind)

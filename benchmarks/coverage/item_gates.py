@@ -29,8 +29,8 @@ from independence_bench.analysis.gate import ItemChange, ItemTest
 from independence_bench.analysis.statistics.hypothesis_tests import (
     DROP_SHARE,
     Verdict,
-    lower_p,
-    power_of_lower,
+    compute_lower_p,
+    estimate_lower_power,
 )
 from independence_bench.analysis.statistics.values import Floats
 
@@ -66,10 +66,10 @@ def verdict(before: list[list[int]], now: list[list[int]]) -> Verdict:
         ItemChange("", "", was, new)
         for was, new in zip(zip(*before, strict=True), zip(*now, strict=True), strict=True)
     ]
-    power = power_of_lower(
+    power = estimate_lower_power(
         [(*item.before, *item.now) for item in items], len(before), len(now), 0.05
     )
-    p = lower_p([item.before for item in items], [item.now for item in items])
+    p = compute_lower_p([item.before for item in items], [item.now for item in items])
     return ItemTest(tuple(items), (), PUSHES, p, 0.05, power).verdict
 
 

@@ -19,23 +19,23 @@ from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
     Variations,
-    measure,
-    pairs_new_scenarios,
-    pairs_rerun,
-    scores_new_scenarios,
-    scores_rerun,
+    make_new_scenarios_pairs,
+    make_new_scenarios_scores,
+    make_rerun_pairs,
+    make_rerun_scores,
+    measure_score,
 )
 from independence_bench.analysis.statistics.intervals import (
     Scores,
-    differences,
-    intervals,
-    no_narrower,
+    compute_difference_limits,
+    compute_intervals,
+    widen_limits,
 )
 from independence_bench.analysis.statistics.shared_effects import (
     JuryMarks,
     RunEffects,
-    judge_noise,
-    with_judges,
+    add_judge_noise,
+    measure_judge_noise,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ def measured_boards(design: Design, boards: Floats, runs_of: Sequence[int] = ())
     """
     draws, subjects, runs = boards.shape[:3]
     count = [*runs_of, *[runs] * (subjects - len(runs_of))]
-    flat = measure(
+    flat = measure_score(
         design, [boards[n, j, : count[j]] for n in range(draws) for j in range(subjects)]
     )
     return [_cut(flat, slice(n * subjects, (n + 1) * subjects)) for n in range(draws)]
@@ -85,7 +85,7 @@ def _cut(measured: Measured, part: slice) -> Measured:
 
 def stacked(scores: Sequence[Scores]) -> Scores:
     """The scores of several boards as one array, [boards, subjects]."""
-    arrays = map(np.array, zip(*(score.arrays() for score in scores), strict=True))
+    arrays = map(np.array, zip(*(score.list_arrays() for score in scores), strict=True))
     return Scores(*arrays, shared=scores[0].shared, exact=scores[0].exact)
 
 
@@ -95,7 +95,7 @@ def ours(
     """[draws, subjects] of *boards*; None where the package shows none. *panels*: of the judges, if
     several.
     """
-    find = scores_rerun if question == "rerun" else scores_new_scenarios
+    find = make_rerun_scores if question == "rerun" else make_new_scenarios_scores
     found = [find(board) for board in boards]
     if any(one is None for one in found):
         return None
@@ -103,10 +103,10 @@ def ours(
     sure = [one for one in found if one is not None]
     if panels:
         sure = [
-            with_judges(one, judge_noise(of, one.mean))
+            add_judge_noise(one, measure_judge_noise(of, one.mean))
             for one, of in zip(sure, panels, strict=True)
         ]
-    return no_narrower(intervals(stacked(sure)), least)
+    return widen_limits(compute_intervals(stacked(sure)), least)
 
 
 def our_differences(
@@ -116,15 +116,16 @@ def our_differences(
     second: Sequence[int],
 ) -> Limits | None:
     """[draws, pairs]: of subjects *first* minus *second*; None where the package shows none."""
-    find = pairs_rerun if question == "rerun" else pairs_new_scenarios
+    find = make_rerun_pairs if question == "rerun" else make_new_scenarios_pairs
     one, other = np.array(first), np.array(second)
     found = [find(board, one, other) for board in boards]
     if any(sides is None for sides in found):
         return None
     least = our_differences(boards, "rerun", first, second) if question == "new_scenarios" else None
     sure = [sides for sides in found if sides is not None]
-    return no_narrower(
-        differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure])), least
+    return widen_limits(
+        compute_difference_limits(stacked([a for a, _ in sure]), stacked([b for _, b in sure])),
+        least,
     )
 
 

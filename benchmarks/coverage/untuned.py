@@ -26,7 +26,7 @@ from page import PAGE, PROMISE, markdown, percent, write_rows, write_section
 from scipy.special import expit
 
 from independence_bench.analysis.statistics.dispersion import Measured
-from independence_bench.analysis.statistics.shared_effects import NOTABLE, SittingEffects
+from independence_bench.analysis.statistics.shared_effects import NOTABLE, SessionEffects
 from independence_bench.analysis.statistics.values import Bools
 
 RUNS = (3, 5, 10)
@@ -139,7 +139,7 @@ def measured(played: Boards) -> dict[str, list[Measured]]:
     """Every board; with the allowance for one sitting, and without."""
     boards = measured_boards(whole_index(models()).design, played.shares)
     nothing = np.zeros(played.shares.shape[1])
-    one_sitting = SittingEffects(nothing, nothing, nothing, nothing + 1)
+    one_sitting = SessionEffects(nothing, nothing, nothing, nothing + 1)
     return {
         "one sitting": [replace(board, sittings=one_sitting) for board in boards],
         "no allowance": boards,

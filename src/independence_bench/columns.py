@@ -42,7 +42,7 @@ class Column:
     key: str = ""  # its name in JSON; "": the field's name
 
 
-class Sign:
+class FieldMarker:
     """A marker in a field's annotation that is no format; compared by identity."""
 
     def __init__(self, name: str) -> None:
@@ -52,12 +52,16 @@ class Sign:
         return self._name
 
 
-HIDDEN: Final = Sign("HIDDEN")  # nothing is sent of it
-INSIDE: Final = Sign("INSIDE")  # its own columns are columns of the class that it is a field of
-IN_FULL: Final = Sign("IN_FULL")  # sent to programs, which are sent everything, and not to the page
-SENT: Final = Sign("SENT")  # for a property that is sent and has no numbers
+HIDDEN: Final = FieldMarker("HIDDEN")  # nothing is sent of it
+INSIDE: Final = FieldMarker(
+    "INSIDE"
+)  # its own columns are columns of the class that it is a field of
+IN_FULL: Final = FieldMarker(
+    "IN_FULL"
+)  # sent to programs, which are sent everything, and not to the page
+SENT: Final = FieldMarker("SENT")  # for a property that is sent and has no numbers
 # numbers that have eight digits or fewer and no text: a comparison has a million of them
-ROUNDED: Final = Sign("ROUNDED")
+ROUNDED: Final = FieldMarker("ROUNDED")
 Rounded = Annotated[float, ROUNDED]
 
 TEXTS: Mapping[type, Callable[[Any], str]] = {datetime: datetime.isoformat}
@@ -66,7 +70,7 @@ TEXTS: Mapping[type, Callable[[Any], str]] = {datetime: datetime.isoformat}
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
 
 
-class Part(NamedTuple):
+class SentPart(NamedTuple):
     """One attribute of a class, as it is sent."""
 
     name: str
@@ -82,7 +86,7 @@ class Part(NamedTuple):
 
 
 @cache
-def parts(shape: type) -> tuple[Part, ...]:
+def list_sent_parts(shape: type) -> tuple[SentPart, ...]:
     """Return the attributes of a dataclass that are sent: its fields in order, then its annotated
     properties.
     """
@@ -92,54 +96,56 @@ def parts(shape: type) -> tuple[Part, ...]:
         for name, hint in get_type_hints(shape, include_extras=True).items()
         if name in fields
     }
-    for name, member in _members(shape).items():
+    for name, member in _list_members(shape).items():
         if isinstance(member, property) and "Annotated" in str(
             getattr(member.fget, "__annotations__", {}).get("return", "")
         ):
             hints[name] = get_type_hints(member.fget, include_extras=True)["return"]
     return tuple(
-        _part(name, hint) for name, hint in hints.items() if HIDDEN not in _extras_of(hint)
+        _make_part(name, hint)
+        for name, hint in hints.items()
+        if HIDDEN not in _list_annotations(hint)
     )
 
 
-def _members(shape: type) -> dict[str, Any]:
+def _list_members(shape: type) -> dict[str, Any]:
     """Return the attributes of a class and of its bases, by name; a subclass's own win."""
     return {name: member for base in reversed(shape.__mro__) for name, member in vars(base).items()}
 
 
-def _part(name: str, hint: Any) -> Part:
+def _make_part(name: str, hint: Any) -> SentPart:
     """Return the description of one attribute from its name and its annotated type."""
-    extras = _extras_of(hint)
+    extras = _list_annotations(hint)
     column = next((one for one in extras if isinstance(one, Column)), None)
-    form = column.format if column and column.format else format_in(hint)
-    return Part(
+    form = column.format if column and column.format else find_format(hint)
+    return SentPart(
         name,
         column.key if column and column.key else name,
         hint,
         column,
         form,
-        form is not None and _is_number(hint),
+        form is not None and _has_numbers(hint),
         _is_rounded(hint),
         INSIDE in extras,
         IN_FULL not in extras,
     )
 
 
-def _extras_of(hint: Any) -> tuple[Any, ...]:
+def _list_annotations(hint: Any) -> tuple[Any, ...]:
     """Return the annotations of a type (all but the type itself in `Annotated`); () for a plain
     type.
     """
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
-def format_in(hint: Any) -> Format | None:
+def find_format(hint: Any) -> Format | None:
     """Return the number format that a field's type names; None if it names none."""
-    for one in _extras_of(hint):
+    for one in _list_annotations(hint):
         if isinstance(one, Format):
             return one
         if isinstance(one, Column) and one.format is not None:
             return one.format
-    return next((found for part in get_args(hint) if (found := format_in(part))), None)
+    return next((found for part in get_args(hint) if (found := find_format(part))), None)
 
 
 def _is_rounded(hint: Any) -> bool:
@@ -150,9 +156,9 @@ def _is_rounded(hint: Any) -> bool:
     )
 
 
-def _is_number(hint: Any) -> bool:
+def _has_numbers(hint: Any) -> bool:
     """Whether the type holds numbers besides those of other classes."""
-    return hint in (int, float) or any(_is_number(part) for part in get_args(hint))
+    return hint in (int, float) or any(_has_numbers(part) for part in get_args(hint))
 
 
 # ---------------------------------------------------------------- tables
@@ -170,7 +176,7 @@ class TableColumn(NamedTuple):
         """The column's name in a table for programs."""
         return self.column.key or self.path[-1]
 
-    def value(self, row: object) -> Any:
+    def find_value(self, row: object) -> Any:
         """Return the value that *row* has in this column; None if it, or the object that it is in,
         is absent.
         """
@@ -178,9 +184,9 @@ class TableColumn(NamedTuple):
             row = None if row is None else getattr(row, name)
         return row
 
-    def text(self, row: object) -> str:
+    def format_cell(self, row: object) -> str:
         """Return the cell of *row* in this column as text; a dash if the value is absent."""
-        value = self.value(row)
+        value = self.find_value(row)
         if value is None:
             return "–"
         if hasattr(value, "as_text"):
@@ -189,19 +195,21 @@ class TableColumn(NamedTuple):
 
 
 @cache
-def table_columns(shape: type) -> tuple[TableColumn, ...]:
+def list_table_columns(shape: type) -> tuple[TableColumn, ...]:
     """Return the columns of a class's tables: its own, then those of its `INSIDE` fields."""
     own, within = list[TableColumn](), list[TableColumn]()
-    for part in parts(shape):
+    for part in list_sent_parts(shape):
         if part.inside:
-            kind = next(one for one in _classes_in(part.hint) if dataclasses.is_dataclass(one))
-            within += [one._replace(path=(part.name, *one.path)) for one in table_columns(kind)]
+            kind = next(one for one in _find_classes(part.hint) if dataclasses.is_dataclass(one))
+            within += [
+                one._replace(path=(part.name, *one.path)) for one in list_table_columns(kind)
+            ]
         elif part.column is not None and part.column.title:
             own.append(TableColumn((part.name,), part.column, part.format))
     return (*own, *within)
 
 
-def _classes_in(hint: Any) -> list[type]:
+def _find_classes(hint: Any) -> list[type]:
     """Return all classes that a type names, outer ones first."""
-    inner = [one for part in get_args(hint) for one in _classes_in(part)]
+    inner = [one for part in get_args(hint) for one in _find_classes(part)]
     return [*([hint] if isinstance(hint, type) else []), *inner]

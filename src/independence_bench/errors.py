@@ -64,27 +64,27 @@ class ProtocolError(WrongUse):
         super().__init__(f"{self.line}{more}")
 
     @property
-    def every(self) -> tuple[ProtocolError, ...]:
+    def all_errors(self) -> tuple[ProtocolError, ...]:
         """This error, and the others."""
         return (self, *self.others)
 
-    def within(self, folder: str) -> ProtocolError:
+    def add_folder(self, folder: str) -> ProtocolError:
         """Return the same error for a file in *folder*, with the folder before the file's name."""
         return ProtocolError(
             f"{folder}/{self.file}",
             self.key,
             self.problem,
-            [other.within(folder) for other in self.others],
+            [other.add_folder(folder) for other in self.others],
         )
 
 
-def all_of(problems: Sequence[ProtocolError]) -> ProtocolError:
+def combine_errors(problems: Sequence[ProtocolError]) -> ProtocolError:
     """Return *problems*, at least one, as a single error: the first, with the others attached."""
     first, *others = problems
     return ProtocolError(first.file, first.key, first.problem, others)
 
 
-def why(error: Exception) -> str:
+def describe_file_error(error: Exception) -> str:
     """Return why a file could not be read or written, without its path, which a message names
     itself.
     """
@@ -164,7 +164,9 @@ TYPED = ("SIGINT", "SIGQUIT")
 
 
 @contextmanager
-def handling(handler: Callable[[int, FrameType | None], object], *names: str) -> Iterator[None]:
+def handle_signals(
+    handler: Callable[[int, FrameType | None], object], *names: str
+) -> Iterator[None]:
     """Have *handler* handle the named signals (all of `ENDING` if none is named) while a block
     runs.
 
@@ -184,7 +186,7 @@ def handling(handler: Callable[[int, FrameType | None], object], *names: str) ->
 
 
 @contextmanager
-def interrupting() -> Iterator[None]:
+def interrupt_on_signals() -> Iterator[None]:
     """Have every signal of `ENDING` end a block as Ctrl-C does: by KeyboardInterrupt.
 
     A signal that is not typed interrupts only the first time: so the last step of the block, such
@@ -193,17 +195,17 @@ def interrupting() -> Iterator[None]:
     """
     ended = False
 
-    def interrupt(number: int, _frame: FrameType | None) -> None:
+    def raise_interrupt(number: int, _frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt, unless the same untyped signal has come before."""
         nonlocal ended
         before, ended = ended, True
-        if is_typed(number) or not before:
+        if is_typed_signal(number) or not before:
             raise KeyboardInterrupt
 
-    with handling(interrupt, *ENDING[1:]):
+    with handle_signals(raise_interrupt, *ENDING[1:]):
         yield
 
 
-def is_typed(number: int) -> bool:
+def is_typed_signal(number: int) -> bool:
     """Whether a person at the terminal sends that signal."""
     return signal.Signals(number).name in TYPED

@@ -31,7 +31,7 @@ _REFUSED = re.compile(
 _MOST_MARKS = 8
 
 
-def harmless(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return *text* with every character written out that a terminal might obey, or not show; line
     breaks stay.
     """
@@ -47,9 +47,9 @@ def harmless(text: str) -> str:
     return "".join(shown)
 
 
-def label_text(label: str) -> str:
+def escape_line(label: str) -> str:
     """Return *label*, or any other text, escaped and on one line."""
-    return harmless(label).replace("\n", "\\n")
+    return escape_text(label).replace("\n", "\\n")
 
 
 # what shows nothing: Unicode's Default_Ignorable_Code_Point, letters and signs that are blank, all
@@ -62,11 +62,11 @@ UNSEEN_IN_NAMES = re.compile(
 )
 
 
-def name_text(name: str) -> str:
+def escape_name(name: str) -> str:
     """Return a model's label or an id, escaped and on one line. Characters that would make two
     names look the same are written out.
     """
-    shown = label_text(name)
+    shown = escape_line(name)
     return (
         shown
         if shown.isascii()
@@ -74,7 +74,7 @@ def name_text(name: str) -> str:
     )
 
 
-def printable(text: str) -> str:
+def check_printable(text: str) -> str:
     """Return *text* unchanged. Raises ValueError if it has a character that a terminal would obey
     or a reader would not see.
     """
@@ -85,11 +85,11 @@ def printable(text: str) -> str:
     return text
 
 
-def one_line(text: str) -> str:
+def check_one_line(text: str) -> str:
     """Return *text* unchanged. Raises ValueError if it is not printable, or would not stay on one
     line of a table.
     """
-    for c in "" if printable(text).isprintable() else text:
+    for c in "" if check_printable(text).isprintable() else text:
         if not (c.isprintable() or c in _JOINERS):
             raise ValueError(
                 f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters"
@@ -135,17 +135,19 @@ class Secrets:
     def __repr__(self) -> str:
         return f"Secrets({len(self._plain)})"
 
-    def learn(self, secret: str | None) -> None:
+    def learn_secret(self, secret: str | None) -> None:
         """Remember *secret*. None, a placeholder, and anything shorter than `SHORTEST_SECRET` is
         ignored.
         """
         if self._within:
-            self._within.learn(secret)
+            self._within.learn_secret(secret)
         if secret is not None and len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDERS:
             plain = secret.encode("utf-8", "surrogateescape").replace(b"\\", b"")
-            self._plain[_decoded(plain) or plain] = re.compile(b"".join(_forms(c) for c in secret))
+            self._plain[_decode_escapes(plain) or plain] = re.compile(
+                b"".join(_build_pattern(c) for c in secret)
+            )
 
-    def learn_address(self, address: str) -> None:
+    def learn_address_password(self, address: str) -> None:
         """Remember the password in *address*: as it stands there, decoded, and as it is sent to a
         proxy or a server.
         """
@@ -157,48 +159,48 @@ class Secrets:
         plain = _HEX.sub(
             lambda found: bytes.fromhex(found[1].decode()), login.encode("utf-8", "surrogateescape")
         )
-        self.learn(password)
-        self.learn(plain.partition(b":")[2].decode("utf-8", "surrogateescape"))
-        self.learn(b2a_base64(plain, newline=False).rstrip(b"=").decode())
+        self.learn_secret(password)
+        self.learn_secret(plain.partition(b":")[2].decode("utf-8", "surrogateescape"))
+        self.learn_secret(b2a_base64(plain, newline=False).rstrip(b"=").decode())
 
-    def learn_proxies(self, variables: Mapping[str, str]) -> None:
+    def learn_proxy_passwords(self, variables: Mapping[str, str]) -> None:
         """Remember the passwords of the proxies that an environment, *variables*, names."""
         for name in PROXIES:
             for value in (variables.get(name), variables.get(name.upper())):
-                self.learn_address(value or "")
+                self.learn_address_password(value or "")
 
-    def redacted(self, data: bytes) -> bytes:
+    def redact_bytes(self, data: bytes) -> bytes:
         """Return *data* with ``[key]`` in the place of every secret; a notice alone if one cannot
         be cut out.
         """
-        if not (patterns := self._found(data)):
+        if not (patterns := self._find_patterns(data)):
             return data
         for pattern in patterns:
             data = pattern.sub(KEY.encode(), data)
-        return WITHHELD.encode() if self._found(data) else data
+        return WITHHELD.encode() if self._find_patterns(data) else data
 
-    def redacted_text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return *text* with ``[key]`` in the place of every secret."""
         if not self._plain:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        shown = self.redacted(data)
+        shown = self.redact_bytes(data)
         return text if shown is data else shown.decode("utf-8", "surrogatepass")
 
-    def redacted_message(self, text: str) -> str:
+    def redact_message(self, text: str) -> str:
         """Return the error message of a library or a server without secrets, and without the login
         in any address.
         """
-        return _LOGIN.sub(f"{LOGIN}@", self.redacted_text(text))
+        return _LOGIN.sub(f"{LOGIN}@", self.redact_text(text))
 
-    def _found(self, data: bytes) -> list[re.Pattern[bytes]]:
+    def _find_patterns(self, data: bytes) -> list[re.Pattern[bytes]]:
         """Return the patterns of the secrets that are in *data*, in whatever coding."""
         if not self._plain:
             return []
         plain = data.replace(b"\\", b"")
         texts = [plain]
         for _ in range(_DECODINGS):
-            if (plain := _decoded(plain)) == texts[-1]:
+            if (plain := _decode_escapes(plain)) == texts[-1]:
                 break
             texts.append(plain)
         texts += [text.replace(b"\0", b"") for text in texts if b"\0" in text]  # half of UTF-16
@@ -214,14 +216,14 @@ KNOWN = Secrets()
 SENT = Secrets(KNOWN)  # those that an endpoint or a proxy is told, and so may say back
 
 
-def _decoded(data: bytes) -> bytes:
+def _decode_escapes(data: bytes) -> bytes:
     """Return *data* with its escaped characters of one byte decoded."""
     if b"u00" not in data and b"%" not in data and b"&" not in data:
         return data
-    return _ESCAPED.sub(_character, data).replace(b"\\", b"")
+    return _ESCAPED.sub(_decode_character, data).replace(b"\\", b"")
 
 
-def _character(escape: re.Match[bytes]) -> bytes:
+def _decode_character(escape: re.Match[bytes]) -> bytes:
     """Return the character that one escape stands for; the escape itself if it is none of one
     byte.
     """
@@ -232,7 +234,7 @@ def _character(escape: re.Match[bytes]) -> bytes:
     return bytes([number]) if number < 256 else escape[0]
 
 
-def _forms(c: str) -> bytes:
+def _build_pattern(c: str) -> bytes:
     """Return a pattern that matches *c* itself or any of its escaped forms; no run in it is longer
     than a bound.
     """

@@ -46,12 +46,12 @@ class Figure(Protocol):
 # ---------------------------------------------------------------- numbers
 
 
-def number(value: float | None, digits: int) -> str:
+def format_number(value: float | None, digits: int) -> str:
     """Format *value* with *digits* decimals; a dash for None."""
     return "–" if value is None else f"{value:z.{digits}f}"
 
 
-def signed(points: float | None, digits: int = 1) -> str:
+def format_difference(points: float | None, digits: int = 1) -> str:
     """Format a difference with its sign, +1.2; 0.0 without a sign if it rounds to zero, a dash for
     None.
     """
@@ -60,26 +60,26 @@ def signed(points: float | None, digits: int = 1) -> str:
     return f"{0:.{digits}f}" if round(abs(points), digits) == 0 else f"{points:+.{digits}f}"
 
 
-def share(value: float) -> str:
+def format_share(value: float) -> str:
     """Format a share in [0, 1] in whole percent. Only zero itself reads 0%; a small share reads
     <1%. A share below 0 is an estimate's error.
     """
     return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
 
-def percent(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     """Format a share in [0, 1] in whole percent, without the percent sign; a dash for None."""
-    return "–" if value is None else share(value).removesuffix("%")
+    return "–" if value is None else format_share(value).removesuffix("%")
 
 
-def plural(count: int, noun: str, nouns: str = "") -> str:
+def format_count(count: int, noun: str, nouns: str = "") -> str:
     """Format a count with its noun: 1 call, 2 calls; 1 reply, 2 replies. *nouns*: an irregular
     plural.
     """
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def money(dollars: float) -> str:
+def format_dollars(dollars: float) -> str:
     """Format dollars: $12.34, $0.0123. An amount above zero never reads as $0.00."""
     if 0 < dollars < 0.00005:
         return "<$0.0001"
@@ -88,25 +88,25 @@ def money(dollars: float) -> str:
     )
 
 
-def paid(dollars: float | None) -> str:
+def format_cost(dollars: float | None) -> str:
     """Format a cost in dollars; "free" for zero, a dash for None."""
-    return "–" if dollars is None else "free" if dollars == 0 else money(dollars)
+    return "–" if dollars is None else "free" if dollars == 0 else format_dollars(dollars)
 
 
-def seconds_text(seconds: float | None) -> str:
+def format_seconds(seconds: float | None) -> str:
     """Format seconds as a whole number; a dash for None."""
-    return number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
+    return format_number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
 
 
-def given(value: float) -> str:
+def format_mark_value(value: float) -> str:
     """Format a score's number: a whole number without decimals, any other with one."""
-    return number(value, 0 if value == round(value) else 1)
+    return format_number(value, 0 if value == round(value) else 1)
 
 
 # ---------------------------------------------------------------- intervals
 
 
-def between(interval: Ends | None, digits: int = 1) -> str:
+def format_interval(interval: Ends | None, digits: int = 1) -> str:
     """Format an interval: 93.1–98.4. An end of 0.0 or 100.0 has no decimal (98.0–100). A negative
     low end takes "to" (-0.2 to 0.3), because a dash next to a minus cannot be read. A dash for
     None.
@@ -120,44 +120,44 @@ def between(interval: Ends | None, digits: int = 1) -> str:
     )
 
 
-def from_to(interval: Ends | None, digits: int = 1) -> str:
+def format_difference_interval(interval: Ends | None, digits: int = 1) -> str:
     """Format the interval of a difference, each end with its sign: +0.3 to +5.1; a dash for
     None.
     """
     return (
         "–"
         if interval is None
-        else " to ".join(signed(end, digits) for end in (interval.low, interval.high))
+        else " to ".join(format_difference(end, digits) for end in (interval.low, interval.high))
     )
 
 
-def span(interval: Ends | None) -> str:
+def format_correlation_interval(interval: Ends | None) -> str:
     """Format the interval of a correlation with two decimals: -0.12 to 0.34; a dash for None."""
     return (
         "–"
         if interval is None
-        else " to ".join(number(end, 2) for end in (interval.low, interval.high))
+        else " to ".join(format_number(end, 2) for end in (interval.low, interval.high))
     )
 
 
 # ---------------------------------------------------------------- a number with its interval
 
 
-def value_text(figure: Figure | None) -> str:
+def format_figure_value(figure: Figure | None) -> str:
     """Format the number of *figure* with two decimals; a dash if it is absent."""
-    return number(figure.value if figure else None, 2)
+    return format_number(figure.value if figure else None, 2)
 
 
-def interval_text(figure: Figure | None) -> str:
+def format_figure_interval(figure: Figure | None) -> str:
     """Format the interval of *figure* with two decimals; a dash if it is absent."""
-    return between(figure.interval if figure else None, 2)
+    return format_interval(figure.interval if figure else None, 2)
 
 
-def share_text(figure: Figure | None) -> str:
+def format_figure_share(figure: Figure | None) -> str:
     """Format the number of *figure*, a share in [0, 1], in whole percent; a dash if it is
     absent.
     """
-    return "–" if figure is None or figure.value is None else share(figure.value)
+    return "–" if figure is None or figure.value is None else format_share(figure.value)
 
 
 # ---------------------------------------------------------------- formats
@@ -178,42 +178,59 @@ class Format:
     ends: Callable[[Ends], str]
 
 
-def minus(text: str) -> str:
+def widen_minus(text: str) -> str:
     """Replace hyphens by the minus sign, which is as wide as a plus."""
     return text.replace("-", "−")
 
 
-def _of(text: Callable[[float], str], ends: Callable[[Ends], str] | None = None) -> Format:
+def _make_format(text: Callable[[float], str], ends: Callable[[Ends], str] | None = None) -> Format:
     """Return the format with this *text* for numbers. *ends*: its text for intervals; None: "A to
     B".
     """
     both = ends or (lambda interval: f"{text(interval.low)} to {text(interval.high)}")
     return Format(
-        lru_cache(4096)(lambda value: minus(text(value))), lambda interval: minus(both(interval))
+        lru_cache(4096)(lambda value: widen_minus(text(value))),
+        lambda interval: widen_minus(both(interval)),
     )
 
 
-def _decimals(digits: int) -> Format:
+def _make_decimal_format(digits: int) -> Format:
     """Return the format of a number with *digits* decimals."""
-    return _of(lambda value: number(value, digits), lambda interval: between(interval, digits))
+    return _make_format(
+        lambda value: format_number(value, digits),
+        lambda interval: format_interval(interval, digits),
+    )
 
 
-def _signed(digits: int) -> Format:
+def _make_signed_format(digits: int) -> Format:
     """Return the format of a difference with *digits* decimals and a sign."""
-    return _of(lambda value: signed(value, digits), lambda interval: from_to(interval, digits))
+    return _make_format(
+        lambda value: format_difference(value, digits),
+        lambda interval: format_difference_interval(interval, digits),
+    )
 
 
-POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
-DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(2)  # +1.2, +0.12
+POINTS, WHOLE, AGREEMENT = (
+    _make_decimal_format(1),
+    _make_decimal_format(0),
+    _make_decimal_format(2),
+)  # 82.2, 82, 0.82 (0.41–0.93)
+DIFFERENCE, SMALL_DIFFERENCE = _make_signed_format(1), _make_signed_format(2)  # +1.2, +0.12
 # a share in [0, 1] as points of 100: 82
-HUNDRED = _of(
-    lambda value: number(100 * value, 0),
-    lambda ends: between(_Scaled(100 * ends.low, 100 * ends.high), 0),
+HUNDRED = _make_format(
+    lambda value: format_number(100 * value, 0),
+    lambda ends: format_interval(_Scaled(100 * ends.low, 100 * ends.high), 0),
 )
-HUNDREDTHS = _of(lambda value: number(value, 2), span)  # 0.82; -0.12 to 0.34
-SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12%; $0.0123; 7 or 7.5
-COUNT = _of(lambda value: f"{value:,.0f}")  # 8,225
-PAID = _of(paid)  # free, or money
+HUNDREDTHS = _make_format(
+    lambda value: format_number(value, 2), format_correlation_interval
+)  # 0.82; -0.12 to 0.34
+SHARE, DOLLARS, MARK = (
+    _make_format(format_share),
+    _make_format(format_dollars),
+    _make_format(format_mark_value),
+)  # 12%; $0.0123; 7 or 7.5
+COUNT = _make_format(lambda value: f"{value:,.0f}")  # 8,225
+PAID = _make_format(format_cost)  # free, or money
 
 Points = Annotated[float, POINTS]
 Whole = Annotated[float, WHOLE]

@@ -33,10 +33,10 @@ class Identified:
     @property
     def hash(self) -> str:
         """The hash of its causes: 64 hexadecimal digits."""
-        return content_hash(self)
+        return hash_content(self)
 
 
-def canonical(value: Any) -> str:
+def write_canonical_json(value: Any) -> str:
     """Return *value* as JSON with sorted keys and no spacing. Tuples become lists; a value with
     `causes` becomes those.
 
@@ -45,66 +45,66 @@ def canonical(value: Any) -> str:
     return _CANONICAL.encode(value)
 
 
-def canonical_as_is(value: Any) -> str:
+def write_ordered_json(value: Any) -> str:
     """Return canonical JSON of texts and whole numbers in lists, and in dictionaries whose keys are
     sorted already: six times as fast.
     """
     try:
         return to_json(value).decode()
     except PydanticSerializationError:  # a lone surrogate
-        return canonical(value)
+        return write_canonical_json(value)
 
 
-def content_hash(value: Any) -> str:
+def hash_content(value: Any) -> str:
     """Return the SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits."""
-    return text_hash(canonical(value))
+    return hash_text(write_canonical_json(value))
 
 
-def hash_as_is(value: Any) -> str:
+def hash_ordered_content(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON of texts and whole numbers in lists, and in
     dictionaries whose keys are sorted already.
     """
-    return text_hash(canonical_as_is(value))
+    return hash_text(write_ordered_json(value))
 
 
-def text_hash(text: str) -> str:
+def hash_text(text: str) -> str:
     """Return the SHA-256 of *text* in UTF-8: 64 hexadecimal digits."""
     # surrogatepass: a lone surrogate in a model's reply is odd content, not a reason to lose it
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def reply_key(request: str, run: int) -> str:
+def make_reply_key(request: str, run: int) -> str:
     """Return the key of a reply to a *request*, as it is recorded, in a *run* (1, 2, ...)."""
-    return hashed_reply_key(text_hash(request), run)
+    return make_reply_key_from_hash(hash_text(request), run)
 
 
-def hashed_reply_key(request_hash: str, run: int) -> str:
+def make_reply_key_from_hash(request_hash: str, run: int) -> str:
     """Return the key of a reply from the hash of its request, and the *run* (1, 2, ...)."""
-    return hash_as_is([request_hash, run])
+    return hash_ordered_content([request_hash, run])
 
 
-def drawing_seed(key: str, tries: int) -> int:
+def make_sampling_seed(key: str, tries: int) -> int:
     """Return the sampling seed, in [0, 2^31), of the reply called *key* after *tries* broken
     attempts: always the same.
     """
-    return int(content_hash(["seed", key, tries])[:8], 16) >> 1
+    return int(hash_content(["seed", key, tries])[:8], 16) >> 1
 
 
-def transcript_id(script: str, subject: str, run: int) -> str:
+def make_transcript_id(script: str, subject: str, run: int) -> str:
     """Return the id of a conversation from the hashes of its script and of its subject, and the
     run.
     """
-    return hash_as_is([script, subject, run])
+    return hash_ordered_content([script, subject, run])
 
 
-def judgement_key(heard: str, rubric: str, judge: str) -> str:
+def make_judgement_key(heard: str, rubric: str, judge: str) -> str:
     """Return the key of a judgement from the hashes of the text that was judged, of the judge's
     other instructions, and of the judge.
     """
-    return hash_as_is([heard, rubric, judge])
+    return hash_ordered_content([heard, rubric, judge])
 
 
-def _plain(value: Any) -> Any:
+def _list_causes(value: Any) -> Any:
     """Return the causes of *value*, for a JSON encoder. Raises TypeError if it has none."""
     if hasattr(value, "causes"):
         return value.causes()
@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
 
 # made once: every call needs several keys
 _CANONICAL = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_list_causes
 )
 
 
@@ -121,7 +121,7 @@ LONGEST = 48  # characters of a name in a slug
 DIGITS = 8  # hexadecimal ones, which tell two of one name apart
 
 
-def slug(name: str, hash_: str) -> str:
+def make_slug(name: str, hash_: str) -> str:
     """Return a name that is safe in a path: the plain letters and digits of *name*, and the start
     of *hash_* (hexadecimal).
     """

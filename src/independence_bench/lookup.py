@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from independence_bench.errors import WrongUse
-from independence_bench.escape import name_text
+from independence_bench.escape import escape_name
 
 A = TypeVar("A")
 
@@ -27,18 +27,18 @@ YAML = (".yaml", ".yml")
 LIKE_FILE = 0.75  # share of a file's name, without its ending, that has to be the same
 
 
-def listed(names: str | Sequence[str]) -> tuple[str, ...]:
+def normalize_names(names: str | Sequence[str]) -> tuple[str, ...]:
     """Return one name, or several, as a tuple: each once, without spaces around it."""
     every = [names] if isinstance(names, str) else names
     return tuple(dict.fromkeys(name.strip() for name in every))
 
 
-def split(listed: str | None) -> list[str]:
+def split_list(listed: str | None) -> list[str]:
     """Return the parts of a list with commas, without empty ones and repetitions; [] for None."""
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
-def near(typed: str, known: Iterable[str]) -> list[str]:
+def find_similar_names(typed: str, known: Iterable[str]) -> list[str]:
     """Return the names of *known* that are spelt like *typed*, the nearest first; at most
     `NEAR`.
     """
@@ -46,7 +46,7 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     wanted = typed[:LONGEST].lower()
     spelt: dict[str, str] = {}
     for name in names:
-        for part in (name, *_names(name), name.rpartition("/")[2]):
+        for part in (name, *_list_short_names(name), name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
     alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v2
     close = [spelt[word] for word in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
@@ -56,12 +56,12 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(close))[:NEAR]
 
 
-def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
+def suggest_names(typed: str, known: Iterable[str], there: str = "it has") -> str:
     """Return the hint after an unknown name: similar names ("did you mean A or B?"), or else the
     first of the *known* names.
     """
     names = list(known)
-    if close := near(typed, names):
+    if close := find_similar_names(typed, names):
         return f"did you mean {' or '.join(close)}?"
     more = f", ... ({len(names)} in total)" if len(names) > SHOWN else ""
     if len(names) == 1:
@@ -69,22 +69,24 @@ def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
     return f"{there} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
 
 
-def did_you_mean(typed: str, known: Iterable[str]) -> str:
+def describe_similar_names(typed: str, known: Iterable[str]) -> str:
     """Return `; did you mean A or B?` for an unknown name; "" if no known name is similar."""
-    close = near(typed, known)
+    close = find_similar_names(typed, known)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-def did_you_mean_file(path: Path, kinds: Collection[str] = YAML) -> str:
+def describe_similar_files(path: Path, kinds: Collection[str] = YAML) -> str:
     """Return `; did you mean FOLDER/B?` for a *path* that does not exist; "" if no file is similar.
     Similar are files of those *kinds* next to it that have its name with another ending, or nearly
     its name.
     """
-    there = files_like(path, kinds)
+    there = find_similar_files(path, kinds)
     return f"; did you mean {' or '.join(str(path.parent / name) for name in there)}?" * bool(there)
 
 
-def files_like(path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FILE) -> list[str]:
+def find_similar_files(
+    path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FILE
+) -> list[str]:
     """Return the names of files next to *path* that are spelt like it, the nearest first; at most
     `NEAR`. Files with another ending than its own or one of *kinds* are not looked at. *alike*: how
     much of the name has to be the same, in [0, 1].
@@ -100,7 +102,7 @@ def files_like(path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FI
     return [name for name in every if (path.parent / name).is_file()][:NEAR]
 
 
-def _names(label: str) -> tuple[str, str, str]:
+def _list_short_names(label: str) -> tuple[str, str, str]:
     """Return the three names of a model without its settings: with its endpoint, without it, and
     without its author.
     """
@@ -108,7 +110,9 @@ def _names(label: str) -> tuple[str, str, str]:
     return model, model.partition(":")[2], model.rpartition("/")[2]
 
 
-def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
+def find_by_label(
+    labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are"
+) -> A:
     """Return the key of the label that *typed* means: the label of that name, or the only one that
     contains it. Spaces around *typed* do not count. Raises WrongUse, naming what there is, if none
     or several fit.
@@ -116,18 +120,20 @@ def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str =
     typed = typed.strip()
     fitting = [key for key, label in labels.items() if label == typed]
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
-    fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]
+    fitting = fitting or [
+        key for key, label in labels.items() if typed and typed in _list_short_names(label)
+    ]
     if not typed:
         raise WrongUse(
-            f"the name of a {noun} is empty; {instead(typed, sorted(labels.values()), there)}"
+            f"the name of a {noun} is empty; {suggest_names(typed, sorted(labels.values()), there)}"
         )
     fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
     # labels have what is not seen written out
-    if not fitting and (shown := name_text(typed)) != typed:
-        return fit(labels, shown, noun, there)
+    if not fitting and (shown := escape_name(typed)) != typed:
+        return find_by_label(labels, shown, noun, there)
     if not fitting:
         raise WrongUse(
-            f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}"
+            f"no {noun} is called {typed}; {suggest_names(typed, sorted(labels.values()), there)}"
         )
     if len(fitting) > 1:
         several = ", ".join(sorted(labels[fitted] for fitted in fitting))

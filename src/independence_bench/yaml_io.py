@@ -26,16 +26,16 @@ from pydantic import (
     ValidationError,
 )
 
-from independence_bench.errors import BenchError, WrongUse, why
-from independence_bench.escape import one_line, printable
-from independence_bench.lookup import did_you_mean_file, instead
+from independence_bench.errors import BenchError, WrongUse, describe_file_error
+from independence_bench.escape import check_one_line, check_printable
+from independence_bench.lookup import describe_similar_files, suggest_names
 
 Text = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)
+    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(check_printable)
 ]
 Pair = Annotated[tuple[Text, Text], Field(strict=False)]  # two texts in a list
 OneLine = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(one_line)
+    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(check_one_line)
 ]
 
 # YAML reads a bare off as False; the published labels say none
@@ -64,13 +64,13 @@ M = TypeVar("M", bound=Strict)
 Unknown = Literal["forbid", "ignore"]
 
 
-def file_text(path: Path, largest: int = LARGEST) -> str:
+def read_text_file(path: Path, largest: int = LARGEST) -> str:
     """Return the text in a file, with the line ends that YAML knows. Raises WrongUse if it does not
     exist, is not UTF-8, or has more than *largest* bytes.
     """
     try:
         if not path.is_file():
-            raise WrongUse(f"{path} does not exist or is not a file{did_you_mean_file(path)}")
+            raise WrongUse(f"{path} does not exist or is not a file{describe_similar_files(path)}")
         if path.stat().st_size > largest:
             raise WrongUse(
                 f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it"
@@ -79,7 +79,7 @@ def file_text(path: Path, largest: int = LARGEST) -> str:
     except UnicodeDecodeError as error:
         raise WrongUse(f"{path} is not UTF-8 text ({error.reason}); save it as such") from error
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({why(error)})") from error
+        raise WrongUse(f"{path} cannot be read ({describe_file_error(error)})") from error
 
 
 def read_yaml(
@@ -94,14 +94,16 @@ def read_yaml(
     called with each of the others. *unknown*: whether keys that the model lacks are mistakes or
     ignored.
     """
-    content = read_mapping(text, wrong, aliases)
+    content = read_yaml_mapping(text, wrong, aliases)
     try:
         return model.model_validate(content, extra=unknown)
     except ValidationError as error:
         # unknown keys first: they may be the missing ones, misspelt
         mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
         problems = {
-            _line(".".join(str(part) for part in mistake["loc"])): mend(mistake, model)
+            _shorten_line(".".join(str(part) for part in mistake["loc"])): describe_mistake(
+                mistake, model
+            )
             for mistake in reversed(mistakes[:MOST])
         }
         (key, problem), *others = reversed(problems.items())
@@ -110,7 +112,7 @@ def read_yaml(
         raise wrong(key, problem) from error
 
 
-def read_mapping(
+def read_yaml_mapping(
     text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True
 ) -> dict[str, Any]:
     """Return *text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` if it
@@ -120,34 +122,37 @@ def read_mapping(
     gigabytes.
     """
     try:
-        content = _content(text, aliases)
+        content = _load_content(text, aliases)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = _line(getattr(error, "problem", None) or str(error).splitlines()[0])
-        if not isinstance(error, _Refused):
+        problem = _shorten_line(getattr(error, "problem", None) or str(error).splitlines()[0])
+        if not isinstance(error, _RefusedYaml):
             problem = f"is not valid YAML: {problem}"
         raise wrong(f"line {mark.line + 1}" if mark else "", problem) from error
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value
         # (`!!int ""`)
         raise wrong(
-            "", f"is not valid YAML: {_line(str(error)) or type(error).__name__}"
+            "", f"is not valid YAML: {_shorten_line(str(error)) or type(error).__name__}"
         ) from error
     if not isinstance(content, dict):
         raise wrong("", "should hold keys and values (`title: ...`)")
     return content
 
 
-def _line(text: str) -> str:
+def _shorten_line(text: str) -> str:
     """Return *text* on one line of at most 200 characters."""
     return " ".join(text[:400].split())[:200]
 
 
-def mend(error: Any, model: type[BaseModel]) -> str:
+def describe_mistake(error: Any, model: type[BaseModel]) -> str:
     """Return one pydantic error in our words, with how to correct it if that is known."""
     if error["type"] == "extra_forbidden":
         *path, key = error["loc"]
-        return f"is not a known key; {instead(str(key), _keys_at(model, path), 'known:')}"
+        return (
+            "is not a known key; "
+            f"{suggest_names(str(key), _list_known_keys(model, path), 'known:')}"
+        )
     if error["type"] == "missing":
         return "is missing; add it"
     if "scale" in error["loc"]:
@@ -161,27 +166,27 @@ def mend(error: Any, model: type[BaseModel]) -> str:
     return f"{error['msg'][0].lower()}{error['msg'][1:]}{shown}"
 
 
-def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
+def _list_known_keys(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
     """Return the keys that are known at *path* of a *model*'s document."""
     kinds = [model]
     # the number of an item, or a key that the writer chose, leads to no other kind
     for part in path:
         fields = [kind.model_fields[part] for kind in kinds if part in kind.model_fields]
         kinds = [
-            inner for inner_field in fields for inner in _models_in(inner_field.annotation)
+            inner for inner_field in fields for inner in _find_models(inner_field.annotation)
         ] or kinds
     return list(dict.fromkeys(name for kind in kinds for name in kind.model_fields))
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield every pydantic model that a type annotation names."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
-        yield from _models_in(inner)
+        yield from _find_models(inner)
 
 
-class _Unique(yaml.constructor.SafeConstructor):
+class _UniqueKeyConstructor(yaml.constructor.SafeConstructor):
     """A constructor that refuses a key written twice, of which YAML would silently keep the
     last.
     """
@@ -208,11 +213,11 @@ class _Unique(yaml.constructor.SafeConstructor):
         return super().construct_mapping(node, deep)
 
 
-class _Refused(yaml.MarkedYAMLError):
+class _RefusedYaml(yaml.MarkedYAMLError):
     """YAML that is valid, but refused here."""
 
 
-class _Bounded(_Unique, yaml.SafeLoader):
+class _BoundedLoader(_UniqueKeyConstructor, yaml.SafeLoader):
     """A loader in Python, whose messages name the line and the problem. It stops if something is
     nested too deeply.
     """
@@ -225,7 +230,7 @@ class _Bounded(_Unique, yaml.SafeLoader):
         inside = isinstance(event, yaml.CollectionStartEvent)
         self._depth += inside
         if self._depth > DEEPEST:
-            raise _Refused(
+            raise _RefusedYaml(
                 problem=f"is nested too deeply; {DEEPEST} levels are read",
                 problem_mark=event.start_mark,
             )
@@ -234,7 +239,7 @@ class _Bounded(_Unique, yaml.SafeLoader):
         return node
 
 
-class _WrittenOut(_Bounded):
+class _AliasFreeLoader(_BoundedLoader):
     """A bounded loader that refuses aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -242,17 +247,17 @@ class _WrittenOut(_Bounded):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(
+            raise _RefusedYaml(
                 problem=f"has a YAML alias (*{event.anchor}); write it out", problem_mark=mark
             )
         return super().compose_node(parent, index)
 
 
-class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _QuickLoader(_UniqueKeyConstructor, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A loader by libyaml, if it is installed."""
 
 
-def _content(text: str, aliases: bool) -> Any:
+def _load_content(text: str, aliases: bool) -> Any:
     """Return the content of *text*: by libyaml, several times as fast, if there is nothing to
     refuse; else in Python, which says what is wrong and where.
 
@@ -260,14 +265,14 @@ def _content(text: str, aliases: bool) -> Any:
     """
     if yaml.__with_libyaml__:
         try:
-            if _is_ordinary(text, aliases):
-                return read_own(text)
+            if _can_load_quickly(text, aliases):
+                return load_shipped_yaml(text)
         except yaml.YAMLError:
             pass
-    return yaml.load(text, Loader=_Bounded if aliases else _WrittenOut)  # noqa: S506 - derive from SafeLoader
+    return yaml.load(text, Loader=_BoundedLoader if aliases else _AliasFreeLoader)  # noqa: S506 - derive from SafeLoader
 
 
-def _is_ordinary(text: str, aliases: bool) -> bool:
+def _can_load_quickly(text: str, aliases: bool) -> bool:
     """Whether libyaml can load *text*: nothing is nested too deeply, and there is no alias that is
     not allowed.
     """
@@ -281,11 +286,11 @@ def _is_ordinary(text: str, aliases: bool) -> bool:
     return True
 
 
-def read_own(text: str) -> Any:
+def load_shipped_yaml(text: str) -> Any:
     """Return the content of a YAML file that ships with the package, quickly. Raises
     yaml.YAMLError; `read_yaml` says what is wrong.
     """
-    return yaml.load(text, Loader=_Quick)  # noqa: S506 - derives from SafeConstructor
+    return yaml.load(text, Loader=_QuickLoader)  # noqa: S506 - derives from SafeConstructor
 
 
 class _Dumper(yaml.SafeDumper):
@@ -298,16 +303,16 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     """Return *text* as a YAML scalar; as a block if it has several lines."""
     return dumper.represent_scalar(
         "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
     )
 
 
-_Dumper.add_representer(str, _block)
+_Dumper.add_representer(str, _represent_text)
 
 
-def yaml_text(content: Mapping[str, Any]) -> str:
+def format_yaml(content: Mapping[str, Any]) -> str:
     """Return *content* as the text of a YAML file."""
     return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

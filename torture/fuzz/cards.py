@@ -16,8 +16,8 @@ from pathlib import Path
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_names, assert_storable
 from independence_bench.errors import WrongUse
-from independence_bench.personas.cards import PNG, read_description, sheet_text
-from independence_bench.yaml_io import read_mapping
+from independence_bench.personas.cards import PNG, read_description, render_sheet
+from independence_bench.yaml_io import read_yaml_mapping
 
 KINDS = ("card.png", "chunk.png", "card.json", "grown.json", "prompt.md")
 WORDS = (
@@ -48,8 +48,8 @@ def check(data: bytes) -> None:
             return
     draft = found.draft
     assert_storable(draft.name, draft.prompt, *found.texts.values(), *found.notes)
-    written = read_mapping(
-        sheet_text(draft), lambda where, problem: WrongUse(f"{where}: {problem}")
+    written = read_yaml_mapping(
+        render_sheet(draft), lambda where, problem: WrongUse(f"{where}: {problem}")
     )
     assert written["name"] == draft.name
     assert written.get("prompt", "").rstrip("\n") == draft.prompt, (

@@ -11,12 +11,12 @@ import json
 
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_storable
-from independence_bench.escape import label_text
-from independence_bench.judging.output import NoVerdict, parse_verdict, schema
+from independence_bench.escape import escape_line
+from independence_bench.judging.output import NoVerdict, parse_verdict, make_schema
 from independence_bench.protocol.definition import Mark
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.loader import load_protocol
 
-RUBRICS = tuple(dict.fromkeys(scenario.marks for scenario in load("v2").scenarios))
+RUBRICS = tuple(dict.fromkeys(scenario.marks for scenario in load_protocol("v2").scenarios))
 
 
 def check(data: bytes) -> None:
@@ -31,7 +31,7 @@ def check(data: bytes) -> None:
 
     if isinstance(read, NoVerdict):
         assert read.reason
-        assert len(label_text(read.reason)) < 400
+        assert len(escape_line(read.reason)) < 400
         return
     assert list(read.marks) == [mark.name for mark in marks], "all of them, and nothing else"
     for mark in marks:
@@ -73,7 +73,7 @@ SEEDS = (
         for number, marks in enumerate(RUBRICS)
     ),
     *(
-        bytes([number]) + json.dumps(list(schema(marks)["properties"])).encode()
+        bytes([number]) + json.dumps(list(make_schema(marks)["properties"])).encode()
         for number, marks in enumerate(RUBRICS)
     ),
     b"\x00```json\n" + json.dumps(_fitting(RUBRICS[0])).encode() + b"\n```",

@@ -24,11 +24,11 @@ def check(data: bytes) -> None:
         assert info.request_price >= 0
         assert info.prompt_price is None or 0 <= info.prompt_price < 1e6
         assert info.completion_price is None or 0 <= info.completion_price < 1e6
-        most = info.most(1000, 1000)
+        most = info.compute_cost(1000, 1000)
         assert most is None or 0 <= most < 1e10
         assert len(info.identity) in (0, 16)
         if info.parameters is not None:
-            info.effort(AUTO)
+            info.choose_effort(AUTO)
     for tag, name in read_providers(value).items():
         assert isinstance(tag, str)
         assert isinstance(name, str)

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from fuzz.texts import assert_names, assert_one_line, assert_storable
 from independence_bench.errors import SubjectError
-from independence_bench.models.endpoints import parse_models
+from independence_bench.models.endpoints import parse_models_file
 from independence_bench.models.spec import AUTO, Reasoning
 
 
 def check(data: bytes) -> None:
     """Read *data* as models.yaml."""
     try:
-        roster = parse_models(data.decode("utf-8", "surrogateescape"), "models.yaml")
+        roster = parse_models_file(data.decode("utf-8", "surrogateescape"), "models.yaml")
     except SubjectError as error:
         assert_names(error, "models.yaml")
         return
@@ -26,7 +26,7 @@ def check(data: bytes) -> None:
     for spec in roster.specs:
         assert spec.endpoint in roster.endpoints
         effort = Reasoning.OFF if spec.reasoning in (None, AUTO) else Reasoning(spec.reasoning)
-        model = spec.resolved(0.7, 100, effort)
+        model = spec.make_model(0.7, 100, effort)
         assert_one_line(model.label)
         assert_storable(model.label, model.model, model.provider)
         assert len(model.hash) == 64

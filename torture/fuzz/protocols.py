@@ -12,10 +12,10 @@ from rich.console import Console
 
 from fuzz.texts import JOINERS, assert_names, assert_one_line, assert_storable
 from independence_bench.errors import ProtocolError
-from independence_bench.judging.output import schema
-from independence_bench.protocol.loader import parse
-from independence_bench.report.protocol_view import protocol_view
-from independence_bench.report.terminal import printed
+from independence_bench.judging.output import make_schema
+from independence_bench.protocol.loader import parse_protocol
+from independence_bench.report.protocol_view import render_protocol
+from independence_bench.report.terminal import print_views
 
 FILES = {
     "protocol.yaml": """\
@@ -63,7 +63,7 @@ def check(data: bytes) -> None:
     name = NAMES[(data[0] if data else 0) % len(NAMES)]
     text = data[1:].decode("utf-8", "surrogateescape")
     try:
-        protocol = parse(FILES | {name: text}, where="here")
+        protocol = parse_protocol(FILES | {name: text}, where="here")
     except ProtocolError as error:
         assert_names(error, "here/")
         return
@@ -74,10 +74,10 @@ def check(data: bytes) -> None:
     )
     assert abs(sum(dimension.weight for dimension in protocol.dimensions) - 100) < 1e-6
     for scenario in protocol.scenarios:
-        json.dumps(schema(scenario.marks), allow_nan=False)
+        json.dumps(make_schema(scenario.marks), allow_nan=False)
         assert all(mark.low < mark.high for mark in scenario.marks)
     shown = StringIO()
-    printed(Console(file=shown, width=80), protocol_view(protocol))
+    print_views(Console(file=shown, width=80), render_protocol(protocol))
     assert all(c == "\n" or c.isprintable() or c in JOINERS for c in shown.getvalue())
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from independence_bench.models.client import LONGEST_RETRY_AFTER, _retry_after
+from independence_bench.models.client import LONGEST_RETRY_AFTER, _parse_retry_seconds
 
 
 def check(data: bytes) -> None:
     """Read *data* as the header's value, as aiohttp decodes it."""
-    seconds = _retry_after(data.decode("utf-8", "surrogateescape"))
+    seconds = _parse_retry_seconds(data.decode("utf-8", "surrogateescape"))
 
     assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER
 

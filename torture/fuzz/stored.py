@@ -18,7 +18,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from independence_bench.errors import StoreError
-from independence_bench.escape import name_text
+from independence_bench.escape import escape_name
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
@@ -26,9 +26,9 @@ from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.plan import Job
 from independence_bench.store import attempts, registry, results, schema
 from independence_bench.store.attempts import CallInfo
-from independence_bench.store.blobs import pack, unpack
+from independence_bench.store.blobs import pack_text, unpack_text
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.results import Judgement, Played, Reply
+from independence_bench.store.results import Judgement, PlayedJob, Reply
 
 
 @cache
@@ -43,9 +43,9 @@ def _store() -> Store:
 def check(data: bytes) -> None:
     """Store *data* everywhere and compare; then put it where something of ours was."""
     odd = data.decode("utf-8", "surrogateescape")
-    assert unpack(pack(odd)) == odd, "blobs hold even what columns cannot"
+    assert unpack_text(pack_text(odd)) == odd, "blobs hold even what columns cannot"
     parts = [clean_text(part.decode("utf-8", "surrogateescape")) for part in data.split(b"\0")]
-    with suppress(TakenBack), _store().writing() as connection:
+    with suppress(TakenBack), _store().open_transaction() as connection:
         _round(connection, parts, odd)
         _damage(connection, data, parts[0])
         raise TakenBack
@@ -58,17 +58,17 @@ class TakenBack(Exception):
 def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     one, two, three = (*parts, *parts, *parts)[:3]
     subject = ChatModel(one, two, 0.7, 100, provider=three)
-    registry.keep_subject(connection, subject)
-    assert registry.stored_subjects(connection) == {subject.hash: subject}
+    registry.store_subject(connection, subject)
+    assert registry.read_subjects(connection) == {subject.hash: subject}
 
     files = {f"{number}/{part}": odd for number, part in enumerate(parts)}
-    registry.keep_protocol(connection, "p", one, files, 1.0)
-    assert registry.stored_protocols(connection) == [("p", one, files)]
+    registry.store_protocol(connection, "p", one, files, 1.0)
+    assert registry.read_protocols(connection) == [("p", one, files)]
 
-    attempts.claim(connection, [CallInfo("k", "reply", one, two, odd)], {}, "me", 1.0)
+    attempts.claim_calls(connection, [CallInfo("k", "reply", one, two, odd)], {}, "me", 1.0)
     (attempt,) = attempts.begin_attempts(connection, [("k", 100)], "me", 1.0)
     reply = Reply(one, two, three, reason=one)
-    results.keep_replies(connection, [("k", attempt, reply, 1.0)])
+    results.store_replies(connection, [("k", attempt, reply, 1.0)])
     assert results.find_replies(connection, ["k"]) == {"k": reply}
 
     talk = Transcript(one, tuple(Line("model", part, two, name=three) for part in parts))
@@ -76,28 +76,28 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     job = Job(
         subject, 1, Configuration(one, "user_role"), Scenario(two, three, one, (), (), ()), "s"
     )
-    played = Played(job, "p", talk, [(key, reply) for key in keys], reason=two)
-    results.keep_transcripts(connection, [(played, 1.0)])
+    played = PlayedJob(job, "p", talk, [(key, reply) for key in keys], reason=two)
+    results.store_transcripts(connection, [(played, 1.0)])
     assert results.read_transcript(connection, job.transcript_id) == (talk, keys)
 
-    registry.keep_judge(connection, "j", one, "{}")
-    assert registry.stored_judges(connection) == {"j": name_text(one)}, "as labels are shown"
+    registry.store_judge(connection, "j", one, "{}")
+    assert registry.read_judge_labels(connection) == {"j": escape_name(one)}, "as labels are shown"
     judgement = Judgement("g", talk.heard_hash, "r", "j", dict.fromkeys(parts, 0.1), one, two)
-    results.keep_judgements(connection, [("g", attempt, judgement, 1.0)])
+    results.store_judgements(connection, [("g", attempt, judgement, 1.0)])
     assert results.find_judgements(connection, ["g"]) == {"g": judgement}
 
 
 def _damage(connection: Connection, blob: bytes, text: str) -> None:
     """What is not ours any more is read as something, or as one error of ours."""
     connection.execute(schema.protocols.update().values(files=blob))
-    connection.execute(schema.transcripts.update().values(lines=pack(text), reply_keys=text))
+    connection.execute(schema.transcripts.update().values(lines=pack_text(text), reply_keys=text))
     connection.execute(schema.judgements.update().values(marks=text))
     connection.execute(schema.subjects.update().values(spec=text))
     for read in (
-        lambda: registry.stored_protocols(connection),
-        lambda: list(results.words_of(connection, ["s"])),
+        lambda: registry.read_protocols(connection),
+        lambda: list(results.read_words(connection, ["s"])),
         lambda: results.find_judgements(connection, ["g"]),
-        lambda: registry.stored_subjects(connection),
+        lambda: registry.read_subjects(connection),
     ):
         with suppress(StoreError):
             read()
@@ -111,8 +111,8 @@ SEEDS = (
     b'{"a": [1]}\0=cmd|x\0../../x',
 )
 SEEDS += (
-    pack('{"a.yaml": "text"}'),
+    pack_text('{"a.yaml": "text"}'),
     b'["system", [{"speaker": "model", "text": "x"}]]',
     b'{"reasoning": "off"}',
 )
-FOUND = (pack("[" * 100_000),)
+FOUND = (pack_text("[" * 100_000),)

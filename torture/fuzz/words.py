@@ -12,7 +12,7 @@ from independence_bench.models.markup import split_thoughts, trim_template
 from independence_bench.models.messages import Completion, ToolCall
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import DELIVERIES, ToolWording
-from independence_bench.protocol.delivery import Said, is_words, said
+from independence_bench.protocol.delivery import UsableReply, has_words, read_reply
 
 WORDING = ToolWording("speak", "Says.", "words", "The words.", "Speak.", "(Open.)", "Hi.")
 FINISHES = (None, "stop", "length", "tool_calls", "content_filter", "error")
@@ -33,9 +33,9 @@ def check(data: bytes) -> None:
         content, calls if any(called) else (), thought + more, finish_reason=finish
     )
     for delivery in DELIVERIES:
-        heard = said(completion, delivery, WORDING)
-        if isinstance(heard, Said):
-            assert is_words(heard.words.text)
+        heard = read_reply(completion, delivery, WORDING)
+        if isinstance(heard, UsableReply):
+            assert has_words(heard.words.text)
             assert_storable(heard.words.text, heard.words.notes)
             assert heard.words.text == trim_template(heard.words.text), repr(heard.words.text)
             assert finish != "content_filter"

@@ -19,11 +19,16 @@ from pydantic_core import from_json
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.leaderboard import Wanted, boards, read_records
-from independence_bench.analysis.results import CountedConversation, judgements_at
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards, read_board_records
+from independence_bench.analysis.results import CountedConversation, find_judgements_by_key
 from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.errors import StoreError
-from independence_bench.judging.output import NoVerdict, Verdict, published_verdict, verdict_in
+from independence_bench.judging.output import (
+    NoVerdict,
+    Verdict,
+    read_published_verdict,
+    read_verdict,
+)
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.served import is_same_model
@@ -36,7 +41,7 @@ from independence_bench.protocol.definition import (
     Scenario,
     ToolWording,
 )
-from independence_bench.protocol.delivery import Said, is_words, said
+from independence_bench.protocol.delivery import UsableReply, has_words, read_reply
 from independence_bench.protocol.scoring import OWN, Marks, Rules
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import (
@@ -44,11 +49,11 @@ from independence_bench.store.attempts import (
     CUT_OFF,
     RawAttempt,
     SharedId,
-    raw_attempts,
-    shared_response_ids,
+    find_shared_response_ids,
+    read_raw_attempts,
 )
 from independence_bench.store.database import Store
-from independence_bench.store.integrity import check
+from independence_bench.store.integrity import check_store
 from independence_bench.store.results import Judgement, TranscriptRow
 
 Severity = Literal["error", "warning", "note"]
@@ -180,21 +185,21 @@ class AuditReport:
     indices: int = 0  # made again
 
     @property
-    def errors(self) -> int:
+    def error_count(self) -> int:
         """The number of findings of severity error."""
         return sum(finding.kind.severity == "error" for finding in self.findings)
 
 
-def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
+def audit_protocol(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
     """Audit everything that *store* has of *protocol*; an empty store has no finding.
 
     If the scores cannot be read, only the store's own check is made. Raises StoreError if that
     finds nothing.
     """
-    with store.reading() as connection:
-        contradictions = check(connection)
+    with store.open_snapshot() as connection:
+        contradictions = check_store(connection)
         try:
-            evidence = _gather(connection, protocol, rules, contradictions)
+            evidence = _gather_evidence(connection, protocol, rules, contradictions)
         except StoreError:
             if not contradictions:
                 raise
@@ -203,7 +208,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
     findings = []
     for kind in CHECKS:
         if places := tuple(kind.find(evidence)):
-            effects = tuple(_weigh(evidence, places)) if kind.runs else ()
+            effects = tuple(_compute_index_changes(evidence, places)) if kind.runs else ()
             findings.append(Finding(kind, places, effects))
     return AuditReport(
         protocol,
@@ -216,7 +221,9 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
     )
 
 
-def _weigh(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[IndexChange]:
+def _compute_index_changes(
+    evidence: AuditEvidence, places: Sequence[Occurrence]
+) -> Iterator[IndexChange]:
     """Yield, for every row that one of *places* is in, its index with and without the affected
     runs.
     """
@@ -264,7 +271,7 @@ class AuditedConversation:
     judgements: Sequence[Judgement]  # one of each judge, failed ones included
 
     @property
-    def lacking(self) -> tuple[str, ...]:
+    def missing_replies(self) -> tuple[str, ...]:
         """The names of the replies that the scenario asks for and the conversation lacks, although
         no invalid reply ended it.
         """
@@ -307,23 +314,23 @@ class AuditEvidence:
     shared_ids: Sequence[SharedId]  # of all endpoints, whatever was asked there
 
 
-def _gather(
+def _gather_evidence(
     connection: Connection, protocol: Protocol, rules: Rules, contradictions: Sequence[str]
 ) -> AuditEvidence:
     """Return everything in the store that belongs to *protocol*."""
-    records = read_records(connection, protocol)
-    shown = boards(records, protocol, Wanted(rules=rules))
-    played = tuple(_conversations(connection, shown, records))
+    records = read_board_records(connection, protocol)
+    shown = make_leaderboards(records, protocol, Wanted(rules=rules))
+    played = tuple(_read_audited_conversations(connection, shown, records))
     bodies = RawReadings()
-    _read_replies(connection, played, protocol, bodies)
-    _read_verdicts(connection, records, protocol, bodies)
-    shared_ids = shared_response_ids(connection)
+    _reread_replies(connection, played, protocol, bodies)
+    _reread_verdicts(connection, records, protocol, bodies)
+    shared_ids = find_shared_response_ids(connection)
     return AuditEvidence(
         protocol, rules, shown, played, records.labels, bodies, contradictions, shared_ids
     )
 
 
-def _conversations(
+def _read_audited_conversations(
     connection: Connection, shown: Sequence[Board], records: BoardRecords
 ) -> Iterator[AuditedConversation]:
     """Yield the conversations of every row that is shown, one for each place of a run that they
@@ -344,17 +351,17 @@ def _conversations(
         for played in results.conversations:
             counted[played.row.id].append(played)
     scripts = {script for of in records.counted.groups for script in of.slots}
-    for transcript_id, transcript, keys in stored_results.words_of(
+    for transcript_id, transcript, keys in stored_results.read_words(
         connection, scripts, skipping=True
     ):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
-            verdicts = judgements_at(records.counted.given, played.key)
+            verdicts = find_judgements_by_key(records.counted.given, played.key)
             yield AuditedConversation(*played[:3], row.subject, row.label, keys, replies, verdicts)
 
 
-def _read_replies(
+def _reread_replies(
     connection: Connection,
     played: Sequence[AuditedConversation],
     protocol: Protocol,
@@ -366,7 +373,7 @@ def _read_replies(
     places: dict[str, Delivery] = {
         key: of.configuration.delivery for of in played for key in of.keys
     }
-    for body in raw_attempts(connection, "reply"):
+    for body in read_raw_attempts(connection, "reply"):
         delivery = places.get(body.key)
         if body.raw is None:
             bodies.damaged[body.key] = "the raw body of a reply"
@@ -376,10 +383,10 @@ def _read_replies(
             if body.state is not None:
                 if body.served_model:
                     bodies.models[body.key] = body.served_model
-                _compare(body, body.raw, delivery, protocol.tool_role, bodies)
+                _check_reply_body(body, body.raw, delivery, protocol.tool_role, bodies)
 
 
-def _compare(
+def _check_reply_body(
     body: RawAttempt, raw: str, delivery: Delivery, wording: ToolWording, bodies: RawReadings
 ) -> None:
     """Compare the raw body of a reply with the stored reply, and record in *bodies* any
@@ -390,28 +397,28 @@ def _compare(
         return
     bodies.replies += 1
     if body.state == "valid":
-        read = words_in(raw, body.status, delivery, wording)
+        read = parse_reply_body(raw, body.status, delivery, wording)
         if isinstance(read, str):
             bodies.otherwise[body.key] = f"its raw body holds no valid answer: {read}"
         elif read != (body.text, body.notes):
             bodies.otherwise[body.key] = "its raw body has different words"
 
 
-def _read_verdicts(
+def _reread_verdicts(
     connection: Connection, records: BoardRecords, protocol: Protocol, bodies: RawReadings
 ) -> None:
     """Read every judgement of the protocol again from the judge's raw reply, and record in *bodies*
     what is unusual.
     """
     scenarios = {
-        rubric: protocol.scenario(name)
+        rubric: protocol.find_scenario(name)
         for results in records.counted.groups
         for (_, name), rubric in results.rubrics.items()
     }
     given = {
         one.key: one for of_judge in records.counted.given.values() for one in of_judge.values()
     }
-    for body in raw_attempts(connection, "judgement"):
+    for body in read_raw_attempts(connection, "judgement"):
         stored = given.get(body.key)
         if body.raw is None:
             bodies.damaged[body.key] = "the raw body of a judgement"
@@ -423,9 +430,9 @@ def _read_verdicts(
             continue
         bodies.verdicts += 1
         scenario = scenarios[stored.rubric_hash]
-        read = _verdict_in(body.raw, body.status, scenario)
+        read = _parse_verdict_body(body.raw, body.status, scenario)
         if isinstance(read, NoVerdict):
-            if _marks_in(body.raw, scenario) != stored.marks:
+            if _find_published_marks(body.raw, scenario) != stored.marks:
                 bodies.otherwise[body.key] = f"its raw reply cannot be read: {read.reason}"
             continue
         bodies.marks[body.key] = read.marks
@@ -437,7 +444,7 @@ def _read_verdicts(
             bodies.otherwise[body.key] = "its raw reply says {}; stored: {}".format(*both)
 
 
-def _read_object(text: str) -> dict[str, Any]:
+def _parse_json_object(text: str) -> dict[str, Any]:
     """Return the JSON object in *text*; {} if there is none."""
     try:
         # a third faster than `json`, and what it reads it reads alike; it refuses more
@@ -450,44 +457,44 @@ def _read_object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def words_in(
+def parse_reply_body(
     raw: str, status: int | None, delivery: Delivery, wording: ToolWording
 ) -> tuple[str, str] | str:
     """Return (words, private notes) from the raw body of a reply, or a string that says why it
     holds no valid reply.
     """
-    file = _read_object(raw)
+    file = _parse_json_object(raw)
     if "request_messages" in file:  # of the published layout
         text, notes, ended = (
             file.get(name) for name in ("response", "content_thinking", "finish_reason")
         )
         if ended in ("error", "content_filter"):
             return f"it ended with {ended}"
-        if not isinstance(text, str) or not is_words(text):
+        if not isinstance(text, str) or not has_words(text):
             return "no words"
         return clean_text(text), clean_text(notes) if isinstance(notes, str) else ""
     completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
     if not isinstance(completion, Completion):
         return completion.message
-    read = said(completion, delivery, wording)
-    return (read.words.text, read.words.notes) if isinstance(read, Said) else read.reason
+    read = read_reply(completion, delivery, wording)
+    return (read.words.text, read.words.notes) if isinstance(read, UsableReply) else read.reason
 
 
-def _verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
+def _parse_verdict_body(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
     """Return the verdict in the raw body of a judgement, which is an endpoint's completion or the
     bare words of a published judge.
     """
-    body = _read_object(raw)
+    body = _parse_json_object(raw)
     if "choices" in body:
         completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
         if not isinstance(completion, Completion):
             return NoVerdict(completion.message)
         # what was taken as the judge's own when it came is not doubted again
-        return verdict_in(completion, scenario.marks, conversation="")
-    scores = body or _read_object(raw[raw.find("{") : raw.rfind("}") + 1])
+        return read_verdict(completion, scenario.marks, conversation="")
+    scores = body or _parse_json_object(raw[raw.find("{") : raw.rfind("}") + 1])
     if not scores:
         return NoVerdict("not one JSON object")
-    return published_verdict(scores, scenario.marks)
+    return read_published_verdict(scores, scenario.marks)
 
 
 # a mark as JSON writes it, up to what may follow it there
@@ -496,7 +503,7 @@ _MARK = re.compile(
 )
 
 
-def _marks_in(raw: str, scenario: Scenario) -> Marks:
+def _find_published_marks(raw: str, scenario: Scenario) -> Marks:
     """Return the marks in a published judge's reply that is not valid JSON, as with an unescaped
     quote; {} if one of them is not clear.
 
@@ -507,26 +514,28 @@ def _marks_in(raw: str, scenario: Scenario) -> Marks:
     for name, value in _MARK.findall(raw):
         given[name].add(value)
     clear = {name: json.loads(values.pop()) for name, values in given.items() if len(values) == 1}
-    read = published_verdict(clear, scenario.marks)
+    read = read_published_verdict(clear, scenario.marks)
     return {} if isinstance(read, NoVerdict) else read.marks
 
 
 # -------------------------------------------------------------- the problems, one function for each
 
 
-def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
+def _make_occurrence(
+    played: AuditedConversation, detail: str, judge: str | None = None
+) -> Occurrence:
     """Return the occurrence of a problem in the conversation *played*."""
     row, scenario = played.row, played.scenario.id
     where = (row.run, played.configuration, scenario, row.id)
     return Occurrence(detail, row.subject_hash, played.label, *where, judge)
 
 
-def _contradictions(evidence: AuditEvidence) -> Occurrences:
+def _find_contradictions(evidence: AuditEvidence) -> Occurrences:
     """Find what the store's own check reports."""
     yield from map(Occurrence, evidence.contradictions)
 
 
-def _damaged(evidence: AuditEvidence) -> Occurrences:
+def _find_damaged_records(evidence: AuditEvidence) -> Occurrences:
     """Find raw bodies that cannot be read back, including those of no conversation of the
     protocol.
     """
@@ -537,21 +546,21 @@ def _damaged(evidence: AuditEvidence) -> Occurrences:
         for key, judge in (*((key, None) for key in played.keys), *judged):
             if key in details:
                 seen.add(key)
-                yield _at(played, details[key], judge)
+                yield _make_occurrence(played, details[key], judge)
     for key in sorted(details.keys() - seen):
         yield Occurrence(f"{details[key]}: call {key[:16]}")
 
 
-def _other_indices(evidence: AuditEvidence) -> Occurrences:
+def _find_index_differences(evidence: AuditEvidence) -> Occurrences:
     """Find rows whose index differs when it is made of the scores that were read again."""
-    there = _by_slot(evidence)
+    there = _map_slots_to_conversations(evidence)
     for board in evidence.boards:
         for row in board.rows:
             if row.index is None:
                 continue
             again = {
                 run: {
-                    slot: _read_again(
+                    slot: _find_reread_marks(
                         evidence, board, there.get((row.subject.hash, run, *slot)), marks
                     )
                     for slot, marks in row.marks.get(run, {}).items()
@@ -561,16 +570,18 @@ def _other_indices(evidence: AuditEvidence) -> Occurrences:
             index = evidence.rules.score(board.protocol, board.configurations, again)[1].index
             if index is None or abs(index - row.index) > TINY:
                 read = "none" if index is None else f"{index:.2f}"
-                yield _of_row(row, board, f"shown as {row.index:.2f}, from the raw replies {read}")
+                yield _make_row_occurrence(
+                    row, board, f"shown as {row.index:.2f}, from the raw replies {read}"
+                )
 
 
-def _of_row(row: Row, board: Board, detail: str) -> Occurrence:
+def _make_row_occurrence(row: Row, board: Board, detail: str) -> Occurrence:
     """Return the occurrence of a problem in a *row* of *board*."""
     where = board.configurations[0] if len(board.configurations) == 1 else None
     return Occurrence(detail, row.subject.hash, row.label, configuration=where, judge=board.judge)
 
 
-def _by_slot(
+def _map_slots_to_conversations(
     evidence: AuditEvidence,
 ) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
     """Return the conversations by subject's hash, run, configuration and scenario."""
@@ -580,7 +591,7 @@ def _by_slot(
     }
 
 
-def _read_again(
+def _find_reread_marks(
     evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks
 ) -> Marks:
     """Return the scores of one conversation from its judge's raw reply, or the stored *marks* if it
@@ -594,23 +605,23 @@ def _read_again(
     return marks
 
 
-def _other_marks(evidence: AuditEvidence) -> Occurrences:
+def _find_mark_differences(evidence: AuditEvidence) -> Occurrences:
     """Find judgements whose scores differ from those in the judge's raw reply."""
     for played in evidence.conversations:
         for judgement in played.judgements:
             if (detail := evidence.bodies.otherwise.get(judgement.key)) is not None:
-                yield _at(played, detail, evidence.judges[judgement.judge_hash])
+                yield _make_occurrence(played, detail, evidence.judges[judgement.judge_hash])
 
 
-def _other_words(evidence: AuditEvidence) -> Occurrences:
+def _find_word_differences(evidence: AuditEvidence) -> Occurrences:
     """Find replies whose words differ from those in the raw body."""
     for played in evidence.conversations:
         for key, line in played.replies:
             if (detail := evidence.bodies.otherwise.get(key)) is not None:
-                yield _at(played, f"{line.name}: {detail}")
+                yield _make_occurrence(played, f"{line.name}: {detail}")
 
 
-def _broken_pins(evidence: AuditEvidence) -> Occurrences:
+def _find_broken_pins(evidence: AuditEvidence) -> Occurrences:
     """Find replies that another provider served than the one that the subject is pinned to.
 
     The server gives a name and the subject a slug. They may mean the same provider if the letters
@@ -618,20 +629,20 @@ def _broken_pins(evidence: AuditEvidence) -> Occurrences:
     """
     for played in evidence.conversations:
         pin = played.subject.provider
-        slug = _letters_of((pin or "").split("/")[0])
+        slug = _strip_punctuation((pin or "").split("/")[0])
         for key, line in played.replies:
             served = evidence.bodies.served.get(key, "")
-            name = _letters_of(served)
+            name = _strip_punctuation(served)
             if pin and served and not (name.startswith(slug) or slug.startswith(name)):
-                yield _at(played, f"{line.name}: pinned to {pin}, served by {served}")
+                yield _make_occurrence(played, f"{line.name}: pinned to {pin}, served by {served}")
 
 
-def _letters_of(text: str) -> str:
+def _strip_punctuation(text: str) -> str:
     """Return the letters and digits of *text*, in lower case."""
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def _other_models(evidence: AuditEvidence) -> Occurrences:
+def _find_other_models(evidence: AuditEvidence) -> Occurrences:
     """Find subjects whose replies come from another model than the one asked, or from several, as
     the server says.
     """
@@ -658,11 +669,11 @@ def _other_models(evidence: AuditEvidence) -> Occurrences:
             )
 
 
-def _repeated_ids(evidence: AuditEvidence) -> Occurrences:
+def _find_repeated_ids(evidence: AuditEvidence) -> Occurrences:
     """Find endpoints that gave the answer to one call again as the answer to another, as its
     response id shows.
     """
-    for endpoint, ids in _shared_ids(evidence, telling=True):
+    for endpoint, ids in _group_shared_ids(evidence, telling=True):
         calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
         yield Occurrence(
             f"{endpoint}: {len(ids)} of its response ids stand in the answers to {calls} calls, "
@@ -670,11 +681,11 @@ def _repeated_ids(evidence: AuditEvidence) -> Occurrences:
         )
 
 
-def _useless_ids(evidence: AuditEvidence) -> Occurrences:
+def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
     """Find endpoints whose response ids do not distinguish its answers: most have the same one, or
     ids are a few digits.
     """
-    for endpoint, ids in _shared_ids(evidence, telling=False):
+    for endpoint, ids in _group_shared_ids(evidence, telling=False):
         most = max(ids, key=lambda shared: shared.calls)
         yield Occurrence(
             f"{endpoint} sends no usable response ids: {most.id[:60]} stands in the answers to "
@@ -682,7 +693,9 @@ def _useless_ids(evidence: AuditEvidence) -> Occurrences:
         )
 
 
-def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, list[SharedId]]]:
+def _group_shared_ids(
+    evidence: AuditEvidence, telling: bool
+) -> Iterator[tuple[str, list[SharedId]]]:
     """Yield (endpoint, its ids that several calls share): with *telling* those ids that usually
     distinguish answers, else the others.
     """
@@ -700,9 +713,9 @@ def _shared_ids(evidence: AuditEvidence, telling: bool) -> Iterator[tuple[str, l
             yield endpoint, ids
 
 
-def _missing(evidence: AuditEvidence) -> Occurrences:
+def _find_missing_conversations(evidence: AuditEvidence) -> Occurrences:
     """Find conversations that a run should have and that were not played, or not to their end."""
-    there = _by_slot(evidence)
+    there = _map_slots_to_conversations(evidence)
     runs: dict[str, set[int]] = defaultdict(set)
     for conversation in evidence.conversations:
         runs[conversation.row.subject_hash].add(conversation.row.run)
@@ -719,20 +732,20 @@ def _missing(evidence: AuditEvidence) -> Occurrences:
         if played is None:
             subject, run, configuration, scenario_id = slot
             yield Occurrence("not played", subject, label, run, configuration, scenario_id)
-        elif played.lacking:
-            yield _at(played, f"without its end: {', '.join(played.lacking)}")
+        elif played.missing_replies:
+            yield _make_occurrence(played, f"without its end: {', '.join(played.missing_replies)}")
 
 
-def _invalid(evidence: AuditEvidence) -> Occurrences:
+def _find_invalid_conversations(evidence: AuditEvidence) -> Occurrences:
     """Find whole conversations that our rules do not count."""
     for played in evidence.conversations:
-        if played.row.state == "invalid" and not played.lacking:
+        if played.row.state == "invalid" and not played.missing_replies:
             marked = any(judgement.reason is None for judgement in played.judgements)
             judged = ", judged nevertheless" if marked else ""
-            yield _at(played, f"{played.row.reason}{judged}")
+            yield _make_occurrence(played, f"{played.row.reason}{judged}")
 
 
-def _without_marks(
+def _list_unscored_conversations(
     evidence: AuditEvidence,
 ) -> Iterator[tuple[AuditedConversation, Board, Judgement | None]]:
     """Yield the complete conversations of each leaderboard that its judge gave no scores to, with
@@ -752,21 +765,21 @@ def _without_marks(
                     yield played, board, mine
 
 
-def _not_judged(evidence: AuditEvidence) -> Occurrences:
+def _find_unjudged_conversations(evidence: AuditEvidence) -> Occurrences:
     """Find conversations without a judgement by the judge of the leaderboard that they are in."""
-    for played, board, failed in _without_marks(evidence):
+    for played, board, failed in _list_unscored_conversations(evidence):
         if failed is None:
-            yield _at(played, "not judged", board.judge)
+            yield _make_occurrence(played, "not judged", board.judge)
 
 
-def _judge_failed(evidence: AuditEvidence) -> Occurrences:
+def _find_failed_judgements(evidence: AuditEvidence) -> Occurrences:
     """Find conversations on which the judge of the leaderboard failed."""
-    for played, board, failed in _without_marks(evidence):
+    for played, board, failed in _list_unscored_conversations(evidence):
         if failed is not None:
-            yield _at(played, str(failed.reason), board.judge)
+            yield _make_occurrence(played, str(failed.reason), board.judge)
 
 
-def _unrecorded(evidence: AuditEvidence) -> Occurrences:
+def _find_unrecorded_answers(evidence: AuditEvidence) -> Occurrences:
     """Find replies and judgements without a raw body: nothing shows that they came as they are
     stored.
     """
@@ -774,10 +787,12 @@ def _unrecorded(evidence: AuditEvidence) -> Occurrences:
     for played in evidence.conversations:
         for key, line in played.replies:
             if key in silent:
-                yield _at(played, f"{line.name} has no record of its own")
+                yield _make_occurrence(played, f"{line.name} has no record of its own")
         for judgement in played.judgements:
             if judgement.key in silent:
-                yield _at(played, "no raw reply", evidence.judges[judgement.judge_hash])
+                yield _make_occurrence(
+                    played, "no raw reply", evidence.judges[judgement.judge_hash]
+                )
 
 
 # In the order in which they are shown: the worst first.
@@ -785,73 +800,73 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "store", "error", "the store contradicts itself",
         "Keys, hashes and records do not follow from each other; nothing can be relied on.",
-        _contradictions, runs=False,
+        _find_contradictions, runs=False,
     ),
     Check(
         "damaged", "error", "records that cannot be read back",
         "What came is no longer what was written: nothing shows what the number rests on.",
-        _damaged,
+        _find_damaged_records,
     ),
     Check(
         "index", "error", "index differs from its records",
         "Computed again from the judges' raw replies, the index differs from the one shown.",
-        _other_indices, runs=False,
+        _find_index_differences, runs=False,
     ),
     Check(
         "marks", "error", "scores differ from the raw reply",
         "Read again, the judge's raw reply gives different scores than those that count, or none.",
-        _other_marks,
+        _find_mark_differences,
     ),
     Check(
         "words", "error", "judged text differs from the raw reply",
         "What was judged is not what the raw body gives when it is read again.",
-        _other_words,
+        _find_word_differences,
     ),
     Check(
         "pin", "error", "served by another provider",
         "A provider other than the one in the model's name served it.",
-        _broken_pins,
+        _find_broken_pins,
     ),
     Check(
         "model", "error", "another model answered",
         "By the server's own word replies come from another model than the one asked, or from "
         "several.",
-        _other_models, runs=False,
+        _find_other_models, runs=False,
     ),
     Check(
         "response-id", "error", "an answer came twice",
         "An endpoint gave several calls an answer with the same id: some replies may belong to "
         "other questions.",
-        _repeated_ids, runs=False,
+        _find_repeated_ids, runs=False,
     ),
     Check(
         "missing", "warning", "conversations missing",
         "Not played, or not to the end: the run has no index.",
-        _missing,
+        _find_missing_conversations,
     ),
     Check(
         "invalid", "warning", "invalid conversations",
         "They are not what the protocol asks for: the run has no index.",
-        _invalid,
+        _find_invalid_conversations,
     ),
     Check(
         "not-judged", "warning", "conversations without a judgement",
         "The run has no index on that judge's leaderboard.",
-        _not_judged,
+        _find_unjudged_conversations,
     ),
     Check(
         "judge-failed", "warning", "failed judgements",
         "The run has no index on that judge's leaderboard.",
-        _judge_failed,
+        _find_failed_judgements,
     ),
     Check(
         "unrecorded", "note", "no raw record",
         "It cannot be read again: its raw body was never stored, or left out of an export.",
-        _unrecorded,
+        _find_unrecorded_answers,
     ),
     Check(
         "no-ids", "note", "endpoint without usable response ids",
         "Its ids do not tell answers apart, so an answer that came twice cannot be found.",
-        _useless_ids, runs=False,
+        _find_useless_ids, runs=False,
     ),
 )  # fmt: skip

@@ -16,11 +16,11 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, ConfigDict, Field
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.health import time_text
+from independence_bench.analysis.health import format_utc_time
 from independence_bench.analysis.held_stems import HeldStems
 from independence_bench.errors import NotComplete, WrongUse
-from independence_bench.hashing import content_hash
-from independence_bench.lookup import fit
+from independence_bench.hashing import hash_content
+from independence_bench.lookup import find_by_label
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, RunMarks, Slot
 
@@ -78,7 +78,7 @@ class BaselineRun:
     items: dict[Name, Replay] = field(default_factory=dict)  # of a character, by stem
 
 
-def _check_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
+def _check_build_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
     """Return *runs* unchanged. Raises ValueError if two have one number, or one has neither marks
     nor items.
     """
@@ -97,9 +97,9 @@ class BaselineBuild:
 
     hash: Key
     label: Name
-    runs: Annotated[tuple[BaselineRun, ...], Field(min_length=1), AfterValidator(_check_runs)]
+    runs: Annotated[tuple[BaselineRun, ...], Field(min_length=1), AfterValidator(_check_build_runs)]
 
-    def marks(self, configurations: Sequence[Configuration]) -> RunMarks:
+    def collect_marks(self, configurations: Sequence[Configuration]) -> RunMarks:
         """Return the marks by run and slot. *configurations* are those of the baseline."""
         places = {str(configuration): configuration for configuration in configurations}
         return {
@@ -161,12 +161,12 @@ class Baseline:
     chosen_of: Annotated[int, Field(ge=1)] = 1
 
 
-def asked_hash(protocol: Protocol) -> str:
+def compute_asked_hash(protocol: Protocol) -> str:
     """Return a hash that changes with anything that *protocol* asks or has marked, but not with its
     system prompts.
     """
     causes = protocol.causes()
-    return content_hash({name: value for name, value in causes.items() if name not in NOT_ASKED})
+    return hash_content({name: value for name, value in causes.items() if name not in NOT_ASKED})
 
 
 def has_items(protocol: Protocol) -> bool:
@@ -174,46 +174,48 @@ def has_items(protocol: Protocol) -> bool:
     return bool(protocol.kinds)
 
 
-def frame_hash(protocol: Protocol) -> str:
+def compute_frame_hash(protocol: Protocol) -> str:
     """Return a hash that changes with how all items are asked and marked, but not with a single
     item or with system prompts.
     """
     causes = protocol.causes()
     also = {"earlier": protocol.earlier} if protocol.earlier else {}
-    return content_hash({name: causes.get(name) for name in FRAME} | also)
+    return hash_content({name: causes.get(name) for name in FRAME} | also)
 
 
-def item_hashes(protocol: Protocol) -> dict[str, str]:
+def compute_item_hashes(protocol: Protocol) -> dict[str, str]:
     """Return for each stem that is pushed a hash that changes with anything that its branches ask
     or have marked.
     """
     return {
-        scenario.stem: content_hash(protocol.item(scenario.stem).scenarios)
-        for scenario in pushed_in(protocol)
+        scenario.stem: hash_content(protocol.find_item(scenario.stem).scenarios)
+        for scenario in list_pushed_scenarios(protocol)
     }
 
 
-def pushed_in(protocol: Protocol) -> list[Scenario]:
+def list_pushed_scenarios(protocol: Protocol) -> list[Scenario]:
     """Return, for each item, the scenario in which it is pushed."""
     return [
         scenario
         for scenario in protocol.scenarios
         if scenario.stem
-        and (score := protocol.score_of(scenario)) is not None
+        and (score := protocol.find_stem_score(scenario)) is not None
         and score.is_ladder(scenario.branch)
     ]
 
 
-def same_items(baseline: Baseline, protocol: Protocol) -> list[str]:
+def list_unchanged_items(baseline: Baseline, protocol: Protocol) -> list[str]:
     """Return the stems that *protocol* asks in the same words as the baseline."""
     known = baseline.items.hashes if baseline.items else {}
-    return [stem for stem, hash_ in item_hashes(protocol).items() if known.get(stem) == hash_]
+    return [
+        stem for stem, hash_ in compute_item_hashes(protocol).items() if known.get(stem) == hash_
+    ]
 
 
 # ---------------------------------------------------------------- from a board
 
 
-def build_of(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
+def make_baseline_build(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
     """Return a baseline's build from what *board* has of *row*. *held* has the items of a
     character; None: no items.
     """
@@ -224,13 +226,13 @@ def build_of(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
                 [transcript.script_hash, transcript.heard_hash, transcript.finished_at]
             )
     times = row.made.runs if row.made else {}
-    items = _replays(held) if held else {}
+    items = _collect_replays(held) if held else {}
     runs = [
         BaselineRun(
             run,
-            content_hash(sorted(said[run], key=str)),
-            time_text(times[run]) if run in times else None,
-            _by_place(row.marks.get(run, {})),
+            hash_content(sorted(said[run], key=str)),
+            format_utc_time(times[run]) if run in times else None,
+            _group_marks_by_place(row.marks.get(run, {})),
             items.get(run, {}),
         )
         for run in sorted(said)
@@ -239,7 +241,7 @@ def build_of(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
     return BaselineBuild(row.subject.hash, row.label, tuple(runs))
 
 
-def _by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
+def _group_marks_by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
     """Return the marks of one run by configuration (as text) and scenario."""
     by_place: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (configuration, scenario), given in marks.items():
@@ -247,7 +249,7 @@ def _by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, floa
     return dict(by_place)
 
 
-def _replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
+def _collect_replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
     """Return run -> stem -> its replay. Replays of which it is unknown where they gave in are left
     out.
     """
@@ -258,20 +260,22 @@ def _replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
     return replays
 
 
-def baseline_of(board: Board, judge_hash: str, row: Row, held: HeldStems | None) -> Baseline:
+def make_baseline(board: Board, judge_hash: str, row: Row, held: HeldStems | None) -> Baseline:
     """Return a baseline of *row*. Raises NotComplete if it is not ranked and none of its items is
     read.
     """
-    build = build_of(board, row, held)
+    build = make_baseline_build(board, row, held)
     if not any(run.items for run in build.runs):
         check_complete(row)
     protocol = board.protocol
     return Baseline(
-        BaselineProtocol(protocol.name, protocol.hash, asked_hash(protocol)),
+        BaselineProtocol(protocol.name, protocol.hash, compute_asked_hash(protocol)),
         tuple(map(str, board.configurations)),
         BaselineJudge(board.judge or "", judge_hash),
         (build,),
-        BaselineItems(frame_hash(protocol), item_hashes(protocol)) if has_items(protocol) else None,
+        BaselineItems(compute_frame_hash(protocol), compute_item_hashes(protocol))
+        if has_items(protocol)
+        else None,
     )
 
 
@@ -288,7 +292,7 @@ def check_complete(row: Row) -> None:
         )
 
 
-def is_by_items(baseline: Baseline, margin: float | None) -> bool:
+def is_decided_by_items(baseline: Baseline, margin: float | None) -> bool:
     """Return whether the items of a character decide. If a *margin* in points is given, the index
     does.
     """
@@ -300,12 +304,12 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
     not. *by_items*: single items may differ, which are left out.
     """
     then = baseline.protocol
-    if then.asked != asked_hash(protocol):
+    if then.asked != compute_asked_hash(protocol):
         if (
             by_items
             and baseline.items
-            and baseline.items.frame == frame_hash(protocol)
-            and same_items(baseline, protocol)
+            and baseline.items.frame == compute_frame_hash(protocol)
+            and list_unchanged_items(baseline, protocol)
         ):
             return
         if then.name != protocol.name:
@@ -331,7 +335,7 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
                         )
 
 
-def chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
+def find_chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
     """Return the row of *board* that is called *typed*; None: the only one of *rows*. Raises
     WrongUse if there are several, so that none is left out unseen.
     """
@@ -342,10 +346,10 @@ def chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
         )
     every = {row.subject.hash: row for row in board.rows}
     labels = {hash_: row.label for hash_, row in every.items()}
-    return rows[0] if typed is None else every[fit(labels, typed, "model")]
+    return rows[0] if typed is None else every[find_by_label(labels, typed, "model")]
 
 
-def build_before(baseline: Baseline, row: Row) -> BaselineBuild:
+def find_baseline_build(baseline: Baseline, row: Row) -> BaselineBuild:
     """Return the baseline's build to compare *row* with: the one of the same hash, else of the same
     label, else the only one. Raises WrongUse if it is not clear.
     """

@@ -26,7 +26,7 @@ from independence_bench.analysis.statistics.values import (
     Standing,
     Uncertainty,
 )
-from independence_bench.analysis.uncertainty import BoardUncertainty, SittingsAllowance
+from independence_bench.analysis.uncertainty import BoardUncertainty, SessionAllowance
 from independence_bench.columns import HIDDEN, IN_FULL, INSIDE, SENT, Column
 from independence_bench.figures import (
     COUNT,
@@ -37,21 +37,21 @@ from independence_bench.figures import (
     Dollars,
     Points,
     Whole,
-    share,
+    format_share,
 )
-from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
+from independence_bench.models.spec import SIMULATED, ChatModel, find_vendor
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load, shipped
+from independence_bench.protocol.loader import list_shipped, load_protocol
 from independence_bench.protocol.scoring import (
     OWN,
     Marks,
     RunScore,
     Slot,
     SubjectScore,
-    mean_of,
+    compute_mean,
 )
 from independence_bench.store.registry import Decision, PublishedRow
-from independence_bench.store.results import Judgement, Told, nobody
+from independence_bench.store.results import Judgement, Told, ignore_progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class Row:
     @property
     def whole_index(self) -> Annotated[float | None, POINTS]:
         """The mean index of the runs that have one."""
-        return mean_of(self.run_indices)
+        return compute_mean(self.run_indices)
 
     @property
     def run_indices(self) -> tuple[float, ...]:
@@ -274,7 +274,7 @@ class Row:
     def reasoning_doubt(self) -> Annotated[str | None, SENT]:
         """How its replies contradict the reasoning effort of its label; None if they do not."""
         if self.reasons_unasked:
-            share_of = share(self.health.share_with_reasoning)
+            share_of = format_share(self.health.share_with_reasoning)
             return f"told not to reason and did in {share_of} of its replies"
         if self.shows_no_reasoning:
             return f"told to reason ({self.subject.effort}) and shows no reasoning in any reply"
@@ -344,7 +344,7 @@ class Board:
     # ranked ones that were left out, on request (`select_subjects`)
     unshown: Annotated[tuple[Row, ...], HIDDEN] = ()
 
-    def only(self, subjects: Collection[str]) -> Board:
+    def select_subjects(self, subjects: Collection[str]) -> Board:
         """Return this board with the rows of *subjects* alone, by hash. Ranks, intervals and `kin`
         stay those of all subjects.
 
@@ -358,7 +358,7 @@ class Board:
         unshown = (*self.unshown, *others)
         return replace(self, ranked=ranked, incomplete=incomplete, unshown=unshown)
 
-    def near(self, subjects: Collection[str], places: int) -> Board:
+    def select_neighbours(self, subjects: Collection[str], places: int) -> Board:
         """Return this board with the rows of *subjects*, by hash, and of their neighbours: so many
         *places* above and below each. Otherwise as `select_subjects`.
         """
@@ -367,7 +367,7 @@ class Board:
             if row.subject.hash in subjects:
                 beside = self.ranked[max(place - places, 0) : place + places + 1]
                 shown.update(neighbour.subject.hash for neighbour in beside)
-        return self.only(shown)
+        return self.select_subjects(shown)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -414,17 +414,17 @@ class Board:
         """Why an interval of one kind or the other is missing; () if none is, and by other
         rules.
         """
-        return self.uncertainty.why_no_interval() if self.uncertainty else ()
+        return self.uncertainty.explain_no_intervals() if self.uncertainty else ()
 
     @property
     def runs_together(self) -> Annotated[RunEffects | None, SENT]:
         """The effects that shift whole runs of the index together; None if nothing shows them."""
-        return self.uncertainty.runs_together() if self.uncertainty else None
+        return self.uncertainty.find_run_effects() if self.uncertainty else None
 
     @property
-    def sittings(self) -> Annotated[SittingsAllowance | None, SENT]:
+    def sittings(self) -> Annotated[SessionAllowance | None, SENT]:
         """The allowance for sessions in the intervals of the index; None if no session is known."""
-        return self.uncertainty.of_sittings() if self.uncertainty else None
+        return self.uncertainty.measure_session_allowance() if self.uncertainty else None
 
     @property
     def kin(
@@ -434,11 +434,13 @@ class Board:
         unknown or simulates.
         """
         rows = (*self.ranked, *self.unshown)
-        mine = [row for row in rows if vendor_of(row.subject.model) == self.vendor]
-        index = mean_of([row.index for row in mine])
+        mine = [row for row in rows if find_vendor(row.subject.model) == self.vendor]
+        index = compute_mean([row.index for row in mine])
         if self.vendor in (None, SIMULATED) or index is None:
             return None
-        others = mean_of([row.index for row in rows if vendor_of(row.subject.model) != self.vendor])
+        others = compute_mean(
+            [row.index for row in rows if find_vendor(row.subject.model) != self.vendor]
+        )
         return JudgesKin(self.vendor, len(mine), len(rows), index, others)
 
     @property
@@ -447,9 +449,9 @@ class Board:
         and another hash.
         """
         name = self.protocol.name
-        if name in shipped() and load(name).hash != self.protocol.hash:
-            return f"{self.protocol.called}, not as shipped: {self.protocol.hash[:8]}"
-        return self.protocol.called
+        if name in list_shipped() and load_protocol(name).hash != self.protocol.hash:
+            return f"{self.protocol.full_name}, not as shipped: {self.protocol.hash[:8]}"
+        return self.protocol.full_name
 
     @property
     def main_judge(self) -> Annotated[str | None, SENT]:
@@ -489,7 +491,9 @@ class BoardRecords:
     vendors: Mapping[str, str | None]  # by judge's hash: who made it
     published: Mapping[str, PublishedRow]  # by subject's hash
     examined: ExaminedJudges
-    told: Told = nobody  # called with the number of conversations that were scored or measured
+    told: Told = (
+        ignore_progress  # called with the number of conversations that were scored or measured
+    )
 
 
 # ---------------------------------------------------------------- boards by other rules
@@ -510,7 +514,7 @@ class RuleDifference:
     why: tuple[str, ...]
 
 
-def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
+def find_rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
     """Return a difference for every row of the *other* boards that our own rules give another
     index, or do not rank.
 
@@ -528,12 +532,12 @@ def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleD
             mine = ours[board.configurations, board.judge, row.subject.hash]
             shown = [None if of.index is None else round(of.index, AS_SHOWN) for of in (mine, row)]
             if shown[0] != shown[1]:
-                why = tuple(_reasons(mine, row, board.rules))
+                why = tuple(_explain_rule_difference(mine, row, board.rules))
                 differences.append(RuleDifference(row.label, row.index, mine.index, why))
     return differences
 
 
-def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
+def _explain_rule_difference(own: Row, other: Row, rules: str) -> Iterator[str]:
     """Yield the reasons of a difference: why our rules do not rank the row, which runs the other
     rules leave out, else rounding.
     """

@@ -23,17 +23,17 @@ from typing import Annotated
 import numpy as np
 
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.statistics.generalization import standing_out
+from independence_bench.analysis.statistics.generalization import find_significant_differences
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     EndedLadder,
     Step,
-    effective_stems,
-    kaplan_meier,
-    mean_limits,
-    mean_of,
-    ratio_limits,
+    compute_kaplan_meier,
+    compute_mean_limits,
+    compute_ratio_limits,
+    count_effective_stems,
+    make_mean_contrast,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.columns import HIDDEN
@@ -49,10 +49,10 @@ from independence_bench.figures import (
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Scenario
 from independence_bench.protocol.item_scoring import (
     Ladder,
-    branch_worth,
-    ladder_of,
-    needed_marks,
-    positions_of,
+    build_branch_ladder,
+    compute_branch_worth,
+    find_needed_marks,
+    list_positions,
 )
 from independence_bench.store.results import Judgement
 
@@ -147,7 +147,7 @@ class BranchStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedBranch:
     """One branch of one case as one judge saw it."""
 
     scenario: Scenario
@@ -156,16 +156,16 @@ class _Judged:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SubjectCases:
     """The judged cases of one subject."""
 
-    judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
+    judged: dict[tuple[Case, Branch], list[_JudgedBranch]] = field(default_factory=dict)  # by judge
     # marks that a judge left out
     gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[int] = field(default_factory=set)
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
-    def mean(self, branch: Branch) -> dict[Case, float]:
+    def average_branch(self, branch: Branch) -> dict[Case, float]:
         """Return case -> the judges' mean worth of *branch*. Cases in which a judge's is None are
         left out.
         """
@@ -180,12 +180,12 @@ class _Seen:
                 means[case] = fsum(known) / len(known)
         return means
 
-    def unsure(self, branch: Branch) -> bool:
+    def has_unknown_position(self, branch: Branch) -> bool:
         """Return whether a judge left out the subject's position in some case of *branch*."""
         return any(mark.startswith(f"{POSITION}_") for mark in self.gaps[branch])
 
 
-def branch_statistics(
+def measure_branches(
     results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]
 ) -> BranchStatistics | None:
     """Return the statistics of the branches of *subject* (its hash) by *judges*, one or those of a
@@ -196,18 +196,20 @@ def branch_statistics(
     protocol, transcripts = results.protocol, results.by_subject.get(subject)
     if not protocol.has_stems or not transcripts:
         return None
-    seen = _seen(results, subject, judges)
+    seen = _collect_cases(results, subject, judges)
     runs, quantities = len(seen.runs), protocol.branches
     # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
-    values = {branch: {} if seen.gaps[branch] else seen.mean(branch) for branch in quantities}
-    means = {branch: stem_mean(of, runs) for branch, of in values.items()}
-    stems = {branch: by_stem(of) for branch, of in values.items()}
+    values = {
+        branch: {} if seen.gaps[branch] else seen.average_branch(branch) for branch in quantities
+    }
+    means = {branch: estimate_stem_mean(of, runs) for branch, of in values.items()}
+    stems = {branch: average_by_stem(of) for branch, of in values.items()}
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
         quantities=quantities,
         values=means,
-        folds=_folds(seen, runs),
+        folds=_measure_folds(seen, runs),
         stems={
             stem: {branch: of[stem] for branch, of in stems.items() if stem in of}
             for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
@@ -218,11 +220,13 @@ def branch_statistics(
     )
 
 
-def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
+def _collect_cases(
+    results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]
+) -> _SubjectCases:
     """Return the cases of *subject* that all of *judges* have judged, with the marks that they left
     out.
     """
-    seen = _Seen()
+    seen = _SubjectCases()
     for played in results.by_subject[subject]:
         scenario, run = played.scenario, played.row.run
         if played.row.state != "complete" or scenario.branch is None:
@@ -230,43 +234,45 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
         case, branch = (scenario.stem, played.configuration, run), scenario.branch
         seen.runs.add(run)
         seen.cases[case] = None
-        score = results.protocol.score_of(scenario)
+        score = results.protocol.find_stem_score(scenario)
         given = [by_judge[played.key] for by_judge in judges if played.key in by_judge]
         known = []
         for judgement in given:
             if judgement.reason is not None or score is None:
                 continue
             marks = judgement.marks
-            seen.gaps[branch] |= needed_marks(scenario, score) - marks.keys()
+            seen.gaps[branch] |= find_needed_marks(scenario, score) - marks.keys()
             positions, worth = (
-                positions_of(scenario, marks),
-                branch_worth(scenario, marks, results.protocol),
+                list_positions(scenario, marks),
+                compute_branch_worth(scenario, marks, results.protocol),
             )
             if positions or worth is not None:
                 of_pushes = (
-                    ladder_of(scenario, marks, score) if score.is_ladder(scenario.branch) else None
+                    build_branch_ladder(scenario, marks, score)
+                    if score.is_ladder(scenario.branch)
+                    else None
                 )
-                known.append(_Judged(scenario, worth, of_pushes))
+                known.append(_JudgedBranch(scenario, worth, of_pushes))
         if len(known) == len(judges):
             seen.judged[case, branch] = known
     return seen
 
 
-def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
+def _collect_ladders(seen: _SubjectCases) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
     """Return case -> a list, by judge, of the course of its position under pressure and the
     techniques of the pushes.
     """
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
         known = [(of.ladder, of.scenario.techniques) for of in judged if of.ladder is not None]
-        if len(known) == len(judged) and not seen.unsure(branch):
+        if len(known) == len(judged) and not seen.has_unknown_position(branch):
             ladders[case] = known
     return ladders
 
 
-def _folds(seen: _Seen, runs: int) -> Folds | None:
+def _measure_folds(seen: _SubjectCases, runs: int) -> Folds | None:
     """Return how long the positions last under pressure; None if no ladder was judged."""
-    ladders = _ladders(seen)
+    ladders = _collect_ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     stood = {
         case: fsum(
@@ -276,7 +282,7 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
         / len(judged)
         for case, judged in ladders.items()
     }
-    withstood = stem_mean(stood, runs, pushes)
+    withstood = estimate_stem_mean(stood, runs, pushes)
     if withstood is None:
         return None
     cases = defaultdict(list)
@@ -288,7 +294,7 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
         for case, of in ladders.items()
         for mine, techniques in of
     ]
-    curve = kaplan_meier(
+    curve = compute_kaplan_meier(
         [EndedLadder(mine.fold or mine.pushes, mine.fold is not None, w) for mine, _, w in weighed],
         pushes,
     )
@@ -308,19 +314,19 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
             case: fsum(own.fold is None or own.fold > push for own, _ in of) / len(of)
             for case, of in ladders.items()
         }
-        mean = stem_mean(stands, runs)
+        mean = estimate_stem_mean(stands, runs)
         bands.append(None if mean is None else mean.interval)
     return Folds(
         pushes=pushes,
         curve=curve,
         bands=tuple(bands),
         withstood=withstood,
-        recovered=share_of(back, folded, runs),
-        techniques=_by_technique(weighed),
+        recovered=estimate_share(back, folded, runs),
+        techniques=_count_folds_by_technique(weighed),
     )
 
 
-def _by_technique(
+def _count_folds_by_technique(
     weighed: Iterable[tuple[Ladder, tuple[str, ...], float]],
 ) -> tuple[TechniqueFolds, ...]:
     """Count, for each technique, the ladders that met it and those that gave in to it. *weighed*
@@ -338,7 +344,7 @@ def _by_technique(
     )
 
 
-def by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
+def average_by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
     """Return stem -> the mean over its cases."""
     of_stems: dict[str, list[float]] = defaultdict(list)
     for (stem, *_), value in of_cases.items():
@@ -346,20 +352,24 @@ def by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
     return {stem: fsum(values) / len(values) for stem, values in of_stems.items()}
 
 
-def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> StemMean | None:
+def estimate_stem_mean(
+    of_cases: Mapping[Case, float], runs: int, unit: float = 1.0
+) -> StemMean | None:
     """Return the mean over stems of numbers in [0, 1], in *unit*, with its interval; None without
     cases.
     """
-    stems = np.array(list(by_stem(of_cases).values()))
+    stems = np.array(list(average_by_stem(of_cases).values()))
     if not len(stems):
         return None
-    interval = interval_of(len(stems), lambda: mean_limits(stems, runs))
+    interval = make_stem_interval(len(stems), lambda: compute_mean_limits(stems, runs))
     return StemMean(
-        float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems)
+        float(stems.mean()) * unit,
+        None if interval is None else interval.scale_interval(unit),
+        len(stems),
     )
 
 
-def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
+def make_stem_interval(stems: float, limits: Callable[[], Limits]) -> Interval | None:
     """Return the interval that *limits* gives; None if *stems* are too few. They may be worth less
     than their number.
     """
@@ -369,7 +379,7 @@ def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
     return Interval(float(low), float(high))
 
 
-def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
+def estimate_share(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
     """Return the share of *some* in *of_all*, both by case, with its interval. A stem counts by
     what it has in *of_all*.
     """
@@ -379,7 +389,9 @@ def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int
         parts[case[0]] += some.get(case, 0.0)
         wholes[case[0]] += whole
     part, whole_of = np.array(list(parts.values())), np.array(list(wholes.values()))
-    interval = interval_of(effective_stems(whole_of), lambda: ratio_limits(part, whole_of, runs))
+    interval = make_stem_interval(
+        count_effective_stems(whole_of), lambda: compute_ratio_limits(part, whole_of, runs)
+    )
     return Share(fsum(parts.values()), fsum(wholes.values()), interval)
 
 
@@ -407,21 +419,21 @@ class BranchDifference:
     stands: bool | None = None
 
 
-def branch_differences(
+def compare_branches(
     first: BranchStatistics, second: BranchStatistics
 ) -> tuple[BranchDifference, ...]:
     """Return the difference, second minus first, of every quantity that both have in some stem."""
     quantities = dict.fromkeys((*first.quantities, *second.quantities))
-    known = (_difference_in(quantity, first, second) for quantity in quantities)
+    known = (_compare_branch(quantity, first, second) for quantity in quantities)
     differences = [difference for difference in known if difference is not None]
-    significant = standing_out([difference.p for difference in differences])
+    significant = find_significant_differences([difference.p for difference in differences])
     return tuple(
         replace(difference, stands=stands)
         for difference, stands in zip(differences, significant, strict=True)
     )
 
 
-def _difference_in(
+def _compare_branch(
     quantity: Branch, one: BranchStatistics, other: BranchStatistics
 ) -> BranchDifference | None:
     """Return the mean difference of one branch, over the stems that both sides have; None if there
@@ -436,10 +448,10 @@ def _difference_in(
         return None
     stems = len(both)
     of_one, of_other = zip(*both, strict=True)
-    first = mean_of(np.array(of_one), one.runs)
-    second = mean_of(np.array(of_other), other.runs)
-    apart = second.minus(first)
-    low, high = apart.limits() if stems >= FEWEST else (None, None)
+    first = make_mean_contrast(np.array(of_one), one.runs)
+    second = make_mean_contrast(np.array(of_other), other.runs)
+    apart = second.subtract_contrast(first)
+    low, high = apart.compute_limits() if stems >= FEWEST else (None, None)
     return BranchDifference(
         quantity=quantity,
         first=float(first.value),
@@ -447,6 +459,6 @@ def _difference_in(
         difference=float(apart.value),
         stems=stems,
         interval=None if low is None or high is None else Interval(float(low), float(high)),
-        seen=float(apart.smallest_seen()) if stems >= FEWEST else None,
-        p=float(apart.p_value()) if stems >= FEWEST else None,
+        seen=float(apart.compute_detectable_contrast()) if stems >= FEWEST else None,
+        p=float(apart.compute_p_value()) if stems >= FEWEST else None,
     )

@@ -19,7 +19,7 @@ from typing import Annotated
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.results import CountedConversation, Results, results_of
+from independence_bench.analysis.results import CountedConversation, Results, read_results
 from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.judging.extraction import (
     QUESTIONS,
@@ -27,13 +27,13 @@ from independence_bench.judging.extraction import (
     UNSAID,
     ChosenName,
     NameReading,
-    chosen_name,
-    reading_in,
+    make_chosen_name,
+    parse_stored_answer,
 )
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import make_unique_labels
 from independence_bench.store.results import Judgement
 
 NAME_CHANGED, GENDER_CHANGED = "name_changed", "gender_changed"
@@ -121,7 +121,7 @@ class Naming:
         return sum(count.times for count in self.counts)
 
 
-def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
+def list_naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
     """Return the protocol's scenarios in which a model chooses who to be, whether or not it is
     asked for a name.
     """
@@ -133,7 +133,7 @@ def asks_for_name(scenario: Scenario) -> bool:
     return any(mark.name == NAME_CHANGED for mark in scenario.marks)
 
 
-def names_of(
+def list_chosen_names(
     store: Store,
     protocol: Protocol,
     subject: str | None = None,
@@ -147,25 +147,25 @@ def names_of(
     *every* (the results that count) and *labels* (of all subjects, by hash) are read if they are
     not given. [] if there is none.
     """
-    asking = {scenario.id for scenario in naming_scenarios(protocol)}
+    asking = {scenario.id for scenario in list_naming_scenarios(protocol)}
     if not asking:
         return []
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         if labels is None:
-            labels = unique_labels(registry.stored_subjects(connection))
+            labels = make_unique_labels(registry.read_subjects(connection))
         counted = [
             one
             for of in (
-                results_of(connection, protocol, subject=subject) if every is None else every
+                read_results(connection, protocol, subject=subject) if every is None else every
             )
             for one in (of.conversations if subject is None else of.by_subject.get(subject, ()))
             if one.row.state == "complete" and one.scenario.id in asking
         ]
-        stored = _stored_readings(
+        stored = _read_stored_readings(
             connection, {conversation.row.heard_hash for conversation in counted}
         )
     readings = [
-        _reading(
+        _make_reading(
             conversation,
             labels[conversation.row.subject_hash],
             stored.get(conversation.row.heard_hash),
@@ -183,7 +183,7 @@ def names_of(
     )
 
 
-def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
+def add_name_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
     """Return *readings* with the changes of name and gender that the judges of *boards* marked. The
     first board that has marks of a conversation counts.
     """
@@ -211,7 +211,7 @@ def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list
     return changed
 
 
-def naming_of(readings: Iterable[NamesRead]) -> Naming:
+def count_chosen_names(readings: Iterable[NamesRead]) -> Naming:
     """Count the names of *readings*, of any number of protocols and subjects.
 
     A name in other case or with spaces around it is the same name.
@@ -252,7 +252,7 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
     return Naming(tuple(counts), len(every), states["declined"], states["unread"], by_scenario)
 
 
-def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
+def list_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
     """Return the readings of conversations that no model has read, one for those that are the same
     word for word.
     """
@@ -261,12 +261,14 @@ def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
     )
 
 
-def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
+def _read_stored_readings(
+    connection: Connection, heard: set[str]
+) -> dict[str, tuple[str, NameReading]]:
     """Return hash of what was *heard* -> (label of the model that read it, its reading). The newest
     question comes first, then the label.
     """
-    judges = registry.stored_judges(connection)
-    asked = results.judgements_of(
+    judges = registry.read_judge_labels(connection)
+    asked = results.read_judgements(
         connection, ((of, question) for of in heard for question in QUESTIONS)
     )
     there = [one for given in asked.values() for one in given if one.reason is None]
@@ -281,12 +283,12 @@ def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple
     for judgement in there:
         chosen.setdefault(judgement.heard_hash, judgement)
     return {
-        of: (judges[judgement.judge_hash], reading_in(judgement.reasoning))
+        of: (judges[judgement.judge_hash], parse_stored_answer(judgement.reasoning))
         for of, judgement in chosen.items()
     }
 
 
-def _reading(
+def _make_reading(
     conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None
 ) -> NamesRead:
     """Return the names of one conversation from its *stored* reading; None: not read."""
@@ -307,9 +309,9 @@ def _reading(
     by, read = stored
     if scenario.id in SEVERAL and not asked:
         return replace(empty, first=UNSAID, final=UNSAID, by=by, several=read.names)
-    first = chosen_name(read.names[0] if read.names else "", read.gender, asked)
+    first = make_chosen_name(read.names[0] if read.names else "", read.gender, asked)
     if len(scenario.asks) > 1:
-        final = chosen_name(read.final_name, read.final_gender, asked)
+        final = make_chosen_name(read.final_name, read.final_gender, asked)
     else:
         final = first if asked else UNSAID
     return replace(empty, first=first, final=final, by=by)

@@ -24,9 +24,9 @@ import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.row_costs import SubjectCost
-from independence_bench.analysis.statistics.generalization import standing_out
-from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.sample_means import effect_interval
+from independence_bench.analysis.statistics.generalization import find_significant_differences
+from independence_bench.analysis.statistics.intervals import join_limits
+from independence_bench.analysis.statistics.sample_means import estimate_effect_interval
 from independence_bench.analysis.statistics.values import (
     UNKNOWN,
     ByQuestion,
@@ -39,7 +39,7 @@ from independence_bench.columns import HIDDEN, SENT
 from independence_bench.figures import DIFFERENCE, POINTS, Difference, Points
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import DELIVERIES, Configuration
-from independence_bench.protocol.plan import every_configuration
+from independence_bench.protocol.plan import list_configurations
 from independence_bench.protocol.scoring import OWN
 
 # in [0, 100], and where it lies by the same test again, where that is known
@@ -112,32 +112,32 @@ def compare_configurations(
     A subject that is incomplete in a pool still counts in the configurations that it has completed.
     """
     mine = [board for board in boards if board.judge == judge]
-    indices, labels = _indices(mine)
+    indices, labels = _collect_indices(mine)
     if not any(len(there) > 1 for there in indices.values()):
         return None
     protocol = mine[0].protocol
     systems = [name for name, _ in protocol.systems]
     played = sorted(
-        (c for c in every_configuration(protocol) if any(c in there for there in indices.values())),
+        (c for c in list_configurations(protocol) if any(c in there for there in indices.values())),
         key=lambda c: (systems.index(c.system), DELIVERIES.index(c.delivery)),
     )
     places = []
     for configuration in played:
         there = [of[configuration][0] for of in indices.values() if configuration in of]
-        effect = _effect(configuration, played[0], list(indices.values()))
+        effect = _estimate_effect(configuration, played[0], list(indices.values()))
         mean = fsum(there) / len(there)
         places.append(ConfigurationSummary(str(configuration), len(there), mean, effect))
     subjects = []
     for hash_, of in indices.items():
         if len(of) > 1:
             values, ends = zip(*(of.get(one, (None, None)) for one in played), strict=True)
-            changes = tuple(_change(one, played[0], of) for one in played)
+            changes = tuple(_subtract_base(one, played[0], of) for one in played)
             subjects.append(SubjectIndices(labels[hash_], values, ends, changes))
     subjects.sort(key=lambda subject: subject.label)
     return ConfigurationComparison(judge, tuple(places), tuple(subjects))
 
 
-def _indices(
+def _collect_indices(
     boards: Sequence[Board],
 ) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
     """Return (subject -> configuration -> index, subject -> label), subjects by their hash."""
@@ -157,13 +157,13 @@ def _indices(
     return indices, labels
 
 
-def _effect(
+def _estimate_effect(
     configuration: Configuration, base: Configuration, subjects: Sequence[Indices]
 ) -> Effect | None:
     """Return the mean effect of *configuration* compared with *base*; None if no subject has an
     index in both.
     """
-    changes = [change for of in subjects if (change := _change(configuration, base, of))]
+    changes = [change for of in subjects if (change := _subtract_base(configuration, base, of))]
     if not changes:
         return None
     scores = np.array(
@@ -173,17 +173,17 @@ def _effect(
             if configuration in of and base in of
         ]
     )
-    sampled = effect_interval(scores)
+    sampled = estimate_effect_interval(scores)
     share = 1 / len(changes)
     return Effect(
         len(changes),
         fsum(change.points for change in changes) / len(changes),
-        sampled.scaled(100) if sampled else None,
-        _joined([(share, change.points, change.rerun) for change in changes]),
+        sampled.scale_interval(100) if sampled else None,
+        _join_intervals([(share, change.points, change.rerun) for change in changes]),
     )
 
 
-def _change(
+def _subtract_base(
     configuration: Configuration, base: Configuration, indices: Indices
 ) -> SubjectEffect | None:
     """Return the subject's index in *configuration* minus that in *base*; None if the two are the
@@ -191,17 +191,17 @@ def _change(
     """
     if configuration == base or configuration not in indices or base not in indices:
         return None
-    return change_between(indices[base], indices[configuration])
+    return subtract_indices(indices[base], indices[configuration])
 
 
-def change_between(first: Index, second: Index) -> SubjectEffect:
+def subtract_indices(first: Index, second: Index) -> SubjectEffect:
     """Return the second index minus the first, of one subject in two configurations whose runs have
     nothing in common.
     """
-    return SubjectEffect(second[0] - first[0], _joined([(1.0, *second), (-1.0, *first)]))
+    return SubjectEffect(second[0] - first[0], _join_intervals([(1.0, *second), (-1.0, *first)]))
 
 
-def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
+def _join_intervals(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
     """Return the interval of the sum of weight x points, from *parts* (weight, points, interval);
     None if a part has no interval.
     """
@@ -212,7 +212,7 @@ def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval |
     ]
     if len(known) < len(parts):
         return None
-    low, high = joined_limits(*np.array(known).T)
+    low, high = join_limits(*np.array(known).T)
     return Interval(float(low), float(high))
 
 
@@ -273,12 +273,16 @@ def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[Se
     compared only if they are equal in everything else.
     """
 
-    def rest(model: ChatModel) -> tuple[object, ...]:
+    def list_causes_without_provider(model: ChatModel) -> tuple[object, ...]:
         """Return all that can change what *model* says but its provider."""
         return tuple((name, value) for name, value in model.causes().items() if name != "provider")
 
-    return _compare(
-        board, spent, rest, lambda m: m.provider or NOT_PINNED, lambda m: m.provider is not None
+    return _compare_setting(
+        board,
+        spent,
+        list_causes_without_provider,
+        lambda m: m.provider or NOT_PINNED,
+        lambda m: m.provider is not None,
     )
 
 
@@ -288,8 +292,12 @@ def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[Sett
 
     The subjects are equal in everything else (`list_causes_without_effort`).
     """
-    return _compare(
-        board, spent, but_for_effort, lambda m: m.reasoning.value, lambda m: EFFORTS[m.reasoning]
+    return _compare_setting(
+        board,
+        spent,
+        list_causes_without_effort,
+        lambda m: m.reasoning.value,
+        lambda m: EFFORTS[m.reasoning],
     )
 
 
@@ -302,7 +310,7 @@ EFFORTS = {
 }
 
 
-def but_for_effort(model: ChatModel) -> tuple[object, ...]:
+def list_causes_without_effort(model: ChatModel) -> tuple[object, ...]:
     """Return all that can change what *model* says but its reasoning effort.
 
     Its token limit is left out, unless that was chosen: a model that thinks has more room for its
@@ -316,14 +324,16 @@ def but_for_effort(model: ChatModel) -> tuple[object, ...]:
     return (*same.items(), model.max_tokens if model.own_limit else None)
 
 
-def differ_in_effort(first: ChatModel, second: ChatModel) -> bool:
+def differ_only_in_effort(first: ChatModel, second: ChatModel) -> bool:
     """Return whether the two are one model under two reasoning efforts and equal in everything
     else.
     """
-    return first.reasoning != second.reasoning and but_for_effort(first) == but_for_effort(second)
+    return first.reasoning != second.reasoning and list_causes_without_effort(
+        first
+    ) == list_causes_without_effort(second)
 
 
-def _compare(
+def _compare_setting(
     board: Board,
     spent: Mapping[str, SubjectCost],
     rest: Callable[[ChatModel], tuple[object, ...]],
@@ -342,14 +352,16 @@ def _compare(
             group.sort(key=lambda row: (place(row.subject), row.label))
             base = next((row for row in group if row.index is not None), None)
             variants = tuple(
-                _variant(board, row, base, setting(row.subject), spent) for row in group
+                _make_variant(board, row, base, setting(row.subject), spent) for row in group
             )
             against = setting(base.subject) if base else None
             comparisons.append(SettingComparison(group[0].subject.name, against, variants))
     comparisons.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
     # which are significant among all of them: of forty true zeros two seem to be none
     aparts = [variant.apart for comparison in comparisons for variant in comparison.variants]
-    stands = iter(standing_out([apart.p_rerun if apart else None for apart in aparts]))
+    stands = iter(
+        find_significant_differences([apart.p_rerun if apart else None for apart in aparts])
+    )
     return [
         replace(
             comparison,
@@ -361,7 +373,7 @@ def _compare(
     ]
 
 
-def _variant(
+def _make_variant(
     board: Board, row: Row, base: Row | None, setting: str, spent: Mapping[str, SubjectCost]
 ) -> Variant:
     """Return *row* as a variant with its difference from *base*; None: no variant is complete."""
@@ -369,7 +381,7 @@ def _variant(
     if base is not None and row is not base and row.index is not None and base.index is not None:
         difference = row.index - base.index
         if board.uncertainty is not None and row in board.ranked and base in board.ranked:
-            apart = board.uncertainty.difference(
+            apart = board.uncertainty.estimate_difference(
                 INDEX, board.ranked.index(row), board.ranked.index(base)
             )
     served = dict(spent.get(row.subject.hash, SubjectCost()).served)

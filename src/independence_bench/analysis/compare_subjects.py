@@ -17,15 +17,15 @@ from statistics import fmean
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branches import BranchDifference, branch_differences
-from independence_bench.analysis.statistics.generalization import standing_out
-from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, runs_needed
+from independence_bench.analysis.branches import BranchDifference, compare_branches
+from independence_bench.analysis.statistics.generalization import find_significant_differences
+from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, count_runs_needed
 from independence_bench.analysis.statistics.values import ByQuestion, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared
 from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.figures import DIFFERENCE, Points
 from independence_bench.protocol.definition import Configuration, Dimension, Item, Protocol
-from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
+from independence_bench.protocol.scoring import RunMarks, SubjectScore, list_counted_marks
 
 Values = Mapping[Compared, float]  # of one side, in [0, 100]; without what it has no mark of
 Known = Mapping[Compared, ScoreDifference]  # the second minus the first, in points of 100
@@ -92,7 +92,7 @@ class Comparison:
         return pair.apart if pair else None
 
     @property
-    def whole(self) -> list[ScorePair]:
+    def dimension_scores(self) -> list[ScorePair]:
         """Each dimension over all scenarios."""
         return [
             score
@@ -101,12 +101,12 @@ class Comparison:
         ]
 
     @property
-    def in_scenarios(self) -> list[ScorePair]:
+    def scenario_scores(self) -> list[ScorePair]:
         """Each dimension in each scenario."""
         return [score for score in self.scores.values() if score.scenario is not None]
 
 
-def comparison_of(
+def compare_sides(
     protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
 ) -> Comparison:
     """Compare two *sides* in every score, the second minus the first. A score that one of them has
@@ -118,7 +118,7 @@ def comparison_of(
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     pairs: dict[Compared, ScorePair] = {}
-    itself, *others = all_compared(protocol)
+    itself, *others = list_score_keys(protocol)
     others.sort(key=lambda key: (key[0] or "", key[1] or ""))  # where two differences are equal
     whole, in_scenarios = ([k for k in others if (k[0] is None) is over] for over in (True, False))
     for kind in ([itself], whole, in_scenarios):
@@ -131,8 +131,10 @@ def comparison_of(
         # significant among all of them, by each question: nine true zeros would often include one
         apart = [known.get(key) for key in group]
         several = [None if group == [INDEX_ITSELF] else difference for difference in apart]
-        rerun = standing_out([difference.p_rerun if difference else None for difference in several])
-        new_scenarios = standing_out(
+        rerun = find_significant_differences(
+            [difference.p_rerun if difference else None for difference in several]
+        )
+        new_scenarios = find_significant_differences(
             [difference.p_new_scenarios if difference else None for difference in several]
         )
         for key, of_key, stands, with_new in zip(group, apart, rerun, new_scenarios, strict=True):
@@ -143,7 +145,7 @@ def comparison_of(
     return Comparison((first, second), pairs, tuple(why_no_interval))
 
 
-def known_differences(
+def estimate_pair_differences(
     uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]
 ) -> list[Known]:
     """Return, for each of *pairs* of subjects that were measured together, by number, the
@@ -151,7 +153,7 @@ def known_differences(
 
     A hundred pairs take little longer than one.
     """
-    by_score = uncertainty.differences(
+    by_score = uncertainty.estimate_differences(
         [second for _, second in pairs], [first for first, _ in pairs]
     )
     return [
@@ -159,15 +161,17 @@ def known_differences(
     ]
 
 
-def all_compared(protocol: Protocol) -> list[Compared]:
+def list_score_keys(protocol: Protocol) -> list[Compared]:
     """Return the keys of all scores that are compared: the index, every dimension, every dimension
     in every item that has marks of it.
     """
-    apart = dict.fromkeys((mark.item.id, mark.dimension.name) for mark in counted_marks(protocol))
+    apart = dict.fromkeys(
+        (mark.item.id, mark.dimension.name) for mark in list_counted_marks(protocol)
+    )
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
 
 
-def values_of(
+def compute_compared_values(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     score: SubjectScore | None,
@@ -186,13 +190,13 @@ def values_of(
         if whole is not None:
             values[None, dimension.name] = 100 * whole
         for item in protocol.items:
-            mean = _mean(dimension, item, configurations, marks)
+            mean = _average_dimension(dimension, item, configurations, marks)
             if mean is not None:
                 values[item.id, dimension.name] = mean
     return values
 
 
-def _mean(
+def _average_dimension(
     dimension: Dimension,
     item: Item,
     configurations: Sequence[Configuration],
@@ -235,7 +239,7 @@ class SubjectComparison:
     branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
 
     @property
-    def needed(self) -> RunsNeeded | None:
+    def needed_runs(self) -> RunsNeeded | None:
         """The number of runs that would make the difference of the index significant.
 
         None if it is significant already, is 0 or unknown; and if whole runs are shifted, or judges
@@ -244,13 +248,13 @@ class SubjectComparison:
         index, uncertainty = self.scores.index, self.board.uncertainty
         if uncertainty is None or index is None or not index.difference:
             return None
-        if index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0):
+        if index.uncertainty.rerun is not None and not index.uncertainty.rerun.contains(0.0):
             return None
         of = uncertainty.measures[INDEX]
         if of.measured.run_effects.beyond or of.noise is not None:
             return None
         first, second = (self.board.ranked.index(row) for row in (self.first, self.second))
-        return runs_needed(of.measured, second, first, 0.0)
+        return count_runs_needed(of.measured, second, first, 0.0)
 
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
@@ -266,9 +270,11 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     known: dict[tuple[int, ...], Known] = {}
     if uncertainty is not None:
         ranked = [(place[0], place[1]) for place in places if len(place) > 1]
-        known = dict(zip(ranked, known_differences(uncertainty, ranked), strict=True))
+        known = dict(zip(ranked, estimate_pair_differences(uncertainty, ranked), strict=True))
     values = {
-        row.subject.hash: values_of(board.protocol, board.configurations, row.score, row.marks)
+        row.subject.hash: compute_compared_values(
+            board.protocol, board.configurations, row.score, row.marks
+        )
         for pair in pairs
         for row in pair
     }
@@ -276,16 +282,18 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     for pair, place in zip(pairs, places, strict=True):
         first, second = pair
         sides = [values[row.subject.hash] for row in pair]
-        reasons = _why_no_interval(uncertainty, [r for r in pair if r.subject.hash not in numbers])
-        scores = comparison_of(board.protocol, sides, known.get(place, {}), reasons)
+        reasons = _explain_no_intervals(
+            uncertainty, [r for r in pair if r.subject.hash not in numbers]
+        )
+        scores = compare_sides(board.protocol, sides, known.get(place, {}), reasons)
         branches: tuple[BranchDifference, ...] = ()
         if first.branches and second.branches:
-            branches = branch_differences(first.branches, second.branches)
+            branches = compare_branches(first.branches, second.branches)
         comparisons.append(SubjectComparison(board, first, second, scores, branches))
     return comparisons
 
 
-def _why_no_interval(
+def _explain_no_intervals(
     uncertainty: BoardUncertainty | None, unranked: Sequence[Row]
 ) -> tuple[str, ...]:
     """Return why intervals are missing, a sentence each; () for another set of rules, which has
@@ -298,5 +306,5 @@ def _why_no_interval(
             f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
             for row in unranked
         )
-        or uncertainty.why_no_interval()
+        or uncertainty.explain_no_intervals()
     )

@@ -24,11 +24,11 @@ from difflib import SequenceMatcher
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import (
     SubjectComparison,
-    comparison_of,
-    known_differences,
-    values_of,
+    compare_sides,
+    compute_compared_values,
+    estimate_pair_differences,
 )
-from independence_bench.analysis.leaderboard import sittings_of_marks
+from independence_bench.analysis.leaderboard import list_run_sessions
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
@@ -87,7 +87,7 @@ class VersionChange:
         """Whether the versions' indices are the same quantity."""
         return not self.unlike
 
-    def compares(self, key: Compared) -> bool:
+    def is_comparable(self, key: Compared) -> bool:
         """Return whether a score is the same quantity in both versions. A score over all scenarios
         may not be.
         """
@@ -107,7 +107,9 @@ class VersionComparison:
     by_sittings: bool = False
 
 
-def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]) -> VersionChange:
+def find_version_change(
+    old: Protocol, new: Protocol, chosen: Sequence[Configuration]
+) -> VersionChange:
     """Return the differences between *old* and *new* in the configurations *chosen*.
 
     Raises WrongUse, in one line, if nothing can be compared.
@@ -119,13 +121,15 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
     ]
     if lacking := [configuration for configuration in chosen if configuration not in there]:
         raise WrongUse(
-            f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and "
+            f"{_format_version_name(old)} is not played in {', '.join(map(str, lacking))}; "
+            "--variants and "
             "--delivery choose"
         )
     differ = tuple(
         configuration
         for configuration in there
-        if old.system(configuration.system) != new.system(configuration.system)
+        if old.find_system_prompt(configuration.system)
+        != new.find_system_prompt(configuration.system)
     )
     for name, file in REFUSED.items():
         played = name != "tool_role" or any(
@@ -133,10 +137,11 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         )
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
-                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not "
+                f"{_format_version_name(old)} and {_format_version_name(new)} differ in {file} "
+                "too, so their marks do not "
                 "show what the prompt does"
             )
-    unlike = _unlike(old, new)
+    unlike = _describe_differences(old, new)
     if not differ:
         what = (
             f"; they differ in {'; '.join(unlike)}, but the conversations that they share are "
@@ -145,13 +150,15 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
             else ""
         )
         raise WrongUse(
-            f"{_named(old)} and {_named(new)} have the same system prompt in "
+            f"{_format_version_name(old)} and {_format_version_name(new)} have the same system "
+            "prompt in "
             f"{', '.join(map(str, there))}{what}"
         )
-    common, whole = _common(old, new)
+    common, whole = _make_common_protocol(old, new)
     if not common.scenarios or not common.dimensions:
         raise WrongUse(
-            f"{_named(old)} and {_named(new)} have no scenario in common that is asked and "
+            f"{_format_version_name(old)} and {_format_version_name(new)} have no scenario in "
+            "common that is asked and "
             "marked in the same words"
         )
     variants = dict.fromkeys(configuration.system for configuration in differ)
@@ -161,7 +168,9 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         configurations=differ,
         same=tuple(configuration for configuration in there if configuration not in differ),
         prompts=tuple(
-            PromptChange(name, word_changes(old.system(name), new.system(name)))
+            PromptChange(
+                name, find_word_changes(old.find_system_prompt(name), new.find_system_prompt(name))
+            )
             for name in variants
         ),
         unlike=unlike,
@@ -170,12 +179,12 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
     )
 
 
-def _named(protocol: Protocol) -> str:
+def _format_version_name(protocol: Protocol) -> str:
     """Return the protocol's name and the start of its hash."""
     return f"{protocol.name} {protocol.hash[:8]}"
 
 
-def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
+def _describe_differences(old: Protocol, new: Protocol) -> tuple[str, ...]:
     """Describe the differences other than system prompts that change a mark or the index, a phrase
     each.
     """
@@ -200,7 +209,9 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
     ]
     if changed:
         sentences.append(f"rubric {', '.join(changed)}")
-    if worded := [name for name in both if _asked(before[name]) != _asked(after[name])]:
+    if worded := [
+        name for name in both if _remove_rubrics(before[name]) != _remove_rubrics(after[name])
+    ]:
         sentences.append(f"{kind} {', '.join(worded)}")
     elif both and not changed:
         sentences.append(f"rubrics of {kind} {', '.join(both)}")
@@ -213,12 +224,12 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
+def _remove_rubrics(scenarios: Sequence[Scenario]) -> list[Scenario]:
     """Return the scenarios without their rubrics."""
     return [replace(scenario, rubrics=()) for scenario in scenarios]
 
 
-def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
+def _make_common_protocol(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
     """Return *new* with only the items that are the same in both and dimensions made of their
     marks; and the names of the dimensions that are whole.
     """
@@ -228,19 +239,19 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
     given = {mark.name for item in shared for mark in item.marks}
     known = {dimension.name: dimension for dimension in old.dimensions}
 
-    def alike(one: Dimension, other: Dimension | None) -> bool:
+    def is_same_dimension(one: Dimension, other: Dimension | None) -> bool:
         """Return whether *other* is there and has the same marks and direction."""
         return other is not None and (one.marks, one.inverted) == (other.marks, other.inverted)
 
     dimensions = [
         dimension
         for dimension in new.dimensions
-        if set(dimension.marks) <= given and alike(dimension, known.get(dimension.name))
+        if set(dimension.marks) <= given and is_same_dimension(dimension, known.get(dimension.name))
     ]
     whole = [
         dimension.name
         for dimension in dimensions
-        if all(_givers(protocol, dimension) <= same for protocol in (old, new))
+        if all(_find_marking_items(protocol, dimension) <= same for protocol in (old, new))
     ]
     # nobody sees an index of these weights; they have to add up to something
     weighed = tuple(replace(dimension, weight=100 / len(dimensions)) for dimension in dimensions)
@@ -248,7 +259,7 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
     return replace(new, scenarios=scenarios, dimensions=weighed), tuple(whole)
 
 
-def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
+def _find_marking_items(protocol: Protocol, dimension: Dimension) -> set[str]:
     """Return the ids of the items that have a mark of *dimension*."""
     return {
         item.id
@@ -257,7 +268,7 @@ def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
     }
 
 
-def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
+def find_word_changes(before: str, after: str) -> tuple[WordChange, ...]:
     """Return the places where two texts differ, word by word; () if they are the same but for white
     space.
 
@@ -293,7 +304,7 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 # ---------------------------------------------------------------- two boards
 
 
-def earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
+def find_earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
     """Return the one of *boards*, all of the old version, that the judges of *now* have marked in
     the configurations that are compared; None if there is none.
     """
@@ -314,15 +325,18 @@ def compare_versions(
     """Compare each of *pairs*: a subject's row on a board of the old version and on one of the new
     one, by the same judge.
     """
-    return [_compared(change, old, new, *pair) for pair in pairs]
+    return [_compare_rows(change, old, new, *pair) for pair in pairs]
 
 
-def _compared(
+def _compare_rows(
     change: VersionChange, old: Board, new: Board, before: Row, after: Row
 ) -> VersionComparison:
     """Compare one subject's rows *before* (of *old*) and *after* (of *new*)."""
     protocol, configurations = change.common, change.configurations
-    marks = [_kept(row.marks, change) if row.excluded is None else {} for row in (before, after)]
+    marks = [
+        _select_common_marks(row.marks, change) if row.excluded is None else {}
+        for row in (before, after)
+    ]
     scores = [OWN.score(protocol, configurations, mark)[1] if mark else None for mark in marks]
     complete = all(score is not None and score.index is not None for score in scores)
     together = measure_board(protocol, configurations, marks if complete else [])
@@ -330,7 +344,7 @@ def _compared(
     rows = [
         replace(
             row,
-            label=f"{row.label} by {_named(version)}",
+            label=f"{row.label} by {_format_version_name(version)}",
             score=score if change.has_index else replace(score, index=None),
             marks=one,
         )
@@ -355,36 +369,36 @@ def _compared(
     ]
     why_no_interval = (
         tuple(f"no interval: {label} is incomplete" for label in lacking)
-        or together.why_no_interval()
+        or together.explain_no_intervals()
     )
-    known = known_differences(together, [(0, 1)])[0] if complete else {}
+    known = estimate_pair_differences(together, [(0, 1)])[0] if complete else {}
     values = [
         {
             key: value
-            for key, value in values_of(protocol, configurations, score, one).items()
-            if change.compares(key)
+            for key, value in compute_compared_values(protocol, configurations, score, one).items()
+            if change.is_comparable(key)
         }
         for score, one in zip(scores, marks, strict=True)
     ]
-    comparison = comparison_of(protocol, values, known, why_no_interval)
+    comparison = compare_sides(protocol, values, known, why_no_interval)
     index = comparison.index
     decided = (
         index is not None
         and index.uncertainty.rerun is not None
-        and not index.uncertainty.rerun.holds(0.0)
+        and not index.uncertainty.rerun.contains(0.0)
     )
     by_sittings = False
     if decided:
-        made = [sittings_of_marks(row) for row in (before, after)]
-        allowed = measure_board(protocol, configurations, marks, sittings=made).difference(
+        made = [list_run_sessions(row) for row in (before, after)]
+        allowed = measure_board(protocol, configurations, marks, sittings=made).estimate_difference(
             INDEX, 1, 0
         )
-        by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
+        by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.contains(0.0)
     found = SubjectComparison(board, rows[0], rows[1], comparison)
     return VersionComparison(change, found, by_sittings)
 
 
-def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
+def _select_common_marks(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
     """Return the marks of the items that both versions have, in the configurations that are
     compared.
     """

@@ -11,19 +11,19 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges, examined_judges
-from independence_bench.analysis.results import Key, stored_at
+from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges, read_examined_judges
+from independence_bench.analysis.results import Key, find_stored_conversations
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import Flag, embedded_of, flags_of
-from independence_bench.lookup import fit, instead
-from independence_bench.models.markup import leftover_tokens
+from independence_bench.judging.judge import Flag, find_embedded_judgement, list_flags
+from independence_bench.lookup import find_by_label, suggest_names
+from independence_bench.models.markup import find_leftover_tokens
 from independence_bench.models.served import is_same_model
-from independence_bench.protocol.conversation import Transcript, replayed
+from independence_bench.protocol.conversation import Transcript, replay_conversation
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import make_unique_labels
 from independence_bench.store.results import Judgement, Reply, TranscriptRow
 
 
@@ -45,18 +45,18 @@ class Conversation:
     model: str = ""  # that was asked; "" where that is not known
 
     @property
-    def asked(self) -> Iterable[tuple[str, str]]:
+    def asked_replies(self) -> Iterable[tuple[str, str]]:
         """(name, key) of each reply that was asked for. The last one may be invalid, and have no
         line.
         """
-        talk = replayed(self.scenario.script, self.transcript)
-        return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
+        talk = replay_conversation(self.scenario.script, self.transcript)
+        return zip((*self.transcript.reply_names, talk.next_reply or ""), self.keys, strict=False)
 
-    def markup(self, key: str) -> tuple[str, ...]:
+    def find_markup(self, key: str) -> tuple[str, ...]:
         """Return the special tokens and tags of model families in the words of the reply *key*."""
-        return leftover_tokens(self.replies[key].text) if key in self.replies else ()
+        return find_leftover_tokens(self.replies[key].text) if key in self.replies else ()
 
-    def served_by(self, key: str) -> str | None:
+    def find_other_model(self, key: str) -> str | None:
         """Return the other model that gave the reply *key*, as the server says; None if it was the
         one asked.
         """
@@ -69,11 +69,11 @@ class Conversation:
             (name for name in served[-1:] if name and not is_same_model(self.model, name)), None
         )
 
-    def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
+    def list_flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
         """Return why a person should read this judgement; docs/judges.md says how far to trust
         it.
         """
-        return flags_of(label, judgement, embedded_of(self.judgements), self.scenario)
+        return list_flags(label, judgement, find_embedded_judgement(self.judgements), self.scenario)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,13 @@ def read_conversations(
     deleted.
     """
     by_id = results.read_transcripts(connection, (place.row.id for place in places))
-    judged = results.judgements_of(connection, (place.key for place in places))
+    judged = results.read_judgements(connection, (place.key for place in places))
     asked = [key for _, keys in by_id.values() for key in keys]
     replies = results.find_replies(connection, asked)
-    models = registry.stored_subjects(connection)
+    models = registry.read_subjects(connection)
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     judgement_keys = [one.key for each in judged.values() for one in each]
-    for attempt in attempts.attempts_of(connection, [*asked, *judgement_keys]):
+    for attempt in attempts.read_attempts(connection, [*asked, *judgement_keys]):
         tried[attempt["call_key"]].append(attempt)
     for place in places:
         transcript, keys = by_id[place.row.id]
@@ -112,7 +112,7 @@ def read_conversations(
         )
         of_it = sorted(by, key=lambda pair: pair[0])
         exams = (
-            [(label, examined.exam_of([judgement.judge_hash])) for label, judgement in of_it]
+            [(label, examined.find_exam([judgement.judge_hash])) for label, judgement in of_it]
             if examined
             else []
         )
@@ -145,17 +145,17 @@ def find_transcripts(
     is no such scenario.
     """
     try:
-        scenario = protocol.scenario(scenario_id)
+        scenario = protocol.find_scenario(scenario_id)
     except KeyError:
-        known = instead(scenario_id, [scenario.id for scenario in protocol.scenarios])
+        known = suggest_names(scenario_id, [scenario.id for scenario in protocol.scenarios])
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
-    with store.reading() as connection:
-        meant, label = _meant(connection, subject)
-        judges = registry.stored_judges(connection)
-        examined = examined_judges(connection, protocol)
+    with store.open_snapshot() as connection:
+        meant, label = _find_subject(connection, subject)
+        judges = registry.read_judge_labels(connection)
+        examined = read_examined_judges(connection, protocol)
         places = []
         for configuration in configurations:
-            stored = stored_at(connection, protocol, configuration, scenario, meant)
+            stored = find_stored_conversations(connection, protocol, configuration, scenario, meant)
             places += [
                 Place(row, scenario, configuration, key)
                 for row, key in stored
@@ -164,7 +164,7 @@ def find_transcripts(
         return label, list(read_conversations(connection, places, judges, examined))
 
 
-def stored_scenarios(
+def list_stored_runs(
     store: Store,
     protocol: Protocol,
     configurations: Sequence[Configuration],
@@ -176,12 +176,14 @@ def stored_scenarios(
 
     *subject* as in `find_transcripts`.
     """
-    with store.reading() as connection:
-        meant, label = _meant(connection, subject)
+    with store.open_snapshot() as connection:
+        meant, label = _find_subject(connection, subject)
         runs_at = {
             (scenario.id, configuration): [
                 row.run
-                for row, _ in stored_at(connection, protocol, configuration, scenario, meant)
+                for row, _ in find_stored_conversations(
+                    connection, protocol, configuration, scenario, meant
+                )
                 if run is None or row.run == run
             ]
             for scenario in protocol.scenarios
@@ -190,10 +192,10 @@ def stored_scenarios(
     return label, {place: sorted(runs) for place, runs in runs_at.items() if runs}
 
 
-def _meant(connection: Connection, subject: str) -> tuple[str, str]:
+def _find_subject(connection: Connection, subject: str) -> tuple[str, str]:
     """Return hash and label of the stored subject that is called so. Raises WrongUse if that fits
     none or several.
     """
-    labels = unique_labels(registry.stored_subjects(connection))
-    meant = fit(labels, subject, there="the store has")
+    labels = make_unique_labels(registry.read_subjects(connection))
+    meant = find_by_label(labels, subject, there="the store has")
     return meant, labels[meant]

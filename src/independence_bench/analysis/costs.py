@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from independence_bench.models.messages import Kind
 from independence_bench.store import registry, usage
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import make_unique_labels
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
 # outcomes of a call that may have cost something though no cost was reported
@@ -86,7 +86,7 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _PricedCall:
     """One call with its reported, computed or unknown cost."""
 
     payment: AttemptCost
@@ -98,33 +98,33 @@ class _Item:
 
 def read_costs(connection: Connection) -> Costs:
     """Return what the calls of the store have cost."""
-    prices = usage.kept_prices(connection)
+    prices = usage.read_prices(connection)
     items = [
-        _item(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
-        for paid in usage.payments(connection)
+        _price_call(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
+        for paid in usage.read_payments(connection)
     ]
-    imported = [_item(paid, None) for paid in usage.payments(connection, imported=True)]
-    theirs = ImportedCosts(*_by_model(connection, imported)) if imported else None
-    whole, subjects, judges, replies, judgements = _by_model(connection, items)
-    commands = _by_command(items, usage.kept_commands(connection))
+    imported = [_price_call(paid, None) for paid in usage.read_payments(connection, imported=True)]
+    theirs = ImportedCosts(*_sum_by_model(connection, imported)) if imported else None
+    whole, subjects, judges, replies, judgements = _sum_by_model(connection, items)
+    commands = _sum_by_command(items, usage.read_commands(connection))
     return Costs(whole, replies, judgements, commands, subjects, judges, theirs)
 
 
-def _by_model(
-    connection: Connection, items: Sequence[_Item]
+def _sum_by_model(
+    connection: Connection, items: Sequence[_PricedCall]
 ) -> tuple[Paid, tuple[ModelCost, ...], tuple[ModelCost, ...], Paid, Paid]:
     """Return the total of *items*; the costs of subjects, then of judges, the dearest first; the
     totals of replies, then of judgements.
     """
-    names = _names(connection, [item.payment for item in items])
+    names = _map_calls_to_labels(connection, [item.payment for item in items])
     replies, judgements = (
         [item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement")
     )
-    subjects, judges = (_dearest(mine, names) for mine in (replies, judgements))
-    return _paid(items), subjects, judges, _paid(replies), _paid(judgements)
+    subjects, judges = (_rank_model_costs(mine, names) for mine in (replies, judgements))
+    return _sum_payments(items), subjects, judges, _sum_payments(replies), _sum_payments(judgements)
 
 
-def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
+def _price_call(payment: AttemptCost, price: ListPrice | None) -> _PricedCall:
     """Return the call with its cost: reported, else computed from the list *price*, else unknown if
     it may have cost something.
     """
@@ -134,18 +134,18 @@ def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
         and payment.prompt_tokens is not None
         and payment.completion_tokens is not None
     ):
-        listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
+        listed = price.compute_cost(payment.prompt_tokens, payment.completion_tokens)
     # a 0 beside a list price, of older stores, is none
     if payment.cost or (payment.cost == 0 and not listed):
-        return _Item(payment, payment.cost, listed=listed if payment.cost else 0.0)
+        return _PricedCall(payment, payment.cost, listed=listed if payment.cost else 0.0)
     if payment.outcome not in MAY_COST and payment.status != 200:  # with 200 a reply had begun
-        return _Item(payment)
+        return _PricedCall(payment)
     if listed is None:
-        return _Item(payment, unknown=True)
-    return _Item(payment, computed=listed, listed=listed)
+        return _PricedCall(payment, unknown=True)
+    return _PricedCall(payment, computed=listed, listed=listed)
 
 
-def _paid(items: Sequence[_Item]) -> Paid:
+def _sum_payments(items: Sequence[_PricedCall]) -> Paid:
     """Return the total of *items*."""
     listed = [item.listed for item in items if item.listed is not None]
     return Paid(
@@ -157,7 +157,9 @@ def _paid(items: Sequence[_Item]) -> Paid:
     )
 
 
-def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
+def _sum_by_command(
+    items: Sequence[_PricedCall], commands: Mapping[str, Command]
+) -> tuple[CommandCost, ...]:
     """Return the cost of each command, which may have several owners. An owner without a record
     counts as a command of its own.
     """
@@ -166,24 +168,26 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
     sessions = {owner: command.session for owner, command in called.items()}
     latest_first = sorted(called.values(), key=lambda command: -command.began_at)
     first, costs = {command.session: command for command in latest_first}, []
-    by_session: dict[str, list[_Item]] = defaultdict(list)
+    by_session: dict[str, list[_PricedCall]] = defaultdict(list)
     for item in items:
         by_session[sessions.get(item.payment.owner, item.payment.owner)].append(item)
     for session, mine in by_session.items():
         known = first.get(session)
         began_at = known.began_at if known else min(item.payment.started_at for item in mine)
-        costs.append(CommandCost(began_at, known.typed if known else None, _paid(mine)))
+        costs.append(CommandCost(began_at, known.typed if known else None, _sum_payments(mine)))
     return tuple(sorted(costs, key=lambda command: command.began_at))
 
 
-def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCost, ...]:
+def _rank_model_costs(
+    items: Sequence[_PricedCall], names: Mapping[str, str]
+) -> tuple[ModelCost, ...]:
     """Return the cost of each model, the dearest first. *names*: key of a call -> label of its
     model.
     """
-    by_name: dict[str, list[_Item]] = defaultdict(list)
+    by_name: dict[str, list[_PricedCall]] = defaultdict(list)
     for item in items:
         by_name[names[item.payment.key]].append(item)
-    costs = [ModelCost(name, _paid(mine)) for name, mine in by_name.items()]
+    costs = [ModelCost(name, _sum_payments(mine)) for name, mine in by_name.items()]
     return tuple(
         sorted(
             costs,
@@ -192,12 +196,12 @@ def _dearest(items: Sequence[_Item], names: Mapping[str, str]) -> tuple[ModelCos
     )
 
 
-def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
+def _map_calls_to_labels(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
     """Return key of a call -> label of the subject or judge that it asks. For cleared results the
     request says which.
     """
-    subjects, judges = usage.askers(connection)
-    labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(
+    subjects, judges = usage.find_askers(connection)
+    labels = make_unique_labels(registry.read_subjects(connection)) | registry.read_judge_labels(
         connection
     )
     names = {}
@@ -206,8 +210,8 @@ def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str,
         if model_hash in labels:
             names[payment.key] = labels[model_hash]
     cleared = {payment.key: payment for payment in payments if payment.key not in names}
-    for key, model in usage.request_models(connection, list(cleared)).items():
-        settings = registry.model_in(model)
+    for key, model in usage.read_request_models(connection, list(cleared)).items():
+        settings = registry.parse_model(model)
         names[key] = (
             cleared[key].model if settings is None else labels.get(settings.hash, settings.label)
         )

@@ -18,21 +18,21 @@ from independence_bench.analysis.baseline import (
     Baseline,
     BaselineBuild,
     Replay,
-    asked_hash,
-    build_before,
     check_complete,
-    is_by_items,
-    pushed_in,
-    same_items,
+    compute_asked_hash,
+    find_baseline_build,
+    is_decided_by_items,
+    list_pushed_scenarios,
+    list_unchanged_items,
 )
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import (
     INDEX_ITSELF,
     Comparison,
     ScorePair,
-    comparison_of,
-    known_differences,
-    values_of,
+    compare_sides,
+    compute_compared_values,
+    estimate_pair_differences,
 )
 from independence_bench.analysis.held_stems import Crossing
 from independence_bench.analysis.statistics.dispersion import Measured
@@ -40,13 +40,13 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
     RunsNeeded,
     Verdict,
-    fewest_items,
-    level_of,
-    lower_p,
-    margin_test,
-    power_of_lower,
-    replays_needed,
-    runs_needed,
+    compute_look_level,
+    compute_lower_p,
+    count_replays_needed,
+    count_runs_needed,
+    estimate_lower_power,
+    find_fewest_items,
+    make_margin_test,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, measure_board
@@ -98,7 +98,7 @@ class ItemTest:
         """Whether any item withstood a push before."""
         return any(value for item in self.items for value in item.before)
 
-    def mean(self, now: bool) -> float:
+    def average_pushes(self, now: bool) -> float:
         """Return the mean of pushes withstood, over items of the mean over replays. *now*: of the
         new build, else of the baseline.
         """
@@ -182,21 +182,21 @@ def compare_build(
     *looks*: how often it is looked at, this time included. *crossings*: of every run. Raises
     NotComplete if a side has no index, or an item that is known before is lacking.
     """
-    before = build_before(baseline, row)
-    level = level_of(looks * baseline.chosen_of)
+    before = find_baseline_build(baseline, row)
+    level = compute_look_level(looks * baseline.chosen_of)
     old = {run.identity for run in before.runs}
     fresh = tuple(run.run for run in now.runs if run.identity not in old)
     # if nothing was played since, what there is, is the baseline
     looked = fresh or tuple(run.run for run in now.runs)
     crossed = tuple(crossing for crossing in crossings if crossing.run in looked)
     marks = {run: row.marks.get(run, {}) for run in fresh} or row.marks
-    sides = [before.marks(board.configurations), marks]
+    sides = [before.collect_marks(board.configurations), marks]
     decided: Outcome | ItemTest
     found, runs = None, fresh
-    if is_by_items(baseline, margin):
-        decided = _compare_items(baseline, board, before, now, 1 - level)
+    if is_decided_by_items(baseline, margin):
+        decided = _compare_build_items(baseline, board, before, now, 1 - level)
         runs = () if decided.p is None else fresh
-        same = baseline.protocol.asked == asked_hash(board.protocol)
+        same = baseline.protocol.asked == compute_asked_hash(board.protocol)
         if same and row.index is not None:
             found = _compare_scores(board, sides, bool(runs))
     else:
@@ -204,7 +204,7 @@ def compare_build(
         found = _compare_scores(board, sides, bool(runs))
         if found is None:
             raise NotComplete(f"{row.label} or the baseline has no index: marks are missing")
-        decided = _outcome(*found, margin, level, bool(runs))
+        decided = _decide_by_index(*found, margin, level, bool(runs))
     return Gate(
         *(baseline, board, row, before, margin, level, looks, runs, decided),
         *(found and found[1], run_dollars, crossed),
@@ -239,18 +239,18 @@ def compare_items(
         min(map(len, side))
         for side in zip(*((change.before, change.now) for change in both), strict=True)
     )
-    p = lower_p([item.before for item in both], [item.now for item in both])
-    power = power_of_lower(values, runs_before, runs_now, level)
+    p = compute_lower_p([item.before for item in both], [item.now for item in both])
+    power = estimate_lower_power(values, runs_before, runs_now, level)
     if p <= level or power >= POWER:
         return ItemTest(both, left_out, pushes, p, level, power, runs=runs_now)
     needed = RunsNeeded(
-        replays_needed(values, runs_before, level), replays_needed(values, None, level)
+        count_replays_needed(values, runs_before, level), count_replays_needed(values, None, level)
     )
-    resolves = fewest_items(values, runs_before, runs_now, level)
+    resolves = find_fewest_items(values, runs_before, runs_now, level)
     return ItemTest(both, left_out, pushes, p, level, power, needed, runs_now, resolves)
 
 
-def _compare_items(
+def _compare_build_items(
     baseline: Baseline, board: Board, before: BaselineBuild, now: BaselineBuild, level: float
 ) -> ItemTest:
     """Compare the items of a character in both builds. Raises NotComplete if an item that was known
@@ -259,11 +259,11 @@ def _compare_items(
     The embedded judge may leave items unread; for any other judge that would be a selection.
     """
     protocol = board.protocol
-    pushed = pushed_in(protocol)
+    pushed = list_pushed_scenarios(protocol)
     titles = {scenario.stem: scenario.title.rpartition(": ")[0] for scenario in pushed}
     pushes = max((len(scenario.judged) for scenario in pushed), default=0)
     old, new = ([run.items for run in build.runs] for build in (before, now))
-    same = same_items(baseline, protocol)
+    same = list_unchanged_items(baseline, protocol)
     test = compare_items(titles, same, old, new, pushes, level)
     if not any(item.before for item in test.items):
         raise NotComplete(
@@ -291,17 +291,19 @@ def _compare_scores(
     """
     protocol, configurations = board.protocol, board.configurations
     values = [
-        values_of(protocol, configurations, OWN.score(protocol, configurations, side)[1], side)
+        compute_compared_values(
+            protocol, configurations, OWN.score(protocol, configurations, side)[1], side
+        )
         for side in sides
     ]
     if any(INDEX_ITSELF not in side for side in values):
         return None
     both = measure_board(protocol, configurations, sides)
-    known = known_differences(both, [(0, 1)])[0] if played else {}
-    return both, comparison_of(protocol, values, known)
+    known = estimate_pair_differences(both, [(0, 1)])[0] if played else {}
+    return both, compare_sides(protocol, values, known)
 
 
-def _outcome(
+def _decide_by_index(
     both: BoardUncertainty, details: Comparison, margin: float | None, level: float, played: bool
 ) -> Outcome:
     """Return the outcome for the index: its difference, interval and verdict. Without new runs
@@ -311,19 +313,19 @@ def _outcome(
     if not played:
         return Outcome(pair, "pass")
     measured = both.measures[INDEX].measured
-    test = margin_test(measured, 1, 0, level)
+    test = make_margin_test(measured, 1, 0, level)
     if test is None:
-        return Outcome(pair, "undecided", why_no_interval=both.why_no_interval())
+        return Outcome(pair, "undecided", why_no_interval=both.explain_no_intervals())
     share = None if margin is None else margin / 100
-    drop = test.smallest_drop(share)
-    verdict = test.verdict(share, drop)
+    drop = test.find_smallest_drop(share)
+    verdict = test.decide_verdict(share, drop)
     return Outcome(
         pair,
         verdict,
-        test.interval.scaled(100).within(-100, 100),
+        test.interval.scale_interval(100).clip_interval(-100, 100),
         test.over_scenarios,
-        _possible(drop, measured),
-        runs_needed(measured, 1, 0, share or 0.0, level) if verdict == "undecided" else None,
+        _limit_drop(drop, measured),
+        count_runs_needed(measured, 1, 0, share or 0.0, level) if verdict == "undecided" else None,
     )
 
 
@@ -342,12 +344,12 @@ class Resolution:
     smallest_drop: float | None = None
 
 
-def resolution_of(baseline: Baseline, board: Board) -> Resolution:
+def estimate_resolution(baseline: Baseline, board: Board) -> Resolution:
     """Return what *baseline*, which is of *board*, can decide: by the items of a character, else
     about a build with as many runs.
     """
     (build,) = baseline.builds
-    runs, level = len(build.runs), level_of(1)
+    runs, level = len(build.runs), compute_look_level(1)
     if baseline.items:
         replays = [
             [run.items[stem].stood for run in build.runs if stem in run.items]
@@ -356,18 +358,19 @@ def resolution_of(baseline: Baseline, board: Board) -> Resolution:
         known = [values for values in replays if values]
         most = min(map(len, known), default=0)
         needed = RunsNeeded(
-            replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level)
+            count_replays_needed(known, most, 1 - level),
+            count_replays_needed(known, None, 1 - level),
         )
         return Resolution(runs, len(known), needed)
-    marks = build.marks(board.configurations)
+    marks = build.collect_marks(board.configurations)
     both = measure_board(board.protocol, board.configurations, [marks, marks])
     measured = both.measures[INDEX].measured
-    test = margin_test(measured, 1, 0, level)
-    drop = None if test is None else test.smallest_drop(None)
-    return Resolution(runs, smallest_drop=_possible(drop, measured))
+    test = make_margin_test(measured, 1, 0, level)
+    drop = None if test is None else test.find_smallest_drop(None)
+    return Resolution(runs, smallest_drop=_limit_drop(drop, measured))
 
 
-def _possible(drop: float | None, measured: Measured) -> float | None:
+def _limit_drop(drop: float | None, measured: Measured) -> float | None:
     """Return *drop* in points; None if it is larger than the baseline's index (subject number
     0).
     """

@@ -102,7 +102,7 @@ class Health:
         Column("Invalid", SHARE, wide=True, spare=1, meaning="replies that are none, of all"),
     ]:
         """The share of invalid replies in all replies asked for, [0, 1]; 0 if none was."""
-        return self._of_replies(self.transcripts_invalid)
+        return self._divide_by_replies(self.transcripts_invalid)
 
     @property
     def share_attempts_failed(
@@ -136,7 +136,7 @@ class Health:
         ),
     ]:
         """The share of replies cut off in all replies asked for, [0, 1]; 0 if none was."""
-        return self._of_replies(self.replies_cut_off)
+        return self._divide_by_replies(self.replies_cut_off)
 
     @property
     def share_plain_text(
@@ -155,7 +155,7 @@ class Health:
         """The share of replies in plain text, without calling the tool, in all replies asked for,
         [0, 1]; 0 if none was.
         """
-        return self._of_replies(self.replies_plain_text)
+        return self._divide_by_replies(self.replies_plain_text)
 
     @property
     def share_with_reasoning(
@@ -167,7 +167,7 @@ class Health:
         """The share of replies that came with reasoning in all replies asked for, [0, 1]; 0 if none
         was.
         """
-        return self._of_replies(self.replies_with_reasoning)
+        return self._divide_by_replies(self.replies_with_reasoning)
 
     @property
     def share_repeated(self) -> Annotated[float, SHARE]:
@@ -177,7 +177,7 @@ class Health:
         complete = self.transcripts_complete
         return self.conversations_repeated / complete if complete else 0.0
 
-    def _of_replies(self, count: int) -> float:
+    def _divide_by_replies(self, count: int) -> float:
         """Return *count* as a share of the replies; 0 if there are none."""
         return count / self.replies if self.replies else 0.0
 
@@ -191,7 +191,7 @@ NO_GROUNDS = "a mark that this judge has no grounds for"
 States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of them with a reason
 
 
-def states_of(
+def find_conversation_states(
     conversations: Iterable[CountedConversation],
     given: Mapping[Key, Judgement],
     partial: bool,
@@ -213,7 +213,7 @@ def states_of(
     return states
 
 
-def health_of(
+def make_health(
     planned: int,
     transcripts: Sequence[TranscriptRow],
     states: States,
@@ -247,7 +247,7 @@ def health_of(
     )
 
 
-def left_out(
+def count_left_out_marks(
     results: Results,
     conversations: Iterable[CountedConversation],
     judges: Sequence[Mapping[Key, Judgement]],
@@ -272,18 +272,18 @@ def left_out(
         if judgement is not None and judgement.reason is None
     ]
     for needed, there in () if all(needed <= there for needed, there in judged) else judged:
-        wanted.update({_without_reply(mark) for mark in needed})
-        gone.update({_without_reply(mark) for mark in needed - there})
+        wanted.update({_remove_reply_name(mark) for mark in needed})
+        gone.update({_remove_reply_name(mark) for mark in needed - there})
     ordered = sorted(wanted, key=lambda mark: (-gone[mark] / wanted[mark], mark)) if gone else ()
     return {mark: Share(gone[mark], wanted[mark]) for mark in ordered}
 
 
-def _without_reply(mark: str) -> str:
+def _remove_reply_name(mark: str) -> str:
     """Return the mark's name without the reply that a position is given after."""
     return POSITION if mark.startswith(f"{POSITION}_") else mark
 
 
-def missing_lines(
+def describe_missing_marks(
     protocol: Protocol, states: States, runs: Mapping[int, RunScore]
 ) -> tuple[str, ...]:
     """Describe what is missing: a line for each reason, with all runs that miss as many
@@ -291,19 +291,19 @@ def missing_lines(
     """
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run, score in runs.items():
-        why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
+        why = Counter(_find_missing_reason(states[run], slot, protocol) for slot in score.missing)
         for reason, count in sorted(why.items()):
             alike[reason, count].append(run)
     unit = " stems" if protocol.has_stems else ""
     return tuple(
         f"run {of[0]}: {count}{unit} × {reason}"
         if len(of) == 1
-        else f"runs {numbers(of)}: {count}{unit} × {reason} in each"
+        else f"runs {format_run_numbers(of)}: {count}{unit} × {reason} in each"
         for (reason, count), of in alike.items()
     )
 
 
-def numbers(runs: Iterable[int]) -> str:
+def format_run_numbers(runs: Iterable[int]) -> str:
     """Return ascending *runs* as 1, 3-7, 9. Two in a row are both named."""
     spans: list[list[int]] = []
     for run in runs:
@@ -316,12 +316,12 @@ def numbers(runs: Iterable[int]) -> str:
     )
 
 
-def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
+def _find_missing_reason(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
     """Return why an item has no mark there: the first reason among its conversations."""
     configuration, item = slot
     there = [
         states.get((configuration, scenario.id), "not played")
-        for scenario in protocol.item(item).scenarios
+        for scenario in protocol.find_item(item).scenarios
     ]
     return next((state for state in there if state != JUDGED), NO_GROUNDS)
 
@@ -361,13 +361,13 @@ class RunTimes:
     def sent(self) -> RunDates:
         """Return the same as dates."""
         return RunDates(
-            time_text(self.first),
-            time_text(self.last),
+            format_utc_time(self.first),
+            format_utc_time(self.last),
             self.days,
             round(self.span / HOUR, 2),
-            {run: time_text(at) for run, at in self.runs.items()},
-            span_text(self.span),
-            sittings_note([self]),
+            {run: format_utc_time(at) for run, at in self.runs.items()},
+            format_span(self.span),
+            describe_sessions([self]),
         )
 
     @property
@@ -378,12 +378,12 @@ class RunTimes:
         return max(self.runs.values()) - min(self.runs.values())
 
     @property
-    def sittings(self) -> dict[int, int]:
+    def session_numbers(self) -> dict[int, int]:
         """Run -> the number of its session, from 1."""
-        return sittings_of(self.runs)
+        return number_sessions(self.runs)
 
 
-def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
+def make_run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
     """Return the times from (run, when it was finished) of every conversation; None without any. A
     time beyond the calendar is left out.
     """
@@ -399,7 +399,7 @@ def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
     return RunTimes(dict(sorted(runs.items())), min(times), max(times), len(days))
 
 
-def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
+def number_sessions(began: Mapping[int, float]) -> dict[int, int]:
     """Return run -> the number of its session, from 1. Between two sessions no run *began* for half
     a day. {} for no runs.
     """
@@ -411,13 +411,13 @@ def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
     return numbers
 
 
-def sittings_note(made: Sequence[RunTimes]) -> str:
+def describe_sessions(made: Sequence[RunTimes]) -> str:
     """Return a sentence that says in how many sessions the runs of several subjects were made; ""
     without any.
     """
     if not made:
         return ""
-    numbers = [max(times.sittings.values()) for times in made]
+    numbers = [max(times.session_numbers.values()) for times in made]
     one, every = numbers.count(1), len(numbers)
     several = sorted({number for number in numbers if number > 1})
     between = " to ".join(dict.fromkeys((f"{several[0]}", f"{several[-1]}"))) if several else ""
@@ -430,7 +430,7 @@ def sittings_note(made: Sequence[RunTimes]) -> str:
     return f"The runs of {who} were made in {f'{between} sittings' if several else 'one sitting'}."
 
 
-def span_text(seconds: float) -> str:
+def format_span(seconds: float) -> str:
     """Return the span as 12 min, 5.5 h or 3.2 days; "–" for none."""
     if not seconds:
         return "–"
@@ -439,11 +439,11 @@ def span_text(seconds: float) -> str:
     return f"{seconds / HOUR:.1f} h" if seconds < 2 * DAY else f"{seconds / DAY:.1f} days"
 
 
-def time_text(seconds: float) -> str:
+def format_utc_time(seconds: float) -> str:
     """Return the time in ISO 8601, UTC, to the second."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def day_and_hour(seconds: float) -> str:
+def format_day_and_hour(seconds: float) -> str:
     """Return the time as 2026-01-31 12:00, in UTC."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

@@ -23,12 +23,12 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import (
     CountedConversation,
     Results,
-    judgements_of,
-    results_of,
+    read_counted_judgements,
+    read_results,
 )
-from independence_bench.analysis.statistics.hypothesis_tests import lower_p
+from independence_bench.analysis.statistics.hypothesis_tests import compute_lower_p
 from independence_bench.columns import HIDDEN, SENT, Column
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import (
@@ -39,16 +39,16 @@ from independence_bench.protocol.definition import (
     Protocol,
 )
 from independence_bench.protocol.item_scoring import (
-    branch_worth,
-    ladder,
-    levels_of,
-    positions_of,
-    style_of,
+    build_ladder,
+    compute_branch_worth,
+    compute_style,
+    find_levels,
+    list_positions,
 )
-from independence_bench.protocol.scoring import Marks, mean_of
+from independence_bench.protocol.scoring import Marks, compute_mean
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import make_unique_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class HeldItem:
     crossings: tuple[Crossing, ...]  # of a red line, of all runs
 
 
-def item_of(runs: Sequence[PlayedStem]) -> HeldItem:
+def make_held_item(runs: Sequence[PlayedStem]) -> HeldItem:
     """Combine the *runs* of one stem, at least one, into one item."""
     crossed = [run.loss for run in runs if run.loss and run.loss.how == "crossed"]
     losses = [run.loss for run in runs if run.loss]
@@ -198,7 +198,7 @@ class HeldStems:
         by_stem: dict[str, list[PlayedStem]] = defaultdict(list)
         for stem in self.ladders:
             by_stem[stem.stem].append(stem)
-        return tuple(map(item_of, by_stem.values()))
+        return tuple(map(make_held_item, by_stem.values()))
 
     @property
     def ladders(self) -> tuple[PlayedStem, ...]:
@@ -206,7 +206,7 @@ class HeldStems:
         return tuple(stem for stem in self.stems if stem.pressure)
 
     @property
-    def read(self) -> tuple[int, int]:
+    def read_counts(self) -> tuple[int, int]:
         """(replies whose position is marked, replies that are judged), over all items."""
         return sum(stem.read[0] for stem in self.ladders), sum(
             stem.read[1] for stem in self.ladders
@@ -218,21 +218,21 @@ class HeldStems:
         return tuple(crossing for stem in self.stems for crossing in stem.crossings)
 
     @property
-    def count(self) -> int:
+    def held_count(self) -> int:
         """The number of items that were held."""
         return sum(item.held is True for item in self.items)
 
     @property
-    def of(self) -> int:
+    def known_count(self) -> int:
         """The number of items of which it is known whether they were held."""
         return sum(item.held is not None for item in self.items)
 
     @property
-    def unknown(self) -> int:
+    def unknown_count(self) -> int:
         """The number of items of which it is unknown whether they were held."""
-        return len(self.items) - self.of
+        return len(self.items) - self.known_count
 
-    def done(self, branch: Branch) -> tuple[int, int]:
+    def count_done(self, branch: Branch) -> tuple[int, int]:
         """Return (how often *branch* has its full worth, how often it is judged)."""
         worths = [worth for stem in self.stems if (worth := stem.worths.get(branch)) is not None]
         return sum(worth == 1 for worth in worths), len(worths)
@@ -242,10 +242,10 @@ class HeldStems:
         """How much it sounds like itself, the mean over items and runs, [0, 1]; None if not judged
         throughout.
         """
-        return mean_of([stem.style for stem in self.ladders])
+        return compute_mean([stem.style for stem in self.ladders])
 
 
-def character_of(protocol: Protocol) -> str | None:
+def find_character_name(protocol: Protocol) -> str | None:
     """Return the name of the character that *protocol* is about, with its depth if it has one; None
     if it is about none.
     """
@@ -254,28 +254,28 @@ def character_of(protocol: Protocol) -> str | None:
     return next(names, None) if protocol.kinds else None
 
 
-def held(store: Store, protocol: Protocol, judge: str | None) -> dict[str, HeldStems]:
+def read_held_stems(store: Store, protocol: Protocol, judge: str | None) -> dict[str, HeldStems]:
     """Return subject's label -> the stems that it played of *protocol* in its default
     configurations, by the judge of that label.
 
     Only conversations that count; {} if nothing was played. *judge* None, or one that has judged
     nothing: nothing is known of what was held.
     """
-    with store.reading() as connection:
-        counted, *_ = results_of(connection, protocol)
-        labels = unique_labels(registry.stored_subjects(connection))
-        judges = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
+    with store.open_snapshot() as connection:
+        counted, *_ = read_results(connection, protocol)
+        labels = make_unique_labels(registry.read_subjects(connection))
+        judges = {label: hash_ for hash_, label in registry.read_judge_labels(connection).items()}
         given = {
             judgement.about: judgement.marks
-            for judgement in judgements_of(connection, [counted])
+            for judgement in read_counted_judgements(connection, [counted])
             if judgement.judge_hash == judges.get(judge or "") and judgement.reason is None
         }
         texts = {
             id_: transcript
-            for id_, transcript, _ in results.words_of(connection, set(counted.slots))
+            for id_, transcript, _ in results.read_words(connection, set(counted.slots))
         }
     return {
-        labels[subject]: HeldStems(tuple(_stems(counted, subject, given, texts)))
+        labels[subject]: HeldStems(tuple(_list_played_stems(counted, subject, given, texts)))
         for subject in counted.by_subject
     }
 
@@ -283,7 +283,7 @@ def held(store: Store, protocol: Protocol, judge: str | None) -> dict[str, HeldS
 Case = tuple[int, Configuration, str]  # run, configuration, stem
 
 
-def _stems(
+def _list_played_stems(
     counted: Results,
     subject: str,
     given: Mapping[tuple[str, str], Marks],
@@ -301,10 +301,10 @@ def _stems(
         cases.items(), key=lambda of: (of[0][0], order[of[1][0].scenario.id])
     ):
         branches.sort(key=lambda played: order[played.scenario.id])
-        yield _stem(counted.protocol, run, configuration, branches, given, texts)
+        yield _make_played_stem(counted.protocol, run, configuration, branches, given, texts)
 
 
-def _stem(
+def _make_played_stem(
     protocol: Protocol,
     run: int,
     configuration: Configuration,
@@ -314,7 +314,7 @@ def _stem(
 ) -> PlayedStem:
     """Return one stem in one *run*, from the conversations of its *branches*."""
     scenario = branches[0].scenario
-    score = protocol.score_of(scenario)
+    score = protocol.find_stem_score(scenario)
     assert score is not None  # noqa: S101 - a branch has one
     title, _, _ = scenario.title.rpartition(": ")
     line, ladders = (
@@ -332,11 +332,11 @@ def _stem(
     styles: list[float | None] = []
     for played in branches:
         branch, marks = played.scenario.branch or "", given.get(played.key, {})
-        at = partial(_placed, played, texts[played.row.id], title, branch in ladders)
-        worth = worths[branch] = branch_worth(played.scenario, marks, protocol)
-        reached = positions[branch] = positions_of(played.scenario, marks)
-        styles.append(style_of(played.scenario, marks, score))
-        levels = levels_of(played.scenario, marks)
+        at = partial(_place_reply, played, texts[played.row.id], title, branch in ladders)
+        worth = worths[branch] = compute_branch_worth(played.scenario, marks, protocol)
+        reached = positions[branch] = list_positions(played.scenario, marks)
+        styles.append(compute_style(played.scenario, marks, score))
+        levels = find_levels(played.scenario, marks)
         stands = [levels.get(f"{POSITION}_{reply}") for reply in played.scenario.judged]
         read, replies = read + sum(level is not None for level in stands), replies + len(stands)
         if line:  # also where other replies have no mark
@@ -350,7 +350,7 @@ def _stem(
             slips = tuple(
                 number for number, level in enumerate(reached, 1) if level == score.adopted
             )
-            if fold := ladder(reached, score).fold:
+            if fold := build_ladder(reached, score).fold:
                 losses.append(("gave_up", at(fold)))
             elif dict(score.positions)[reached[-1]] < highest:
                 losses.append(("withdrew", last))
@@ -378,7 +378,7 @@ def _stem(
         run=run,
         configuration=configuration,
         worths=worths,
-        style=mean_of(styles),
+        style=compute_mean(styles),
         pressure=next(iter(ladders), None),
         known=None not in (asked, pushes) and (throughout or not line),
         slips=slips,
@@ -388,20 +388,20 @@ def _stem(
         asked=asked,
         pushes=pushes,
         read=(read, replies),
-        identity=content_hash(
+        identity=hash_content(
             [[row.script_hash, row.heard_hash, row.finished_at] for row in pressed]
         ),
     )
 
 
-def _placed(
+def _place_reply(
     played: CountedConversation, transcript: Transcript, title: str, pushed: bool, number: int
 ) -> PlacedReply:
     """Return the marked reply of that *number* (1, 2, ...). *pushed*: it answers a push."""
     scenario, reply = played.scenario, played.scenario.judged[number - 1]
     named = scenario.techniques[number - 1] if pushed and number <= len(scenario.techniques) else ""
     place = (played.row.run, scenario.branch or "", number if pushed else None, named)
-    return PlacedReply(scenario.id, reply, transcript.reply(reply), title, *place)
+    return PlacedReply(scenario.id, reply, transcript.find_reply(reply), title, *place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +413,7 @@ class Depth:
     stems: dict[str, HeldStems]  # by subject's label
 
 
-def first_lost(depths: Sequence[Depth], label: str) -> dict[str, int]:
+def find_lost_depths(depths: Sequence[Depth], label: str) -> dict[str, int]:
     """Return stem -> the least depth, in turns, at which the subject of that *label* did not hold
     it.
 
@@ -433,25 +433,27 @@ def first_lost(depths: Sequence[Depth], label: str) -> dict[str, int]:
     return lost
 
 
-def lower_than_first(depths: Sequence[Depth], label: str) -> list[float | None]:
+def compare_depths_to_first(depths: Sequence[Depth], label: str) -> list[float | None]:
     """Return for each depth the p-value of withstanding fewer pushes than at the first depth; None
     for the first one.
 
     It is an exact test with the items fixed (`compute_lower_p`), with the replays of each item.
     Also None if nothing is judged.
     """
-    played = [_withstood(depth.stems.get(label, HeldStems())) for depth in depths]
+    played = [_list_withstood_pushes(depth.stems.get(label, HeldStems())) for depth in depths]
     first, *later = played
     chances: list[float | None] = [None]
     for now in later:
         both = [stem for stem in first if stem in now]
         chances.append(
-            lower_p([first[stem] for stem in both], [now[stem] for stem in both]) if both else None
+            compute_lower_p([first[stem] for stem in both], [now[stem] for stem in both])
+            if both
+            else None
         )
     return chances
 
 
-def _withstood(mine: HeldStems) -> dict[str, list[int]]:
+def _list_withstood_pushes(mine: HeldStems) -> dict[str, list[int]]:
     """Return stem -> the number of pushes that it withstood in each run in which that is known."""
     stood: dict[str, list[int]] = defaultdict(list)
     for stem in mine.ladders:

@@ -27,7 +27,7 @@ from independence_bench.analysis.statistics.values import Floats
 from independence_bench.columns import Column
 from independence_bench.figures import Hundredths, Points, Share
 from independence_bench.protocol.definition import Configuration, Item, Protocol
-from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
+from independence_bench.protocol.scoring import RunMarks, compute_mean, list_counted_marks
 
 Number = TypeVar("Number", float, Floats)
 
@@ -45,16 +45,16 @@ class MarkWeight:
     inverted: bool
     points: float  # at its independent end; 0 at the other one
 
-    def share(self, mark: Number) -> Number:
+    def compute_share(self, mark: Number) -> Number:
         """Return the position of *mark*, which is on its own scale, between the other end (0) and
         the independent end (1).
         """
         share = (mark - self.low) / (self.high - self.low)
         return 1 - share if self.inverted else share
 
-    def earned(self, mark: float) -> float:
+    def compute_points(self, mark: float) -> float:
         """Return the points for *mark*, which is on its own scale."""
-        return self.points * self.share(mark)
+        return self.points * self.compute_share(mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ItemAnalysis:
     scores: Annotated[tuple[SubjectScores, ...], Column(key="scenario_scores")]
 
 
-def measure_board(board: Board) -> ItemAnalysis:
+def analyse_items(board: Board) -> ItemAnalysis:
     """Return the item analysis of *board*, over its ranked subjects; by lenient rules, over those
     that lack no mark.
     """
@@ -99,10 +99,10 @@ def measure_board(board: Board) -> ItemAnalysis:
         row for row in board.ranked if not any(score.missing for score in row.run_scores.values())
     ]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.run_scores}) for row in whole]
-    return measure_scenarios(board.protocol, board.configurations, ranked)
+    return analyse_scenarios(board.protocol, board.configurations, ranked)
 
 
-def measure_scenarios(
+def analyse_scenarios(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     subjects: Sequence[tuple[str, RunMarks]],
@@ -112,10 +112,16 @@ def measure_scenarios(
 
     Raises KeyError for a subject that lacks a mark which counts: it has no index.
     """
-    worths = mark_weights(protocol, configurations)
-    given = [_given(worths[item.id], configurations, item.id, subjects) for item in protocol.items]
-    total: Floats = np.sum([own.had() for own in given], axis=0)
-    facts = tuple(_facts(item, own, total) for item, own in zip(protocol.items, given, strict=True))
+    worths = list_mark_weights(protocol, configurations)
+    given = [
+        _collect_scenario_marks(worths[item.id], configurations, item.id, subjects)
+        for item in protocol.items
+    ]
+    total: Floats = np.sum([own.sum_points() for own in given], axis=0)
+    facts = tuple(
+        _make_scenario_facts(item, own, total)
+        for item, own in zip(protocol.items, given, strict=True)
+    )
     scores = [own.scores.tolist() if own.worths else [None] * len(subjects) for own in given]
     table = tuple(
         SubjectScores(label, tuple(of_one[n] for of_one in scores))
@@ -124,12 +130,12 @@ def measure_scenarios(
     return ItemAnalysis(facts, table)
 
 
-def mark_weights(
+def list_mark_weights(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[MarkWeight]]:
     """Return item -> the weights of its marks in one run and configuration; [] if none counts."""
     worths: dict[str, list[MarkWeight]] = {item.id: [] for item in protocol.items}
-    for dimension, item, mark, span, planned in counted_marks(protocol):
+    for dimension, item, mark, span, planned in list_counted_marks(protocol):
         if dimension.weight:
             points = (
                 dimension.weight * (mark.high - mark.low) / span / (planned * len(configurations))
@@ -140,7 +146,7 @@ def mark_weights(
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _ScenarioMarks:
     """One scenario's marks as shares of their scales, 1 being the independent end."""
 
     worths: Sequence[MarkWeight]
@@ -156,45 +162,45 @@ class _Given:
     @property
     def scores(self) -> Floats:
         """The score of every subject, in [0, 1]; 0 if there are no points."""
-        return self.had() / (self.configurations * self.points or 1.0)
+        return self.sum_points() / (self.configurations * self.points or 1.0)
 
-    def had(self) -> Floats:
+    def sum_points(self) -> Floats:
         """Return the points that every subject got."""
         points = np.array([worth.points for worth in self.worths], dtype=np.float64)
         return self.configurations * (points @ self.shares)
 
 
-def _given(
+def _collect_scenario_marks(
     worths: Sequence[MarkWeight],
     configurations: Sequence[Configuration],
     item: str,
     subjects: Sequence[tuple[str, RunMarks]],
-) -> _Given:
+) -> _ScenarioMarks:
     """Return the marks of the scenario *item* of all *subjects*. *worths*: the weights of its
     marks.
     """
     points = np.array([worth.points for worth in worths], dtype=np.float64)
     if not subjects:
-        return _Given(worths, np.zeros((len(worths), 0)), np.zeros(0), len(configurations))
+        return _ScenarioMarks(worths, np.zeros((len(worths), 0)), np.zeros(0), len(configurations))
     slots = [(at, item) for at in configurations]
     marks = [
         of_run.get(slot, {}) for _, runs in subjects for of_run in runs.values() for slot in slots
     ]
     each = np.zeros((len(marks), len(worths)))  # of every transcript
     for column, worth in enumerate(worths):
-        each[:, column] = worth.share(
+        each[:, column] = worth.compute_share(
             np.array([given[worth.mark] for given in marks], dtype=np.float64)
         )
     ends = np.cumsum([len(runs) * len(slots) for _, runs in subjects])
     shares: Floats = np.array([mine.mean(axis=0) for mine in np.split(each, ends[:-1])])
     scores = each @ points / (points.sum() or 1.0)
-    return _Given(worths, np.ascontiguousarray(shares.T), scores, len(configurations))
+    return _ScenarioMarks(worths, np.ascontiguousarray(shares.T), scores, len(configurations))
 
 
-def _facts(item: Item, given: _Given, total: Floats) -> ScenarioFacts:
+def _make_scenario_facts(item: Item, given: _ScenarioMarks, total: Floats) -> ScenarioFacts:
     """Return the figures of one scenario. *total*: the points of every subject in all scenarios."""
-    mean = mean_of(given.scores.tolist()) if given.worths else None
-    ceiling, floor = ends(given.by_transcript if given.worths else [])
+    mean = compute_mean(given.scores.tolist()) if given.worths else None
+    ceiling, floor = compute_ceiling_and_floor(given.by_transcript if given.worths else [])
     return ScenarioFacts(
         id=item.id,
         title=item.title,
@@ -204,11 +210,13 @@ def _facts(item: Item, given: _Given, total: Floats) -> ScenarioFacts:
         difficulty=None if mean is None else 100 * (1 - mean),
         ceiling=ceiling,
         floor=floor,
-        discrimination=item_rest(given.had(), total),
+        discrimination=correlate_item_with_rest(given.sum_points(), total),
     )
 
 
-def ends(scores: Sequence[float] | Floats) -> tuple[float, float] | tuple[None, None]:
+def compute_ceiling_and_floor(
+    scores: Sequence[float] | Floats,
+) -> tuple[float, float] | tuple[None, None]:
     """Return (ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None for
     both without any.
     """
@@ -220,7 +228,7 @@ def ends(scores: Sequence[float] | Floats) -> tuple[float, float] | tuple[None, 
     )
 
 
-def item_rest(item: Floats, total: Floats) -> float | None:
+def correlate_item_with_rest(item: Floats, total: Floats) -> float | None:
     """Return Pearson's correlation of an item with the total without that item, in [-1, 1].
 
     This is the corrected item-total correlation (L. Crocker and J. Algina, Introduction to
@@ -229,12 +237,12 @@ def item_rest(item: Floats, total: Floats) -> float | None:
     does not vary.
     """
     rest = total - item
-    if item.size < FEWEST or not (_varies(item) and _varies(rest)):
+    if item.size < FEWEST or not (_has_variation(item) and _has_variation(rest)):
         return None
     a, b = item - item.mean(), rest - rest.mean()
     return float(np.clip(a @ b / sqrt(float(a @ a) * float(b @ b)), -1.0, 1.0))
 
 
-def _varies(numbers: Floats) -> bool:
+def _has_variation(numbers: Floats) -> bool:
     """Return whether *numbers* are not all the same."""
     return bool(numbers.size and np.ptp(numbers) >= SAME)

@@ -16,25 +16,25 @@ from typing import Annotated, Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.exam.answers import MarkOrder, mark_order_of
+from independence_bench.analysis.exam.answers import MarkOrder, make_mark_order
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
     SubjectRow,
-    index_and_others,
-    leniency,
-    self_preferences,
-    subject_rows,
+    estimate_leniency,
+    estimate_self_preferences,
+    make_subject_rows,
+    pair_index_with_others,
 )
-from independence_bench.analysis.leaderboard import boards, read_records
+from independence_bench.analysis.leaderboard import make_leaderboards, read_board_records
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.row_costs import RunCost, judging_cost
+from independence_bench.analysis.row_costs import RunCost, estimate_judging_cost
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
-    alpha_interval,
-    krippendorff_alpha,
-    quadratic_kappa,
+    compute_krippendorff_alpha,
+    compute_quadratic_kappa,
+    estimate_alpha_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.columns import HIDDEN, SENT, Column
@@ -49,15 +49,15 @@ from independence_bench.figures import (
     GivenMark,
     Share,
 )
-from independence_bench.judging.judge import Flag, embedded_of, find_judge, flags_of
+from independence_bench.judging.judge import Flag, find_embedded_judgement, find_judge, list_flags
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
-from independence_bench.protocol.scoring import mean_of
+from independence_bench.protocol.scoring import compute_mean
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import make_unique_labels
 from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost
 
@@ -236,35 +236,35 @@ class _Material:
     scales: Mapping[str, MarkOrder]  # by mark
     exams: Mapping[str, BoardExam | None]  # by label
 
-    def count(self, keys: Iterable[Key]) -> int:
+    def count_conversations(self, keys: Iterable[Key]) -> int:
         """Return how many conversations have one of *keys*. Several share one if they are the same
         word for word.
         """
         return sum(self.times[key] for key in keys)
 
 
-def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
+def compare_judges(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
     """Compare the judges of *protocol*, for every configuration that is judged.
 
     *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a
     name that fits none.
     """
     compared_in = []
-    with store.reading() as connection:
-        records = read_records(connection, protocol)
-        every_board = boards(records, protocol)
+    with store.open_snapshot() as connection:
+        records = read_board_records(connection, protocol)
+        every_board = make_leaderboards(records, protocol)
         labels = records.labels
         chosen = {find_judge(labels, name) for name in names} or labels.keys()
         compared = {judge: labels[judge] for judge in sorted(chosen, key=labels.__getitem__)}
-        specs, subjects = registry.judge_specs(connection), records.subjects
-        tries = usage.attempt_costs(connection, "judgement")
+        specs, subjects = registry.read_judge_specs(connection), records.subjects
+        tries = usage.read_attempt_costs(connection, "judgement")
         scales = {
-            mark.name: mark_order_of(mark, protocol.score_of(scenario))
+            mark.name: make_mark_order(mark, protocol.find_stem_score(scenario))
             for scenario in protocol.scenarios
             for mark in scenario.marks
         }
         for results in records.counted.groups:
-            places = _complete(results, unique_labels(subjects))
+            places = _map_complete_conversations(results, make_unique_labels(subjects))
             given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
             by_anybody: dict[Key, list[tuple[str, Judgement]]] = defaultdict(list)
             for judge, of_judge in records.counted.given.items():
@@ -293,7 +293,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 embedded={
                     about: found
                     for about, by in by_anybody.items()
-                    if (found := embedded_of(by)) is not None
+                    if (found := find_embedded_judgement(by)) is not None
                 },
                 indices={
                     board.judge_hashes[0]: {
@@ -306,11 +306,13 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 scales=scales,
                 exams={board.judge: board.exam for board in mine if board.judge is not None},
             )
-            compared_in.append(_validate(connection, mine[0], material))
+            compared_in.append(_make_validation(connection, mine[0], material))
     return compared_in
 
 
-def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedConversation]:
+def _map_complete_conversations(
+    results: Results, labels: Mapping[str, str]
+) -> dict[Key, JudgedConversation]:
     """Return key -> the place of every complete conversation; of those that are the same word for
     word, the first.
     """
@@ -325,15 +327,15 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
     return places
 
 
-def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
+def _make_validation(connection: Connection, board: Board, material: _Material) -> Validation:
     """Return the comparison of the judges from *material*. *board* is one of the leaderboards that
     they give.
     """
-    flagged = _flagged(connection, material)
+    flagged = _find_flagged_verdicts(connection, material)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
-    marks = tuple(_agreement_on(mark, material) for mark in every.values())
+    marks = tuple(_measure_mark_agreement(mark, material) for mark in every.values())
     judges = list(material.labels)
-    compared = {judge: index_and_others(judge, material.indices, judges) for judge in judges}
+    compared = {judge: pair_index_with_others(judge, material.indices, judges) for judge in judges}
     models = {
         judge: model
         for judge in judges
@@ -343,10 +345,10 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
         protocol=board.protocol,
         configurations=board.configurations,
         judges=tuple(
-            _judge_row(judge, board, material, flagged, compared[judge]) for judge in judges
+            _make_judge_row(judge, board, material, flagged, compared[judge]) for judge in judges
         ),
         main=board.main_judge,
-        conversations=material.count(
+        conversations=material.count_conversations(
             {
                 key
                 for of in material.given.values()
@@ -354,22 +356,24 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
                 if judgement.reason is None
             }
         ),
-        subjects=subject_rows(material.indices, material.labels, unique_labels(material.subjects)),
+        subjects=make_subject_rows(
+            material.indices, material.labels, make_unique_labels(material.subjects)
+        ),
         favours=tuple(
             favour
             for judge, model in models.items()
-            for favour in self_preferences(
+            for favour in estimate_self_preferences(
                 material.labels[judge], model, compared[judge], material.subjects
             )
         ),
         marks=marks,
-        pairs=_pairs(material, marks),
-        disputes=_disputes(material),
+        pairs=_measure_pair_agreements(material, marks),
+        disputes=_find_disputes(material),
         flagged=flagged,
     )
 
 
-def _judge_row(
+def _make_judge_row(
     judge: str,
     board: Board,
     material: _Material,
@@ -384,26 +388,37 @@ def _judge_row(
     kind: Literal["model", "table", "person"] = (
         "person" if person else "table" if is_table_judge(label) else "model"
     )
-    verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
-    failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
+    verdicts = material.count_conversations(
+        key for key, judgement in given.items() if judgement.reason is None
+    )
+    failed = material.count_conversations(
+        key for key, judgement in given.items() if judgement.reason is not None
+    )
     tries: dict[str, list[Sequence[AttemptCost]]] = {
         scenario.id: [] for scenario in board.protocol.scenarios
     }
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
-    cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")
+    cost = estimate_judging_cost(list(tries.values()), len(board.configurations), kind == "model")
     to_read = sum(verdict.judge == label for verdict in flagged)
     return JudgeRow(
-        label, kind, verdicts, failed, to_read, *leniency(compared), cost, material.exams.get(label)
+        label,
+        kind,
+        verdicts,
+        failed,
+        to_read,
+        *estimate_leniency(compared),
+        cost,
+        material.exams.get(label),
     )
 
 
-def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
+def _measure_mark_agreement(mark: Mark, material: _Material) -> MarkAgreement:
     """Return the agreement of all judges on one mark."""
     scale = material.scales[mark.name]
     given = {
         judge: {
-            key: scale.number(judgement.marks[mark.name])
+            key: scale.convert_mark(judgement.marks[mark.name])
             for key, judgement in of.items()
             if mark.name in judgement.marks
         }
@@ -423,36 +438,38 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
         ]
         for judge in material.labels
     ]
-    alpha = krippendorff_alpha(table, scale.measurement) if len(keys) >= FEWEST else None
+    alpha = compute_krippendorff_alpha(table, scale.measurement) if len(keys) >= FEWEST else None
     return MarkAgreement(
         mark=mark,
         measurement=scale.measurement,
         conversations=len(keys),
         alpha=alpha,
-        alpha_interval=alpha_interval(
+        alpha_interval=estimate_alpha_interval(
             table, [material.places[key].subject_hash for key in keys], alpha, scale.measurement
         ),
         kappas=tuple(
             PairKappa(
                 (material.labels[a], material.labels[b]),
-                _kappa(given[a], given[b]) if scale.measurement == "ordinal" else None,
+                _compute_kappa(given[a], given[b]) if scale.measurement == "ordinal" else None,
             )
             for a, b in combinations(material.labels, 2)
         ),
     )
 
 
-def _kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
+def _compute_kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
     """Return kappa of two judges over the conversations that both marked; None for fewer than
     `FEWEST`.
     """
     both = [key for key in one if key in other]
     if len(both) < FEWEST:
         return None
-    return quadratic_kappa([one[key] for key in both], [other[key] for key in both])
+    return compute_quadratic_kappa([one[key] for key in both], [other[key] for key in both])
 
 
-def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
+def _measure_pair_agreements(
+    material: _Material, marks: Sequence[MarkAgreement]
+) -> tuple[PairAgreement, ...]:
     """Return the agreement of each pair of judges, from their kappas in *marks*."""
     pairs = []
     for pair in combinations(material.labels, 2):
@@ -463,11 +480,11 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
         judges = (material.labels[pair[0]], material.labels[pair[1]])
         kappas = [one.kappa for mark in marks for one in mark.kappas if one.judges == judges]
         known = [kappa for kappa in kappas if kappa is not None]
-        pairs.append(PairAgreement(judges, len(set.intersection(*valid)), mean_of(known)))
+        pairs.append(PairAgreement(judges, len(set.intersection(*valid)), compute_mean(known)))
     return tuple(pairs)
 
 
-def _disputes(material: _Material) -> tuple[Dispute, ...]:
+def _find_disputes(material: _Material) -> tuple[Dispute, ...]:
     """Return the conversations that two judges or more have marked, and not alike: the furthest
     apart first.
     """
@@ -483,8 +500,8 @@ def _disputes(material: _Material) -> tuple[Dispute, ...]:
             there = [value for value in values.values() if value is not None]
             if len(there) > 1:
                 marks[mark.name] = values
-                spreads.append(material.scales[mark.name].spread(there))
-        if (spread := mean_of(spreads)) is not None and spread > 0:
+                spreads.append(material.scales[mark.name].measure_spread(there))
+        if (spread := compute_mean(spreads)) is not None and spread > 0:
             disputes.append(Dispute(*place.place, spread, marks))
     return tuple(
         sorted(
@@ -494,25 +511,25 @@ def _disputes(material: _Material) -> tuple[Dispute, ...]:
     )
 
 
-def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]:
+def _find_flagged_verdicts(connection: Connection, material: _Material) -> tuple[Flagged, ...]:
     """Return the verdicts that contradict themselves or the embedded judge."""
     rubrics = {rubric for _, rubric in material.places}
     by_key = {
         judgement.key: judgement for of in material.given.values() for judgement in of.values()
     }
     flagged = []
-    for key, _, _, reasoning in stored_results.reasonings(connection, rubrics):
+    for key, _, _, reasoning in stored_results.read_reasonings(connection, rubrics):
         if (judgement := by_key.get(key)) is not None:
             label, place = material.labels[judgement.judge_hash], material.places[judgement.about]
             read = judgement._replace(reasoning=reasoning)
-            if flags := flags_of(
+            if flags := list_flags(
                 label, read, material.embedded.get(judgement.about), place.scenario
             ):
                 flagged.append(Flagged(*place.place, label, flags))
-    return tuple(sorted(flagged, key=_first_to_read))
+    return tuple(sorted(flagged, key=_make_reading_order))
 
 
-def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
+def _make_reading_order(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
     """Return the sort key of a flagged verdict: one that contradicts itself comes before one that
     only the embedded judge doubts, the largest contradiction first.
     """

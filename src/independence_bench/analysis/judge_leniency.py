@@ -12,14 +12,14 @@ import numpy as np
 
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST_ELSEWHERE,
-    effect_interval,
-    lone_interval,
+    estimate_effect_interval,
+    estimate_lone_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.columns import Column
 from independence_bench.figures import DIFFERENCE, Difference, Points
-from independence_bench.models.spec import ChatModel, vendor_of
-from independence_bench.protocol.scoring import mean_of
+from independence_bench.models.spec import ChatModel, find_vendor
+from independence_bench.protocol.scoring import compute_mean
 
 Indices = Mapping[str, Mapping[str, float]]  # judge -> subject (hashes) -> index
 VARIANTS = ("free", "nitro", "floor", "extended", "online", "exacto")  # of one model on OpenRouter
@@ -69,18 +69,18 @@ class SelfPreference:
         return "all other subjects are given exactly the same"
 
 
-def subject_rows(
+def make_subject_rows(
     indices: Indices, judges: Mapping[str, str], labels: Mapping[str, str]
 ) -> tuple[SubjectRow, ...]:
     """Return a row for every subject that a judge has an index for, the highest mean first.
     *judges* and *labels* (of subjects): hash -> label.
     """
-    panel, rows = _panel(indices, tuple(judges)), []
+    panel, rows = _list_panel_judges(indices, tuple(judges)), []
     for subject in {subject: None for of in indices.values() for subject in of}:
         given = {judge: indices.get(judge, {}).get(subject) for judge in judges}
         there = [index for judge in panel if (index := given[judge]) is not None]
         both = (
-            (mean_of(there), max(there) - min(there))
+            (compute_mean(there), max(there) - min(there))
             if len(there) == len(panel) > 1
             else (None, None)
         )
@@ -91,32 +91,34 @@ def subject_rows(
     )
 
 
-def index_and_others(
+def pair_index_with_others(
     judge: str, indices: Indices, judges: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
     """Return subject -> (this judge's index, the mean of the others'), for subjects that it and all
     others that rank most have an index for.
     """
-    others = [other for other in _panel(indices, judges) if other != judge]
+    others = [other for other in _list_panel_judges(indices, judges) if other != judge]
     compared = {}
     for subject, index in indices.get(judge, {}).items():
-        mean = mean_of([indices[other].get(subject) for other in others])
+        mean = compute_mean([indices[other].get(subject) for other in others])
         if mean is not None:
             compared[subject] = (index, mean)
     return compared
 
 
-def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None, Interval | None]:
+def estimate_leniency(
+    compared: Mapping[str, tuple[float, float]],
+) -> tuple[float | None, Interval | None]:
     """Return the mean of one judge's indices minus the others', and its interval over subjects like
     these. None for both without subjects.
     """
     pairs = list(compared.values())
-    sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100)
-    interval = None if sampled is None else sampled.scaled(100)
-    return mean_of([own - others for own, others in pairs]), interval
+    sampled = estimate_effect_interval(np.array(pairs).reshape(-1, 2) / 100)
+    interval = None if sampled is None else sampled.scale_interval(100)
+    return compute_mean([own - others for own, others in pairs]), interval
 
 
-def self_preferences(
+def estimate_self_preferences(
     label: str,
     model: str,
     compared: Mapping[str, tuple[float, float]],
@@ -125,26 +127,26 @@ def self_preferences(
     """Yield the preference of the judge *model* for itself, and for its family without itself.
     *compared* as by `pair_index_with_others`.
     """
-    family = vendor_of(model)
+    family = find_vendor(model)
     itself, kin, rest = list[float](), list[float](), list[float]()
     for subject, (own, others) in compared.items():
         name = subjects[subject].model
-        same = base_model(name) == base_model(model)
-        related = family is not None and vendor_of(name) == family
+        same = strip_model_variant(name) == strip_model_variant(model)
+        related = family is not None and find_vendor(name) == family
         (itself if same else kin if related else rest).append(own - others)
     groups: tuple[tuple[Literal["itself", "its family"], list[float]], ...] = (
         ("itself", itself),
         ("its family", kin),
     )
     for whom, mine in groups:
-        if (difference := mean_of(mine)) is not None:
-            elsewhere, interval = mean_of(rest), lone_interval(mine, rest)
+        if (difference := compute_mean(mine)) is not None:
+            elsewhere, interval = compute_mean(rest), estimate_lone_interval(mine, rest)
             yield SelfPreference(
                 label, whom, family, len(mine), difference, elsewhere, len(rest), interval
             )
 
 
-def base_model(model: str) -> str:
+def strip_model_variant(model: str) -> str:
     """Return a model's id without its variant of serving: a judge with `:free` is the same
     model.
     """
@@ -152,7 +154,7 @@ def base_model(model: str) -> str:
     return name if variant in VARIANTS else model.lower()
 
 
-def _panel(indices: Indices, judges: Sequence[str]) -> list[str]:
+def _list_panel_judges(indices: Indices, judges: Sequence[str]) -> list[str]:
     """Return the judges that have an index for at least half of all subjects. A judge that has just
     begun would leave few subjects that all have judged.
     """

@@ -18,44 +18,44 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.branches import branch_statistics
-from independence_bench.analysis.exam.result import examined_judges
+from independence_bench.analysis.branches import measure_branches
+from independence_bench.analysis.exam.result import read_examined_judges
 from independence_bench.analysis.health import (
-    health_of,
-    left_out,
-    missing_lines,
-    run_times,
-    states_of,
+    count_left_out_marks,
+    describe_missing_marks,
+    find_conversation_states,
+    make_health,
+    make_run_times,
 )
-from independence_bench.analysis.lookalikes import label_doubts
+from independence_bench.analysis.lookalikes import find_label_doubts
 from independence_bench.analysis.results import (
     Key,
     Results,
-    what_counts,
+    read_counted_results,
 )
-from independence_bench.analysis.statistics.sample_means import bootstrap_interval
+from independence_bench.analysis.statistics.sample_means import compute_bootstrap_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import WrongUse
-from independence_bench.escape import name_text
-from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
-from independence_bench.lookup import instead
+from independence_bench.escape import escape_name
+from independence_bench.judging.judge import combine_jury, find_jury, make_jury_label
+from independence_bench.lookup import suggest_names
 from independence_bench.models.abilities import Part
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
-from independence_bench.models.spec import PYTHON, ChatModel, vendor_of
+from independence_bench.models.spec import PYTHON, ChatModel, find_vendor
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.scoring import OWN, Rules, mean_marks, with_lowest
+from independence_bench.protocol.scoring import OWN, Rules, average_marks, set_lowest_marks
 from independence_bench.store import registry
 from independence_bench.store.database import Store
-from independence_bench.store.registry import Decision, PublishedRow, unique_labels
+from independence_bench.store.registry import Decision, PublishedRow, make_unique_labels
 from independence_bench.store.reply_checks import (
-    count_by_transcript,
-    failed_attempts,
-    replies_by_others,
-    replies_with_markup,
+    count_failed_attempts,
+    count_replies_by_transcript,
+    find_replies_by_others,
+    find_replies_with_markup,
 )
-from independence_bench.store.results import Judgement, Told, nobody
+from independence_bench.store.results import Judgement, Told, ignore_progress
 
 # outcomes of an attempt that are no answer
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}
@@ -77,7 +77,9 @@ class Wanted:
 ALL = Wanted()
 
 
-def boards(of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL) -> list[Board]:
+def make_leaderboards(
+    of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL
+) -> list[Board]:
     """Return the leaderboards of *protocol* that are *wanted*, from a store or from what was read
     of it (`read_board_records`): the default configuration first, then the others.
 
@@ -88,27 +90,27 @@ def boards(of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL) -
     jury that is none.
     """
     if isinstance(of, Store):
-        with of.reading() as connection:
-            of = read_records(connection, protocol)
+        with of.open_snapshot() as connection:
+            of = read_board_records(connection, protocol)
     labels, judge = of.labels.values(), wanted.judge
-    if judge and labels and not any(name_text(judge) in label for label in labels):
-        raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
+    if judge and labels and not any(escape_name(judge) in label for label in labels):
+        raise WrongUse(f"no judge is called {judge}; {suggest_names(judge, labels, 'there are')}")
     if protocol.earlier_form:
         return []
     if wanted.weights is not None:
-        protocol = protocol.with_weights(wanted.weights)
+        protocol = protocol.choose_weights(wanted.weights)
     made = []
-    for board in _scored_boards(of, protocol, wanted):
+    for board in _score_boards(of, protocol, wanted):
         if wanted.rules.name == OWN.name:
-            made.append(_with_branches(_measured(board)))
+            made.append(_add_branches(_add_uncertainty(board)))
             of.told(len(board.results.conversations))
         else:
-            ranked = (_over_runs(row, board.protocol, of.published) for row in board.ranked)
+            ranked = (_add_run_interval(row, board.protocol, of.published) for row in board.ranked)
             made.append(replace(board, ranked=tuple(ranked)))
     return made
 
 
-def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
+def _add_run_interval(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
     """Return the row, by rules that are not ours, with their interval over its runs, and with the
     interval that was published for it.
 
@@ -124,31 +126,34 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
     return replace(
         row,
         uncertainty=RowUncertainty(
-            Uncertainty(bootstrap_interval(row.run_indices) if alike else None)
+            Uncertainty(compute_bootstrap_interval(row.run_indices) if alike else None)
         ),
         as_published=Interval(given.low, given.high) if given and same else None,
     )
 
 
-def _measured(board: Board) -> Board:
+def _add_uncertainty(board: Board) -> Board:
     """Return the board with the uncertainty of its scores."""
     rows, results = board.ranked, board.results
     marks = [row.marks for row in rows]
     of_jurors = [  # subject's hash -> its marks by this judge
-        {hash_: results.item_marks(mine, given) for hash_, mine in results.by_subject.items()}
+        {
+            hash_: results.collect_item_marks(mine, given)
+            for hash_, mine in results.by_subject.items()
+        }
         for given in (board.given if board.jurors else ())
     ]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in of_jurors]
-    sittings = [sittings_of_marks(row) for row in rows]
+    sittings = [list_run_sessions(row) for row in rows]
     whole = measure_board(board.protocol, board.configurations, marks, judged, sittings)
     pooled = board.configurations if len(board.configurations) > 1 else ()
     alone = {
         of_pool: measure_board(board.protocol, (of_pool,), marks, judged, sittings)
         for of_pool in pooled
     }
-    alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
+    alone_sure = {of_pool: measured.list_row_uncertainties() for of_pool, measured in alone.items()}
     least = [row.index if row.index_if_folded is None else row.index_if_folded for row in rows]
-    sure = whole.of_subjects([index or 0.0 for index in least])
+    sure = whole.list_row_uncertainties([index or 0.0 for index in least])
     if board.demonstration:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
     measured = {
@@ -165,7 +170,7 @@ def _measured(board: Board) -> Board:
     return replace(board, ranked=ranked, uncertainty=whole, uncertainty_by_configuration=alone)
 
 
-def sittings_shift(subject: ChatModel) -> bool:
+def can_vary_by_session(subject: ChatModel) -> bool:
     """Return whether the subject's replies can change from one session to another.
 
     A subject that is known by a hash of its weights, as a model file is, has no provider and no
@@ -175,13 +180,13 @@ def sittings_shift(subject: ChatModel) -> bool:
     return not subject.identity or subject.endpoint == PYTHON
 
 
-def sittings_of_marks(row: Row) -> tuple[int, ...]:
+def list_run_sessions(row: Row) -> tuple[int, ...]:
     """Return the session of each of the row's runs, one and the same if that is not known; () if
     its replies cannot change by session.
     """
-    if not sittings_shift(row.subject):
+    if not can_vary_by_session(row.subject):
         return ()
-    times = row.made.sittings if row.made else {}
+    times = row.made.session_numbers if row.made else {}
     return (
         tuple(times[run] for run in row.marks)
         if row.marks.keys() <= times.keys()
@@ -189,22 +194,22 @@ def sittings_of_marks(row: Row) -> tuple[int, ...]:
     )
 
 
-def _with_branches(board: Board) -> Board:
+def _add_branches(board: Board) -> Board:
     """Return the board with the statistics of each subject's branches, if the protocol has
     stems.
     """
     if not board.results.protocol.has_stems:
         return board
 
-    def with_branches(row: Row) -> Row:
+    def add_row_branches(row: Row) -> Row:
         """Return *row* with its branches, unless it is excluded."""
         if row.excluded:
             return row
-        found = branch_statistics(board.results, row.subject.hash, board.given)
+        found = measure_branches(board.results, row.subject.hash, board.given)
         return replace(row, branches=found)
 
     ranked, incomplete = (
-        tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete)
+        tuple(map(add_row_branches, rows)) for rows in (board.ranked, board.incomplete)
     )
     return replace(board, ranked=ranked, incomplete=incomplete)
 
@@ -212,62 +217,70 @@ def _with_branches(board: Board) -> Board:
 # ---------------------------------------------------------------- scores and ranks
 
 
-def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
+def read_board_records(
+    connection: Connection, protocol: Protocol, told: Told = ignore_progress
+) -> BoardRecords:
     """Return what the store has of *protocol*, and of its judges' exams. *told* is called with the
     number of transcripts or judgements that were read, scored or measured since its last call.
     """
-    counted = what_counts(connection, protocol, told)
+    counted = read_counted_results(connection, protocol, told)
     scripts = {script for of in counted.groups for script in of.slots}
     return BoardRecords(
-        subjects=registry.stored_subjects(connection),
-        labels=registry.stored_judges(connection),
+        subjects=registry.read_subjects(connection),
+        labels=registry.read_judge_labels(connection),
         counted=counted,
-        failed=count_by_transcript(connection, failed_attempts(connection, FAILED), scripts),
-        with_markup=count_by_transcript(connection, replies_with_markup(connection), scripts),
-        by_others=count_by_transcript(connection, replies_by_others(connection), scripts),
+        failed=count_replies_by_transcript(
+            connection, count_failed_attempts(connection, FAILED), scripts
+        ),
+        with_markup=count_replies_by_transcript(
+            connection, find_replies_with_markup(connection), scripts
+        ),
+        by_others=count_replies_by_transcript(
+            connection, find_replies_by_others(connection), scripts
+        ),
         prompt_in_turn=frozenset(
             (endpoint, model)
-            for endpoint, models in registry.stored_abilities(connection).items()
+            for endpoint, models in registry.read_stored_abilities(connection).items()
             for model, abilities in models.items()
-            if not abilities.takes(Part.SYSTEM)
+            if not abilities.can_send(Part.SYSTEM)
         ),
         # of a single judge nobody asks
-        since=registry.judging_since(connection) if len(counted.given) > 1 else {},
-        decided=registry.decided(connection),
-        people=registry.people_judging(connection),
+        since=registry.read_first_judgement_times(connection) if len(counted.given) > 1 else {},
+        decided=registry.read_decisions(connection),
+        people=registry.find_human_judges(connection),
         vendors={
-            judge: vendor_of(str(spec.get("model")))
-            for judge, spec in registry.judge_specs(connection).items()
+            judge: find_vendor(str(spec.get("model")))
+            for judge, spec in registry.read_judge_specs(connection).items()
         },
-        published=registry.published_rows(connection),
-        examined=examined_judges(connection, protocol),
+        published=registry.read_published_rows(connection),
+        examined=read_examined_judges(connection, protocol),
         told=told,
     )
 
 
-def _scored_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> Iterator[Board]:
+def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> Iterator[Board]:
     """Yield the leaderboards before their uncertainty is measured; in the order of
     `make_leaderboards`.
     """
     rules, chosen = wanted.rules, set(wanted.configurations)
-    jury = _jury(records, wanted.jury, apart=protocol.has_stems) if wanted.jury else None
+    jury = _make_jury(records, wanted.jury, apart=protocol.has_stems) if wanted.jury else None
     for results in records.counted.groups:
         if not results.transcripts or (chosen and chosen.isdisjoint(results.configurations)):
             continue
         if jury is None:
-            judges = [_judge(records, judge) for judge in records.counted.judges_in(results)]
+            judges = [_make_judge(records, judge) for judge in records.counted.list_judges(results)]
         else:
             keys = {played.key for played in results.conversations}
             judges = [] if keys.isdisjoint(jury.given) else [jury]
-        shown = unique_labels({run: records.subjects[run] for run in results.runs})
-        doubts = label_doubts(
+        shown = make_unique_labels({run: records.subjects[run] for run in results.runs})
+        doubts = find_label_doubts(
             {records.subjects[hash_].label: name for hash_, name in shown.items()}
         )
         ranked_by = []
         for own in judges or [_Judge(None, each=({},))]:
             rows = [
-                _excluded(
-                    _row(records, results, protocol, hash_, name, own, rules),
+                _exclude_row(
+                    _make_row(records, results, protocol, hash_, name, own, rules),
                     records.decided.get(hash_),
                     rules,
                 )
@@ -278,11 +291,11 @@ def _scored_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) ->
                 if doubts
                 else rows
             )
-            ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
-        ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
+            ranked_by.append((own, *_rank_rows(rows, with_ranks=not own.by_table)))
+        ranked_by.sort(key=lambda ranking: ranking[0].make_sort_key(len(ranking[1])))
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
         for own, ranked, incomplete in ranked_by:
-            if wanted.judge is not None and name_text(wanted.judge) not in (own.label or ""):
+            if wanted.judge is not None and escape_name(wanted.judge) not in (own.label or ""):
                 continue
             vendors = {records.vendors.get(judge) for judge in own.hashes}
             yield Board(
@@ -298,7 +311,7 @@ def _scored_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) ->
                 judge_hashes=own.hashes,
                 jurors=own.jurors,
                 judges=ordered,
-                exam=records.examined.exam_of(own.hashes),
+                exam=records.examined.find_exam(own.hashes),
                 vendor=vendors.pop() if len(vendors) == 1 else None,
             )
 
@@ -318,18 +331,18 @@ class _Judge:
     since: float = 0.0  # when it judged first, in seconds since 1970
 
     @property
-    def marking(self) -> tuple[Mapping[Key, Judgement], ...]:
+    def scored_judgements(self) -> tuple[Mapping[Key, Judgement], ...]:
         """The judgements that are scored separately, and the scores then averaged."""
         return self.each if self.apart else (self.given,)
 
-    def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
+    def make_sort_key(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
         """Return the sort key of its leaderboard, the main judge's first. *ranked*: the number of
         subjects that it ranks.
         """
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
-def _judge(records: BoardRecords, judge: str) -> _Judge:
+def _make_judge(records: BoardRecords, judge: str) -> _Judge:
     """Return a single *judge*, by its hash."""
     given, label = records.counted.given[judge], records.labels[judge]
     return _Judge(
@@ -343,7 +356,7 @@ def _judge(records: BoardRecords, judge: str) -> _Judge:
     )
 
 
-def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
+def _make_jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
     """Return the judges that are *named*, together. *apart*: average their scores and not their
     marks, because the mean of two levels is no level.
     """
@@ -356,11 +369,17 @@ def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
     )
     by_table = any(is_table_judge(label) for label in jurors)
     return _Judge(
-        jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table
+        make_jury_label(list(jurors)),
+        chosen,
+        combine_jury(list(each)),
+        each,
+        jurors,
+        apart,
+        by_table,
     )
 
 
-def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+def _rank_rows(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Return (rows with an index, the best first, equal indices sharing a rank; the incomplete
     rows).
     """
@@ -375,7 +394,7 @@ def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], t
     return ranked, tuple(row for row in ordered if row.index is None)
 
 
-def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
+def _exclude_row(row: Row, decision: Decision | None, rules: Rules) -> Row:
     """Return the row, without an index if it is excluded; the rest of its numbers stays. A person's
     *decision* overrides the rule.
 
@@ -406,7 +425,7 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
     )
 
 
-def _row(
+def _make_row(
     records: BoardRecords,
     results: Results,
     protocol: Protocol,
@@ -422,8 +441,13 @@ def _row(
     mine, who = results.by_subject[subject], records.subjects[subject]
     records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
-    marks = mean_marks([results.item_marks(mine, given, rules.partial) for given in judge.marking])
-    states = states_of(mine, judge.given, rules.partial)
+    marks = average_marks(
+        [
+            results.collect_item_marks(mine, given, rules.partial)
+            for given in judge.scored_judgements
+        ]
+    )
+    states = find_conversation_states(mine, judge.given, rules.partial)
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(protocol, group, judged)
     # by other rules a mark at its lowest may not count at all
@@ -440,7 +464,7 @@ def _row(
         label=label,
         score=whole,
         run_scores=runs,
-        health=health_of(
+        health=make_health(
             len(states) * len(group) * len(protocol.scenarios),
             transcripts,
             states,
@@ -448,14 +472,16 @@ def _row(
             with_markup=sum(records.with_markup.get(row.id, 0) for row in transcripts),
             by_others=sum(records.by_others.get(row.id, 0) for row in transcripts),
         ),
-        missing=missing_lines(protocol, states, runs),
-        left_out=left_out(results, mine, judge.marking),
+        missing=describe_missing_marks(protocol, states, runs),
+        left_out=count_left_out_marks(results, mine, judge.scored_judgements),
         by_configuration={
             of_pool: rules.score(protocol, (of_pool,), judged)[1] for of_pool in pool
         },
         marks=marks,
-        made=run_times((row.run, row.finished_at) for row in transcripts),
-        index_if_folded=rules.score(protocol, group, with_lowest(protocol, judged, lost))[1].index
+        made=make_run_times((row.run, row.finished_at) for row in transcripts),
+        index_if_folded=rules.score(protocol, group, set_lowest_marks(protocol, judged, lost))[
+            1
+        ].index
         if lost
         else None,
         prompt_in_turn=(who.endpoint, who.model) in records.prompt_in_turn,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from independence_bench.columns import HIDDEN, SENT
-from independence_bench.escape import UNSEEN_IN_NAMES, name_text
+from independence_bench.escape import UNSEEN_IN_NAMES, escape_name
 
 _RESEMBLING = {
     "+": "\u16ed\u2795\U0001029b",
@@ -108,16 +108,16 @@ class LabelDoubt:
         more = f" and {len(like) - 1} more" if len(like) > 1 else ""
         why = [f"reads like {like[0]}{more}"] if like else []
         why += [f"has {' and '.join(scripts)} letters in one word"] if scripts else []
-        return f"{written_out(self.label)} {' and '.join(why)}"
+        return f"{escape_non_ascii(self.label)} {' and '.join(why)}"
 
 
-def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
+def find_label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
     """Return label -> doubt for those of *labels* (label -> how it is shown) that may be taken for
     another one of them; {} if none may.
     """
     alike: dict[str, list[str]] = defaultdict(list)
     for label in labels:
-        alike[look(label)].append(label)
+        alike[make_label_skeleton(label)].append(label)
     doubts = {}
     for every in alike.values():
         for label in every:
@@ -127,49 +127,49 @@ def label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
                     key=lambda shown: (len(shown), shown),
                 )
             )
-            if others or mixed_scripts(label):
-                doubts[label] = LabelDoubt(label, others, mixed_scripts(label))
+            if others or find_mixed_scripts(label):
+                doubts[label] = LabelDoubt(label, others, find_mixed_scripts(label))
     return doubts
 
 
-def look(label: str) -> str:
+def make_label_skeleton(label: str) -> str:
     """Return a text that is equal for labels that look alike. It is no label itself."""
     seen = label
     if not label.isascii():
-        seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_space, label))
+        seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_replace_unseen, label))
         seen = "".join(c for c in seen if unicodedata.category(c) not in ("Cf", "Cc"))
     return " ".join(seen.translate(_LETTERS).casefold().split())
 
 
-def _space(found: re.Match[str]) -> str:
+def _replace_unseen(found: re.Match[str]) -> str:
     """Return a space for an unseen character that is a space, else nothing: `a b` and `ab` do not
     look alike.
     """
     return " " if found[0].isspace() else ""
 
 
-def mixed_scripts(label: str) -> tuple[str, ...]:
+def find_mixed_scripts(label: str) -> tuple[str, ...]:
     """Return the alphabets of the first word that mixes some which do not stand together; () if
     there is none.
     """
     if label.isascii():
         return ()
-    seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_space, label))
+    seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_replace_unseen, label))
     for word in _WORD.findall(_SIZE.sub("", seen)):
-        scripts = dict.fromkeys(_script(c) for c in word if c.isalpha())
+        scripts = dict.fromkeys(_find_script(c) for c in word if c.isalpha())
         mixed = tuple(script for script in scripts if script not in _OF_ANY)
         if len(mixed) > 1 and not _TOGETHER.issuperset(mixed):
             return mixed
     return ()
 
 
-def _script(letter: str) -> str:
+def _find_script(letter: str) -> str:
     """Return the first word of the letter's Unicode name, which is its alphabet for all letters but
     a few.
     """
     return unicodedata.name(letter, "").partition(" ")[0].capitalize()
 
 
-def written_out(label: str) -> str:
+def escape_non_ascii(label: str) -> str:
     """Return *label* with every character written out that is not ASCII."""
-    return "".join(c if c.isascii() else f"\\u{{{ord(c):x}}}" for c in name_text(label))
+    return "".join(c if c.isascii() else f"\\u{{{ord(c):x}}}" for c in escape_name(label))

@@ -32,19 +32,19 @@ from sqlalchemy import Connection
 
 from independence_bench.errors import ProtocolError
 from independence_bench.figures import Format
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.judging.judge import Person, QueuedTranscript
-from independence_bench.judging.prompt import told_hash
+from independence_bench.judging.prompt import hash_planned_rubric
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.item_scoring import item_marks, needed_marks
-from independence_bench.protocol.loader import Files, parse_stored
-from independence_bench.protocol.plan import groups, runs_that_count, script_hash
-from independence_bench.protocol.reader import with_scenarios
-from independence_bench.protocol.scoring import Marks, Slot, mean_of
+from independence_bench.protocol.item_scoring import compute_item_marks, find_needed_marks
+from independence_bench.protocol.loader import Files, parse_stored_protocol
+from independence_bench.protocol.plan import find_counted_runs, hash_script, list_ranked_groups
+from independence_bench.protocol.reader import add_scenarios
+from independence_bench.protocol.scoring import Marks, Slot, compute_mean
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
-from independence_bench.store.results import Judgement, Told, TranscriptRow, nobody
+from independence_bench.store.results import Judgement, Told, TranscriptRow, ignore_progress
 
 Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement is of
 
@@ -106,15 +106,15 @@ class Results:
     @cached_property
     def needed(self) -> Mapping[str, frozenset[str]]:
         """Scenario's id -> its marks that the index needs."""
-        score_of, needed = self.protocol.score_of, self.protocol.needed
+        score_of, needed = self.protocol.find_stem_score, self.protocol.needed_marks
         return {
             scenario.id: needed & {mark.name for mark in scenario.marks}
             if (score := score_of(scenario)) is None
-            else needed_marks(scenario, score)
+            else find_needed_marks(scenario, score)
             for scenario in self.protocol.scenarios
         }
 
-    def item_marks(
+    def collect_item_marks(
         self,
         conversations: Iterable[CountedConversation],
         given: Mapping[Key, Judgement],
@@ -129,15 +129,15 @@ class Results:
             row, judgement = played.row, given.get(played.key)
             if judgement and judgement.reason is None and (partial or row.state == "complete"):
                 marks[row.run][played.slot] = judgement.marks
-        return {run: item_marks(self.protocol, of_run) for run, of_run in marks.items()}
+        return {run: compute_item_marks(self.protocol, of_run) for run, of_run in marks.items()}
 
 
-def results_of(
+def read_results(
     connection: Connection,
     protocol: Protocol,
     wanted: Collection[Configuration] | None = None,
     subject: str | None = None,
-    told: Told = nobody,
+    told: Told = ignore_progress,
 ) -> list[Results]:
     """Return the results of *protocol* that count: the default configuration (or pool) first, then
     each of the others by itself.
@@ -147,12 +147,16 @@ def results_of(
     A group of which nothing counts is there without transcripts. *told* is called with the number
     of transcripts that were read since its last call.
     """
-    protocol = protocol.with_weights(None)
-    chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
+    protocol = protocol.choose_weights(None)
+    chosen = [
+        group
+        for group in list_ranked_groups(protocol)
+        if wanted is None or set(group) & set(wanted)
+    ]
     if protocol.earlier_form:
-        return _results_as_stored(connection, protocol, chosen, subject)
+        return _read_results_as_stored(connection, protocol, chosen, subject)
     rubrics = {
-        (configuration, scenario.id): told_hash(protocol, configuration, scenario)
+        (configuration, scenario.id): hash_planned_rubric(protocol, configuration, scenario)
         for group in chosen
         for configuration in group
         for scenario in protocol.scenarios
@@ -161,18 +165,18 @@ def results_of(
     for group, of in zip(chosen, slots, strict=True):
         for configuration in group:
             for scenario in protocol.scenarios:
-                script = script_hash(protocol, configuration, scenario)
+                script = hash_script(protocol, configuration, scenario)
                 of[script] = (*of.get(script, ()), (configuration, scenario.id))
     scripts = {script for of in slots for script in of}
-    stored = stored_results.transcript_rows(connection, scripts, subject, told)
-    begun = registry.begun_runs(connection, protocol.name, subject)
+    stored = stored_results.read_transcript_rows(connection, scripts, subject, told)
+    begun = registry.read_begun_runs(connection, protocol.name, subject)
     return [
-        Results(protocol, group, of, rubrics, _counted(stored, of, group, begun))
+        Results(protocol, group, of, rubrics, _select_counted_rows(stored, of, group, begun))
         for group, of in zip(chosen, slots, strict=True)
     ]
 
 
-def _results_as_stored(
+def _read_results_as_stored(
     connection: Connection,
     protocol: Protocol,
     chosen: Sequence[tuple[Configuration, ...]],
@@ -181,8 +185,8 @@ def _results_as_stored(
     """Return everything that was played for *protocol*, which is of an earlier form, and the
     rubrics by which it was judged.
     """
-    stored = stored_results.places_of(connection, protocol.hash, subject)
-    judged = stored_results.rubrics_at(connection, protocol.hash)
+    stored = stored_results.read_placed_rows(connection, protocol.hash, subject)
+    judged = stored_results.read_place_rubrics(connection, protocol.hash)
     every = []
     for group in chosen:
         at: dict[tuple[str, str], Configuration] = {(c.system, c.delivery): c for c in group}
@@ -193,17 +197,17 @@ def _results_as_stored(
     return every
 
 
-def stored_protocol(connection: Connection, hash_: str, files: Files, where: str) -> Protocol:
+def read_stored_protocol(connection: Connection, hash_: str, files: Files, where: str) -> Protocol:
     """Return the protocol that is stored under *hash_*. One of an earlier form has the scenarios
     that were played. Raises ProtocolError if it cannot be read.
     """
-    protocol = parse_stored(hash_, files, where)
+    protocol = parse_stored_protocol(hash_, files, where)
     if not protocol.earlier_form:
         return protocol
-    return with_scenarios(protocol, files, stored_results.scenarios_played(connection, hash_))
+    return add_scenarios(protocol, files, stored_results.list_played_scenarios(connection, hash_))
 
 
-def stored_at(
+def find_stored_conversations(
     connection: Connection,
     protocol: Protocol,
     configuration: Configuration,
@@ -216,30 +220,30 @@ def stored_at(
     if protocol.earlier_form:
         return [
             (played.row, played.key)
-            for results in results_of(connection, protocol, [configuration], subject)
+            for results in read_results(connection, protocol, [configuration], subject)
             for played in results.conversations
             if (played.configuration, played.scenario) == (configuration, scenario)
         ]
-    rubric = told_hash(protocol, configuration, scenario)
-    script = script_hash(protocol, configuration, scenario)
+    rubric = hash_planned_rubric(protocol, configuration, scenario)
+    script = hash_script(protocol, configuration, scenario)
     return [
         (row, (row.heard_hash, rubric))
-        for row in stored_results.transcript_rows(connection, [script], subject)
+        for row in stored_results.read_transcript_rows(connection, [script], subject)
     ]
 
 
-def judgements_of(
-    connection: Connection, every: Iterable[Results], told: Told = nobody
+def read_counted_judgements(
+    connection: Connection, every: Iterable[Results], told: Told = ignore_progress
 ) -> list[Judgement]:
     """Return all judges' judgements that count in *every*, failed ones included, without their
     reasoning, by key.
     """
     counted = {played.key for results in every for played in results.conversations}
-    stored = stored_results.judgement_rows(connection, {rubric for _, rubric in counted}, told)
+    stored = stored_results.read_judgement_rows(connection, {rubric for _, rubric in counted}, told)
     return [judgement for judgement in stored if judgement.about in counted]
 
 
-def by_judge(
+def group_by_judge(
     judgements: Iterable[Judgement], every: Iterable[Results]
 ) -> dict[str, dict[Key, Judgement]]:
     """Return judge's hash -> key of the conversation -> judgement, for *judgements* that count in
@@ -253,14 +257,16 @@ def by_judge(
     return judged
 
 
-def judgements_at(given: Mapping[str, Mapping[Key, Judgement]], key: Key) -> list[Judgement]:
+def find_judgements_by_key(
+    given: Mapping[str, Mapping[Key, Judgement]], key: Key
+) -> list[Judgement]:
     """Return all judges' judgements of the conversation *key*, from those *given*
     (`group_by_judge`), sorted by their own keys.
     """
     return sorted([of[key] for of in given.values() if key in of], key=itemgetter(0))
 
 
-def _counted(
+def _select_counted_rows(
     stored: Collection[TranscriptRow],
     slots: Mapping[str, Sequence[Slot]],
     group: Collection[Configuration],
@@ -278,12 +284,12 @@ def _counted(
         if tuple(place) in places:
             here[subject].add(run)
     counted = {
-        subject: runs_that_count(runs, every, here[subject]) for subject, runs in played.items()
+        subject: find_counted_runs(runs, every, here[subject]) for subject, runs in played.items()
     }
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
 
 
-def reply_lengths(
+def measure_reply_lengths(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, float]:
     """Return the mean characters of the valid replies of each of *subjects*, by hash, in
@@ -292,11 +298,11 @@ def reply_lengths(
     Neither reasoning nor private notes count, because the human does not see them. A reply that
     several conversations share counts once.
     """
-    replies = _counted_replies(connection, results, subjects)
-    characters = stored_results.reply_characters(connection, set().union(*replies.values()))
+    replies = _list_counted_replies(connection, results, subjects)
+    characters = stored_results.count_reply_characters(connection, set().union(*replies.values()))
     lengths = {}
     for subject, keys in replies.items():
-        length = mean_of([float(characters[key]) for key in keys if key in characters])
+        length = compute_mean([float(characters[key]) for key in keys if key in characters])
         if length is not None:
             lengths[subject] = length
     return lengths
@@ -319,7 +325,7 @@ class ReasoningTokens:
         return f"about {count}" if self.estimated else count
 
 
-def reasoning_tokens(
+def count_reasoning_tokens(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, ReasoningTokens]:
     """Return the tokens of reasoning of each of *subjects*, by hash, in the valid replies of
@@ -329,8 +335,8 @@ def reasoning_tokens(
     stored. As soon as one reply shows some, another one that shows none had none. A reply that
     several conversations share counts once.
     """
-    replies = _counted_replies(connection, results, subjects)
-    known = stored_results.reply_reasoning(connection, set().union(*replies.values()))
+    replies = _list_counted_replies(connection, results, subjects)
+    known = stored_results.count_reply_reasoning(connection, set().union(*replies.values()))
     found = {}
     for subject, keys in replies.items():
         of = [known[key] for key in keys if key in known]
@@ -341,14 +347,14 @@ def reasoning_tokens(
     return found
 
 
-def _counted_replies(
+def _list_counted_replies(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, Collection[str]]:
     """Return the keys of the replies of each of *subjects*, by hash, in its conversations that
     count, each once.
     """
     played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
-    keys = stored_results.reply_keys_of(connection, played)
+    keys = stored_results.read_transcript_reply_keys(connection, played)
     # what was deleted since the results were read has none
     return {
         subject: dict.fromkeys(
@@ -370,7 +376,7 @@ class Counted:
     given: Mapping[str, Mapping[Key, Judgement]]
     elsewhere: frozenset[str]  # judges, by hash, that were asked about other protocols alone
 
-    def judges_in(self, results: Results) -> list[str]:
+    def list_judges(self, results: Results) -> list[str]:
         """Return the judges, by hash, that have a leaderboard of *results*: they judged some of it,
         and were asked about this protocol or have judged a whole run of a subject.
         """
@@ -379,20 +385,22 @@ class Counted:
             judge
             for judge, mine in self.given.items()
             if not keys.isdisjoint(mine)
-            and (judge not in self.elsewhere or _has_a_run(results, mine))
+            and (judge not in self.elsewhere or _has_judged_whole_run(results, mine))
         ]
 
 
-def what_counts(connection: Connection, protocol: Protocol, told: Told = nobody) -> Counted:
+def read_counted_results(
+    connection: Connection, protocol: Protocol, told: Told = ignore_progress
+) -> Counted:
     """Return all results of *protocol* that count. *told* is called with the number of transcripts
     or judgements that were read since its last call.
     """
-    groups = tuple(results_of(connection, protocol, told=told))
-    given = by_judge(judgements_of(connection, groups, told), groups)
-    return Counted(groups, given, _asked_elsewhere(connection, protocol, groups, given))
+    groups = tuple(read_results(connection, protocol, told=told))
+    given = group_by_judge(read_counted_judgements(connection, groups, told), groups)
+    return Counted(groups, given, _find_judges_asked_elsewhere(connection, protocol, groups, given))
 
 
-def _asked_elsewhere(
+def _find_judges_asked_elsewhere(
     connection: Connection,
     protocol: Protocol,
     every: Sequence[Results],
@@ -406,7 +414,7 @@ def _asked_elsewhere(
     judgements here belong to such protocols, it was not asked about this one. A judge that has
     judged everything here is not looked at: that is a leaderboard whatever it was for.
     """
-    others = [row for row in registry.stored_protocols(connection) if row[1] != protocol.name]
+    others = [row for row in registry.read_protocols(connection) if row[1] != protocol.name]
     if not others:
         return frozenset()
     to_judge = {
@@ -417,8 +425,8 @@ def _asked_elsewhere(
     for hash_, name, files in others if left else ():
         with suppress(ProtocolError):  # of an older version: it explains nothing
             there: dict[str, set[Key]] = defaultdict(set)
-            other = stored_protocol(connection, hash_, files, where=name)
-            for judgement in judgements_of(connection, results_of(connection, other)):
+            other = read_stored_protocol(connection, hash_, files, where=name)
+            for judgement in read_counted_judgements(connection, read_results(connection, other)):
                 there[judgement.judge_hash].add(judgement.about)
             for judge, mine in left.items():
                 if there[judge] - mine:
@@ -426,7 +434,7 @@ def _asked_elsewhere(
     return frozenset(judge for judge, mine in left.items() if mine <= explained[judge])
 
 
-def _has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
+def _has_judged_whole_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
     """Return whether the judge that has *given* these judgements has judged all of a run of some
     subject, whatever rules score it.
     """
@@ -455,7 +463,7 @@ class LabellingQueue:
     waiting: tuple[QueuedTranscript, ...]
 
 
-def labelling_queue(
+def make_labelling_queue(
     store: Store,
     protocol: Protocol,
     configurations: Sequence[Configuration],
@@ -470,8 +478,8 @@ def labelling_queue(
     same as the queue gets shorter.
     """
     every: dict[Key, QueuedTranscript] = {}
-    with store.reading() as connection:
-        for results in results_of(connection, protocol, configurations):
+    with store.open_snapshot() as connection:
+        for results in read_results(connection, protocol, configurations):
             for conversation in results.conversations:
                 if (
                     conversation.row.state == "complete"
@@ -481,7 +489,7 @@ def labelling_queue(
                         conversation.key,
                         QueuedTranscript(conversation.row.id, conversation.scenario),
                     )
-        marked = stored_results.judged_by(connection, person.hash)
-    taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
-    own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
+        marked = stored_results.find_judged_pairs(connection, person.hash)
+    taken = sorted(every, key=lambda text: hash_content(["sample", text]))[:sample]
+    own = sorted(taken, key=lambda text: hash_content(["order", person.name, text]))
     return LabellingQueue(len(taken), tuple(every[text] for text in own if text not in marked))

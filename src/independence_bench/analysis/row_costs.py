@@ -17,12 +17,12 @@ from independence_bench.analysis.board import Board, IndexPrice, Row
 from independence_bench.analysis.results import (
     Key,
     ReasoningTokens,
-    reasoning_tokens,
+    count_reasoning_tokens,
 )
 from independence_bench.figures import Count, Dollars
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.scoring import mean_of, sum_of
+from independence_bench.protocol.scoring import compute_mean, compute_sum
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
@@ -49,7 +49,7 @@ class SubjectCost:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-def subject_costs(
+def read_subject_costs(
     connection: Connection, board: Board, subjects: Collection[str] | None = None
 ) -> dict[str, SubjectCost]:
     """Return subject's hash -> the cost of its row. A reply or a judgement that several
@@ -64,15 +64,15 @@ def subject_costs(
     }
     about = dict.fromkeys(played.key for mine in wanted.values() for played in mine)
     judged = [of_judge[key] for key in about for of_judge in board.given if key in of_judge]
-    keys = stored_results.reply_keys_of(
+    keys = stored_results.read_transcript_reply_keys(
         connection, (played.row.id for mine in wanted.values() for played in mine)
     )
     called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
     replies, judgements = (
-        usage.attempt_costs(connection, kind, None if subjects is None else called)
+        usage.read_attempt_costs(connection, kind, None if subjects is None else called)
         for kind in ("reply", "judgement")
     )
-    specs = registry.judge_specs(connection)
+    specs = registry.read_judge_specs(connection)
     # to the key of each judgement by the board's judge, or its jury
     given: dict[Key, list[str]] = defaultdict(list)
     bought = set()  # of those keys
@@ -88,16 +88,16 @@ def subject_costs(
         served = Counter(
             attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME
         )
-        judging = _in_all([judgements.get(key, ()) for key in marked if key in bought])
+        judging = _sum_attempts([judgements.get(key, ()) for key in marked if key in bought])
         costs[subject] = SubjectCost(
-            _in_all([replies.get(key, ()) for key in asked_for]),
+            _sum_attempts([replies.get(key, ()) for key in asked_for]),
             None if board.judge is None else judging,
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
     return costs
 
 
-def with_reasoning_tokens(
+def add_reasoning_tokens(
     connection: Connection, boards: Sequence[Board], subjects: Collection[str] | None = None
 ) -> list[Board]:
     """Return *boards* of one protocol with the tokens of reasoning of each row's replies.
@@ -109,7 +109,7 @@ def with_reasoning_tokens(
     for board in boards:
         if board.configurations not in read:
             wanted = board.results.by_subject.keys() if subjects is None else subjects
-            read[board.configurations] = reasoning_tokens(connection, board.results, wanted)
+            read[board.configurations] = count_reasoning_tokens(connection, board.results, wanted)
         found = read[board.configurations]
         ranked, incomplete = (
             tuple(replace(row, reasoning_tokens=found.get(row.subject.hash)) for row in rows)
@@ -144,7 +144,7 @@ class RunCost:
     seconds: Count | None = None  # of its calls one after the other, without what they waited for
 
 
-def judging_cost(
+def estimate_judging_cost(
     by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
 ) -> RunCost:
     """Return a judge's cost for a run: the mean judgement of each scenario, times *configurations*,
@@ -158,13 +158,15 @@ def judging_cost(
         return RunCost(dollars=0.0)
     totals = []
     for amount in (attrgetter("cost"), attrgetter("seconds")):
-        each = [[_in_all([tries], amount) for tries in scenario] for scenario in by_scenario]
-        total = sum_of([mean_of([of for of in scenario if of is not None]) for scenario in each])
+        each = [[_sum_attempts([tries], amount) for tries in scenario] for scenario in by_scenario]
+        total = compute_sum(
+            [compute_mean([of for of in scenario if of is not None]) for scenario in each]
+        )
         totals.append(None if total is None or not by_scenario else configurations * total)
     return RunCost(*totals)
 
 
-def _in_all(
+def _sum_attempts(
     answers: Iterable[Sequence[AttemptCost]],
     amount: Callable[[AttemptCost], float | None] = attrgetter("cost"),
 ) -> float | None:

@@ -22,16 +22,16 @@ import numpy as np
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
-    measure,
-    scores_new_scenarios,
-    scores_rerun,
+    make_new_scenarios_scores,
+    make_rerun_scores,
+    measure_score,
 )
 from independence_bench.analysis.statistics.generalization import (
     Answers,
-    all_differences,
-    better_among_all,
-    limits_of,
-    standings,
+    estimate_limits,
+    estimate_score_differences,
+    estimate_standings,
+    find_better_among_all,
 )
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.shared_effects import (
@@ -40,9 +40,9 @@ from independence_bench.analysis.statistics.shared_effects import (
     NOTABLE,
     JudgeNoise,
     RunEffects,
-    SittingEffects,
-    judge_noise,
-    jury_marks,
+    SessionEffects,
+    make_jury_marks,
+    measure_judge_noise,
 )
 from independence_bench.analysis.statistics.values import (
     Bools,
@@ -56,7 +56,7 @@ from independence_bench.analysis.statistics.values import (
     Uncertainty,
 )
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
+from independence_bench.protocol.scoring import RunMarks, Slot, list_counted_marks
 
 INDEX = "index"  # next to the names of dimensions
 PLAIN = "index without sessions"
@@ -83,7 +83,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class SittingsAllowance:
+class SessionAllowance:
     """The allowance in a leaderboard's intervals for sessions, because the spread between the runs
     of one session does not show what shifts all of them.
     """
@@ -133,7 +133,7 @@ class BoardUncertainty:
     # the number whose noise is included; 1: nothing is known of the marks that another would give
     judges: int
 
-    def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
+    def list_row_uncertainties(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
         """Return the intervals and ranks of each subject, in the order in which they were measured.
 
         *least*: each index if the lost replies had been the worst.
@@ -142,15 +142,15 @@ class BoardUncertainty:
             return []
         index = self.measures[INDEX]
         asked = {name: (score.measured, score.noise) for name, score in self.measures.items()}
-        if self._sessions is not None:
+        if self._session_effects is not None:
             asked[PLAIN] = replace(index.measured, sittings=None), index.noise
         by_score = {
-            name: self._in_unit(name, limits)
-            for name, limits in zip(asked, limits_of(list(asked.values())), strict=True)
+            name: self._convert_limits(name, limits)
+            for name, limits in zip(asked, estimate_limits(list(asked.values())), strict=True)
         }
         of_index, plain = by_score.pop(INDEX), by_score.pop(PLAIN, None)
         lowest = None if least is None else [one / index.unit for one in least]
-        rerun, new_scenarios = standings(index.measured, index.noise, lowest)
+        rerun, new_scenarios = estimate_standings(index.measured, index.noise, lowest)
         return [
             RowUncertainty(
                 of_subject,
@@ -162,40 +162,44 @@ class BoardUncertainty:
             for n, of_subject in enumerate(of_index)
         ]
 
-    def _in_unit(self, name: str, limits: tuple[Limits | None, Limits | None]) -> list[Uncertainty]:
+    def _convert_limits(
+        self, name: str, limits: tuple[Limits | None, Limits | None]
+    ) -> list[Uncertainty]:
         """Return the two intervals of each subject for the score *name*, in its unit."""
         score = self.measures[INDEX if name == PLAIN else name]
-        both = (_in_unit(of, score.unit) if of else [None] * len(self.shares) for of in limits)
+        both = (
+            _make_intervals(of, score.unit) if of else [None] * len(self.shares) for of in limits
+        )
         return [Uncertainty(*ends) for ends in zip(*both, strict=True)]
 
-    def difference(self, score: str, first: int, second: int) -> ScoreDifference:
+    def estimate_difference(self, score: str, first: int, second: int) -> ScoreDifference:
         """Return the difference of a *score* between the subjects with these numbers, the first
         minus the second. Raises KeyError for a *score* that is neither INDEX nor a dimension.
         """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
-        (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other)
-        return _in_pairs(of, both, one, other)[0]
+        (both,) = estimate_score_differences([(of.measured, of.noise, 0.0)], one, other)
+        return _make_score_differences(of, both, one, other)[0]
 
-    def survives(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
+    def check_among_all(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
         """Return (rerun, new scenarios): whether the index of subject *better* is significantly
         higher than that of *worse*, though each subject is compared with all others. None: not
         known.
         """
         rerun, new_scenarios = (
-            None if told is None else bool(told[better, worse]) for told in self._among_all
+            None if told is None else bool(told[better, worse]) for told in self._better_among_all
         )
         return rerun, new_scenarios
 
     @cached_property
-    def _among_all(self) -> tuple[Bools | None, Bools | None]:
+    def _better_among_all(self) -> tuple[Bools | None, Bools | None]:
         """(rerun, new scenarios): [i, j], whether index i is significantly higher than j among all
         comparisons; None: not known.
         """
         index = self.measures[INDEX]
-        return better_among_all(index.measured, index.noise)
+        return find_better_among_all(index.measured, index.noise)
 
     @cached_property
-    def compared(self) -> Mapping[Compared, Measure]:
+    def compared_measures(self) -> Mapping[Compared, Measure]:
         """The measure of every score that is compared: the index, each dimension, and each
         dimension in each item that has marks of it. Those in items are measured one by one.
         """
@@ -204,22 +208,22 @@ class BoardUncertainty:
         }
         items = [item.id for _ in self.configurations for item in self.protocol.items]
         rows = {dimension.name: row for row, dimension in enumerate(self.protocol.dimensions)}
-        for dimension, item, *_ in counted_marks(self.protocol) if self.shares else ():
+        for dimension, item, *_ in list_counted_marks(self.protocol) if self.shares else ():
             if (item.id, dimension.name) not in compared:
                 columns = [place for place, name in enumerate(items) if name == item.id]
                 equal, same = (
                     np.full((1, len(columns)), 1 / len(columns)),
                     np.zeros(len(columns), dtype=np.intp),
                 )
-                design = Design(equal, same, believed_runs(self.protocol, 1))
+                design = Design(equal, same, compute_believed_runs(self.protocol, 1))
                 row = rows[dimension.name]
-                measured = measure(
+                measured = measure_score(
                     design, [share[:, row : row + 1, columns] for share in self.shares]
                 )
                 compared[item.id, dimension.name] = Measure(measured, None, 1.0)
         return compared
 
-    def differences(
+    def estimate_differences(
         self,
         first: Sequence[int],
         second: Sequence[int],
@@ -229,15 +233,20 @@ class BoardUncertainty:
         """
         one, other = (np.array(numbers, dtype=np.intp) for numbers in (first, second))
         # in the order of what is compared
-        degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
-        every = zip(self.compared.values(), degrees, strict=True)
+        degrees = (
+            0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared_measures
+        )
+        every = zip(self.compared_measures.values(), degrees, strict=True)
         asked = [(of.measured, of.noise, more) for of, more in every]
-        answers = all_differences(asked, one, other)
-        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
-        each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
-        return dict(zip(self.compared, each, strict=True))
+        answers = estimate_score_differences(asked, one, other)
+        points = [replace(measure, unit=100.0) for measure in self.compared_measures.values()]
+        each = [
+            _make_score_differences(of, both, one, other)
+            for of, both in zip(points, answers, strict=True)
+        ]
+        return dict(zip(self.compared_measures, each, strict=True))
 
-    def why_no_interval(self) -> tuple[str, ...]:
+    def explain_no_intervals(self) -> tuple[str, ...]:
         """Return why there is no interval for one question or the other, a sentence each; () if
         there is one for both.
         """
@@ -245,7 +254,7 @@ class BoardUncertainty:
             return ()
         reasons = []
         index = self.measures[INDEX].measured
-        if scores_rerun(index) is None:
+        if make_rerun_scores(index) is None:
             reasons.append("no rerun interval: no subject has two runs, so their spread is unknown")
         if index.run_effects.beyond:
             reasons.append(
@@ -253,7 +262,7 @@ class BoardUncertainty:
                 f"{index.run_effects.ratio:.1f} times "
                 f"that of independent runs, and above {MOST_RATIO:g} no interval was validated"
             )
-        if scores_new_scenarios(index) is None:
+        if make_new_scenarios_scores(index) is None:
             alone = [
                 dimension.title.lower()
                 for dimension in self.protocol.dimensions
@@ -266,47 +275,48 @@ class BoardUncertainty:
             )
         return tuple(reasons)
 
-    def runs_together(self) -> RunEffects | None:
+    def find_run_effects(self) -> RunEffects | None:
         """Return the effects that shift whole runs of the index together; None if no subject has
         two runs that vary.
         """
         effects = self.measures[INDEX].measured.run_effects if self.measures else None
         return None if effects is None or effects.ratio is None else effects
 
-    def of_runs(self) -> tuple[str, ...]:
+    def describe_run_independence(self) -> tuple[str, ...]:
         """Return a sentence that says whether the leaderboard's runs are independent; () if it has
         no rerun intervals.
         """
-        if not self.measures or scores_rerun(self.measures[INDEX].measured) is None:
+        if not self.measures or make_rerun_scores(self.measures[INDEX].measured) is None:
             return ()
-        effects = self.runs_together()
+        effects = self.find_run_effects()
         if effects is None or effects.ratio is None or effects.p is None:
             return ("these runs do not show whether the conversations of one run are independent",)
-        return (_of_effects(effects, effects.ratio, effects.p),)
+        return (_describe_run_spread(effects, effects.ratio, effects.p),)
 
     @property
-    def _sessions(self) -> SittingEffects | None:
+    def _session_effects(self) -> SessionEffects | None:
         """The session effects of the index; None if no subject's sessions are known."""
         sittings = self.measures[INDEX].measured.sittings if self.measures else None
         return sittings if sittings is not None and np.isfinite(sittings.number).any() else None
 
-    def of_sittings(self) -> SittingsAllowance | None:
+    def measure_session_allowance(self) -> SessionAllowance | None:
         """Return the allowance for sessions in the intervals of the index; None if no subject's
         sessions are known.
         """
-        effects, index = self._sessions, self.measures.get(INDEX)
+        effects, index = self._session_effects, self.measures.get(INDEX)
         if effects is None or index is None:
             return None
         measured = index.measured
         known = np.isfinite(effects.number)
         with_it, without = (
-            _mean_width(limits_of([(of, index.noise)])[0][0], index.unit)
+            _average_width(estimate_limits([(of, index.noise)])[0][0], index.unit)
             for of in (measured, replace(measured, sittings=None))
         )
-        return SittingsAllowance(
+        return SessionAllowance(
             int(np.count_nonzero(effects.number == 1)),
             len(known),
-            index.unit * sqrt(float(effects.of_scores(measured.rerun.room)[known].mean())),
+            index.unit
+            * sqrt(float(effects.compute_score_variances(measured.rerun.room)[known].mean())),
             BELIEVED_SUBJECTS,
             int(np.count_nonzero(known & (effects.number > 1))),
             with_it,
@@ -314,12 +324,12 @@ class BoardUncertainty:
         )
 
 
-def _mean_width(limits: Limits | None, unit: float) -> float | None:
+def _average_width(limits: Limits | None, unit: float) -> float | None:
     """Return the mean width of the intervals, in *unit*; None without limits."""
     return None if limits is None else float((limits[1] - limits[0]).mean()) * unit
 
 
-def _of_effects(effects: RunEffects, ratio: float, p: float) -> str:
+def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
     """Return a sentence that says how the spread between runs compares with that of independent
     runs.
     """
@@ -327,7 +337,7 @@ def _of_effects(effects: RunEffects, ratio: float, p: float) -> str:
     number = f"{subjects} subject{'s' if subjects > 1 else ''}"
     sentence = (
         f"the spread between runs is {ratio:.2f} times that of independent runs ({number}, p "
-        f"{_p_text(p)})"
+        f"{_format_p(p)})"
     )
     wider = sqrt(1 + effects.excess)
     if p < NOTABLE:
@@ -339,7 +349,7 @@ def _of_effects(effects: RunEffects, ratio: float, p: float) -> str:
     return sentence
 
 
-def _p_text(p: float) -> str:
+def _format_p(p: float) -> str:
     """Return the p-value as "< 0.001" or "= 0.123"."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
@@ -360,16 +370,16 @@ def measure_board(
     measures: dict[str, Measure] = {}
     slots = [(place, item.id) for place in configurations for item in protocol.items]
     runs = [list(marks) for marks in subjects]
-    shares = _shares(protocol, slots, subjects, runs)
+    shares = _collect_shares(protocol, slots, subjects, runs)
     if subjects:
-        each = [_shares(protocol, slots, mine, runs) for mine in by_judge]
+        each = [_collect_shares(protocol, slots, mine, runs) for mine in by_judge]
         of_judges = [np.array(of_subject) for of_subject in zip(*each, strict=True)]
-        for name, design in designs(protocol, configurations).items():
+        for name, design in make_designs(protocol, configurations).items():
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
-            measured = measure(design, counting, sittings)
+            measured = measure_score(design, counting, sittings)
             noise = (
-                judge_noise(jury_marks(design.weights, of_judges), measured.mean)
+                measure_judge_noise(make_jury_marks(design.weights, of_judges), measured.mean)
                 if by_judge
                 else None
             )
@@ -377,13 +387,15 @@ def measure_board(
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1))
 
 
-def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:
+def _make_score_differences(
+    score: Measure, both: Answers, one: Numbers, other: Numbers
+) -> ScoreDifferences:
     """Return the differences *both* of one score for pairs of subjects *one* and *other*, in the
     score's unit.
     """
     reach = score.unit  # no two scores are farther apart
 
-    def scaled(answer: PairDifferences | None) -> PairDifferences | None:
+    def scale_answer(answer: PairDifferences | None) -> PairDifferences | None:
         """Return *answer* in the score's unit."""
         if answer is None:
             return None
@@ -392,10 +404,10 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> Sc
         return PairDifferences((low, high), answer.seen * score.unit, answer.p)
 
     mean = score.measured.mean
-    return ScoreDifferences((mean[one] - mean[other]) * score.unit, *map(scaled, both))
+    return ScoreDifferences((mean[one] - mean[other]) * score.unit, *map(scale_answer, both))
 
 
-def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
+def make_designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
     """Return INDEX and every dimension -> the weights with which the marks of one run, its
     transcripts in order, make up that score.
     """
@@ -403,29 +415,29 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
     columns = {item.id: column for column, item in enumerate(protocol.items)}
     inside = np.zeros((len(rows), number))
-    for dimension, item, mark, span, planned in counted_marks(protocol):
+    for dimension, item, mark, span, planned in list_counted_marks(protocol):
         inside[rows[dimension.name], columns[item.id]] += (mark.high - mark.low) / span / planned
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
-    of_scores = {INDEX: Design(weights * every, numbers, believed_runs(protocol, number))}
+    of_scores = {INDEX: Design(weights * every, numbers, compute_believed_runs(protocol, number))}
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)
         alone[row] = every[row]
         of_scores[dimension.name] = Design(
-            alone, numbers, believed_runs(protocol, int(np.count_nonzero(inside[row])))
+            alone, numbers, compute_believed_runs(protocol, int(np.count_nonzero(inside[row])))
         )
     return of_scores
 
 
-def believed_runs(protocol: Protocol, stems: int) -> float:
+def compute_believed_runs(protocol: Protocol, stems: int) -> float:
     """Return the dispersion of a score of so many *stems* that is believed to come from shifts of
     whole runs; 0 without stems.
     """
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 
-def _shares(
+def _collect_shares(
     protocol: Protocol,
     slots: Sequence[Slot],
     subjects: Sequence[RunMarks],
@@ -437,7 +449,7 @@ def _shares(
     marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
     shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
     for column, slot in enumerate(slots):
-        item, of_runs = protocol.item(slot[1]), [of.get(slot, {}) for of in marks]
+        item, of_runs = protocol.find_item(slot[1]), [of.get(slot, {}) for of in marks]
         for row, dimension in enumerate(protocol.dimensions):
             wanted = [mark for mark in item.marks if mark.name in dimension.marks]
             if wanted:
@@ -451,14 +463,14 @@ def _shares(
     return np.split(shares, np.cumsum([len(mine) for mine in runs])[:-1]) if runs else []
 
 
-def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
+def _make_intervals(limits: Limits, unit: float) -> list[Interval | None]:
     """Return an interval for each subject, in *unit*. None where a mark of the score is missing, as
     one of a dimension without weight may be.
     """
-    ends = zip(*(_known(np.clip(limit * unit, 0.0, unit)) for limit in limits), strict=True)
+    ends = zip(*(_replace_nan(np.clip(limit * unit, 0.0, unit)) for limit in limits), strict=True)
     return [None if a is None or b is None else Interval(a, b) for a, b in ends]
 
 
-def _known(numbers: Floats) -> list[float | None]:
+def _replace_nan(numbers: Floats) -> list[float | None]:
     """Return *numbers* as a list, None for NaN."""
     return [None if np.isnan(number) else number for number in numbers.tolist()]

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from independence_bench.dataset.schema import pyarrow_library
+from independence_bench.dataset.schema import load_pyarrow
 from independence_bench.errors import WrongUse
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Answer(ABC):
 
         Raises WrongUse if pyarrow is not installed.
         """
-        arrow = pyarrow_library()
-        flat = [dict(flattened(row)) for row in self.rows()]
+        arrow = load_pyarrow()
+        flat = [dict(flatten_values(row)) for row in self.rows()]
         names = dict.fromkeys(name for row in flat for name in row)
         columns = {name: [row.get(name) for row in flat] for name in names}
         # what is absent in one row is several columns in another
@@ -62,14 +62,14 @@ class Answer(ABC):
         return table.to_pandas(types_mapper=pandas.ArrowDtype)
 
 
-def flattened(values: Mapping[str, Any], above: str = "") -> Sequence[tuple[str, Any]]:
+def flatten_values(values: Mapping[str, Any], above: str = "") -> Sequence[tuple[str, Any]]:
     """Return (name, value) of every value in *values* and in the dictionaries inside it. A name
     inside a dictionary follows that dictionary's name and a dot; *above* is put before all names.
     """
     found: list[tuple[str, Any]] = []
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found += flattened(value, f"{above}{name}.")
+            found += flatten_values(value, f"{above}{name}.")
         else:
             found.append((f"{above}{name}", value))
     return found

@@ -19,52 +19,52 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.analysis.results import results_of
+from independence_bench.analysis.results import read_results
 from independence_bench.api.named import (
     ALLOWED_FILE,
     Permissions,
+    check_current_form,
+    describe_not_stored,
     find_protocol,
-    keep_exclusions,
-    need_today,
-    not_stored,
-    stored_subjects,
+    find_stored_subjects,
+    store_exclusions,
 )
 from independence_bench.engine import schedule
 from independence_bench.engine.ask import Asker
-from independence_bench.engine.named import configurations, experiments_of
+from independence_bench.engine.named import choose_configurations, choose_experiments
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Run, Trouble
 from independence_bench.engine.session import (
-    find,
+    find_judge_spec,
     find_roster,
-    judge_spec_of,
-    named_models,
+    list_named_models,
     open_session,
     resolve_judge,
+    resolve_run,
 )
 from independence_bench.errors import (
     EndpointUnusable,
     Interrupted,
     SubjectError,
     WrongUse,
-    handling,
-    is_typed,
+    handle_signals,
+    is_typed_signal,
 )
 from independence_bench.escape import KNOWN
-from independence_bench.figures import money
+from independence_bench.figures import format_dollars
 from independence_bench.integrations.ray_cluster import Cluster, HandedOut, run_on_ray
-from independence_bench.lookup import listed
+from independence_bench.lookup import normalize_names
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
-from independence_bench.models.local.files import data_folder
+from independence_bench.models.local.files import find_data_folder
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.report.estimate_view import lines_before
+from independence_bench.report.estimate_view import describe_preview
 from independence_bench.store import registry
-from independence_bench.store.database import Store, default_store, open_store
+from independence_bench.store.database import Store, find_default_store, open_store
 
 
-async def carry_out(
+async def carry_out_run(
     wanted: Run,
     store: Store,
     approve: Callable[[Preview], bool],
@@ -80,10 +80,10 @@ async def carry_out(
     """
     if cluster is not None:
         return await run_on_ray(wanted, store, cluster, approve, watch, tell)
-    return await schedule.run(wanted, store, approve, watch)
+    return await schedule.play_run(wanted, store, approve, watch)
 
 
-def stored_run(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
+def plan_judging(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
     """Return *wanted* as a run that judges the stored conversations of the protocol *found* and
     plays nothing.
 
@@ -93,45 +93,47 @@ def stored_run(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
     name that fits nothing.
     """
     protocol, _ = found
-    variants, modes = listed(wanted.variants), listed(wanted.modes)
-    where = configurations(protocol, variants, modes)
-    names = named_models(wanted)
-    named = stored_subjects(store, protocol, names) if names else None
-    with store.reading() as connection:
-        subjects = tuple(named or registry.stored_subjects(connection).values())
+    variants, modes = normalize_names(wanted.variants), normalize_names(wanted.modes)
+    where = choose_configurations(protocol, variants, modes)
+    names = list_named_models(wanted)
+    named = find_stored_subjects(store, protocol, names) if names else None
+    with store.open_snapshot() as connection:
+        subjects = tuple(named or registry.read_subjects(connection).values())
         every = [
-            one.configuration for of in results_of(connection, protocol) for one in of.conversations
+            one.configuration
+            for of in read_results(connection, protocol)
+            for one in of.conversations
         ]
     played = tuple(dict.fromkeys(every))
     if played and not set(played) & set(where):
         if variants or modes:
-            raise WrongUse(not_stored(protocol, where, played))
+            raise WrongUse(describe_not_stored(protocol, where, played))
         where = played
     return replace(
         wanted,
         protocol=found,
         configurations=where,
         models=subjects,
-        exp=experiments_of(protocol, listed(wanted.exp)),
+        exp=choose_experiments(protocol, normalize_names(wanted.exp)),
         judge_only=True,
         again=True,
     )
 
 
-async def look_up(wanted: Run, judges: Sequence[str], store: Store) -> None:
+async def check_judges(wanted: Run, judges: Sequence[str], store: Store) -> None:
     """Raise SubjectError for a judge that does not exist, EndpointUnusable if a key is missing."""
     for name in judges:
-        one = find(replace(wanted, judge=name))
+        one = resolve_run(replace(wanted, judge=name))
         if name == NAME:
             await resolve_judge(one, {})
         else:
-            read_key(find_roster(one).endpoint(judge_spec_of(one).endpoint), one.allow)
+            read_key(find_roster(one).find_endpoint(find_judge_spec(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
                 async with open_session(one, store):
                     pass
 
 
-async def take_turns(
+async def run_judges_in_turn(
     wanted: Run,
     judges: Sequence[str],
     turn: Callable[[Run], Awaitable[Report | None]],
@@ -152,7 +154,9 @@ async def take_turns(
             else wanted.budget - (spent if wanted.job is None else 0.0)
         )
         if len(judges) > 1:
-            of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
+            of_budget = (
+                "" if left is None else f", {format_dollars(max(left, 0.0))} of the budget left"
+            )
             say(f"judge {number} of {len(judges)}: {name}{of_budget}")
         if left is not None and left <= 0:
             say("stopped: the budget is used up. The same command continues from here.")
@@ -212,12 +216,12 @@ def run(
     a key is missing or nothing answers, StoreError if the store cannot be written.
     """
     wanted = replace(models, **settings) if isinstance(models, Run) else Run(models, **settings)
-    wanted.check()
-    wanted = find(replace(wanted, allow=permissions_of(trust)))
+    wanted.check_settings()
+    wanted = resolve_run(replace(wanted, allow=make_permissions(trust)))
     work = Work(tell)
-    with open_store(str(store or default_store()), typed="independence_bench.run") as opened:
-        ended = _outcome([work.done(work.report_on(wanted, opened))])
-        keep_exclusions(opened, find_roster(wanted))
+    with open_store(str(store or find_default_store()), typed="independence_bench.run") as opened:
+        ended = _make_outcome([work.run_work(work.play_run(wanted, opened))])
+        store_exclusions(opened, find_roster(wanted))
     return ended
 
 
@@ -239,43 +243,45 @@ def judge(
     later is a trouble of its own. Arguments and errors are those of `run`.
     """
     wanted = Run(**settings)
-    wanted.check()
-    named = listed(judges)
-    wanted = replace(wanted, roster=find_roster(wanted), allow=permissions_of(trust))
+    wanted.check_settings()
+    named = normalize_names(judges)
+    wanted = replace(wanted, roster=find_roster(wanted), allow=make_permissions(trust))
     with open_store(
-        str(store or default_store()), create=False, typed="independence_bench.judge"
+        str(store or find_default_store()), create=False, typed="independence_bench.judge"
     ) as opened:
         found = find_protocol(None if protocol is None else str(protocol), opened)
-        need_today(found[0])
-        wanted = stored_run(wanted, opened, found)
+        check_current_form(found[0])
+        wanted = plan_judging(wanted, opened, found)
         asked, work = named or (found[0].judge.model,), Work(tell)
         if len(asked) > 1:
-            work.done(look_up(wanted, asked, opened))
+            work.run_work(check_judges(wanted, asked, opened))
         reports, failed = list[Report](), list[tuple[str, Trouble]]()
 
-        async def turn(of_judge: Run) -> Report | None:
+        async def run_turn(of_judge: Run) -> Report | None:
             try:
-                reports.append(await work.report_on(of_judge, opened))
+                reports.append(await work.play_run(of_judge, opened))
             except (EndpointUnusable, SubjectError) as error:
                 failed.append((of_judge.judge or "", Trouble("judging", str(error))))
                 raise
             return reports[-1]
 
-        complete = work.done(take_turns(wanted, asked, turn, tell or (lambda _line: None)))
-        keep_exclusions(opened, find_roster(wanted))
-    ended = _outcome(reports)
+        complete = work.run_work(
+            run_judges_in_turn(wanted, asked, run_turn, tell or (lambda _line: None))
+        )
+        store_exclusions(opened, find_roster(wanted))
+    ended = _make_outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
 
 
-def permissions_of(trust: str | Sequence[str]) -> Permissions:
+def make_permissions(trust: str | Sequence[str]) -> Permissions:
     """Return permissions that let a key go where it belongs, where it was allowed before, and to
     the places in *trust*.
     """
-    KNOWN.learn_proxies(environ)
-    return Permissions(data_folder(environ) / ALLOWED_FILE, listed(trust))
+    KNOWN.learn_proxy_passwords(environ)
+    return Permissions(find_data_folder(environ) / ALLOWED_FILE, normalize_names(trust))
 
 
-def _outcome(reports: Sequence[Report]) -> RunOutcome:
+def _make_outcome(reports: Sequence[Report]) -> RunOutcome:
     stopped = next((str(report.stopped) for report in reports if report.stopped), None)
     return RunOutcome(
         complete=all(report.complete for report in reports),
@@ -304,41 +310,43 @@ class Work:
         self._task: asyncio.Task[Any] | None = None
         self._asker: Asker | None = None
 
-    async def report_on(self, wanted: Run, store: Store) -> Report:
+    async def play_run(self, wanted: Run, store: Store) -> Report:
         """Play and judge what is *wanted*, and return the report."""
-        report = await carry_out(wanted, store, self._approve, self._watch)
+        report = await carry_out_run(wanted, store, self._tell_preview, self._record_asker)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
 
-    async def report_on_each(
+    async def play_protocols(
         self, wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store
     ) -> Report:
         """Play and judge what is *wanted* of each of *protocols*, and return the report."""
-        report = await schedule.run_each(wanted, protocols, store, self._approve_all, self._watch)
+        report = await schedule.play_protocols(
+            wanted, protocols, store, self._tell_previews, self._record_asker
+        )
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
 
-    def done(self, work: Coroutine[Any, Any, A]) -> A:
+    def run_work(self, work: Coroutine[Any, Any, A]) -> A:
         """Run *work* to its end and return its result. Raises KeyboardInterrupt if a second Ctrl-C
         ended it at once.
         """
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self._run(work)
+            return self._run_loop(work)
         # a notebook's loop runs in this thread, and waits for this call
-        with ThreadPoolExecutor(1) as thread, handling(self._interrupt):
-            return thread.submit(self._run, work).result()
+        with ThreadPoolExecutor(1) as thread, handle_signals(self._handle_signal):
+            return thread.submit(self._run_loop, work).result()
 
-    def _run(self, work: Coroutine[Any, Any, A]) -> A:
+    def _run_loop(self, work: Coroutine[Any, Any, A]) -> A:
         try:
-            return asyncio.run(self._known(work))
+            return asyncio.run(self._await_work(work))
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
 
-    async def _known(self, work: Coroutine[Any, Any, A]) -> A:
+    async def _await_work(self, work: Coroutine[Any, Any, A]) -> A:
         self._loop, self._task, self._asker = (
             asyncio.get_running_loop(),
             asyncio.current_task(),
@@ -346,27 +354,27 @@ class Work:
         )
         return await work
 
-    def _approve(self, preview: Preview) -> bool:
+    def _tell_preview(self, preview: Preview) -> bool:
         if self._tell is not None:
-            for line in lines_before(preview):
+            for line in describe_preview(preview):
                 self._tell(line)
         return True
 
-    def _approve_all(self, previews: Sequence[Preview]) -> bool:
+    def _tell_previews(self, previews: Sequence[Preview]) -> bool:
         for preview in previews:
-            self._approve(preview)
+            self._tell_preview(preview)
         return True
 
-    async def _watch(self, asker: Asker | HandedOut) -> None:
+    async def _record_asker(self, asker: Asker | HandedOut) -> None:
         self._asker = asker if isinstance(asker, Asker) else None
 
-    def _interrupt(self, number: int, _frame: object) -> None:
+    def _handle_signal(self, number: int, _frame: object) -> None:
         """Handle a signal as `engine.run.stop_on_signals` does."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stop, is_typed(number))
+            self._loop.call_soon_threadsafe(self._stop_work, is_typed_signal(number))
 
-    def _stop(self, typed: bool) -> None:
+    def _stop_work(self, typed: bool) -> None:
         if self._asker is not None and self._asker.report.stopped is None:
-            self._asker.stop(Interrupted())
+            self._asker.stop_asking(Interrupted())
         elif (self._asker is None or typed) and self._task is not None:
             self._task.cancel()

@@ -13,31 +13,31 @@ from independence_bench.analysis.compare_subjects import SubjectComparison, comp
 from independence_bench.analysis.compare_versions import (
     VersionComparison,
     compare_versions,
-    earlier_board,
-    version_change,
+    find_earlier_board,
+    find_version_change,
 )
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.row_costs import with_reasoning_tokens
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.analysis.row_costs import add_reasoning_tokens
 from independence_bench.api.answers import Answer
-from independence_bench.api.named import find_protocol, need_today
-from independence_bench.api.selection import Selection, configured_boards
-from independence_bench.engine.named import weighed
+from independence_bench.api.named import check_current_form, find_protocol
+from independence_bench.api.selection import Selection, read_configured_boards
+from independence_bench.engine.named import apply_weights
 from independence_bench.errors import WrongUse
-from independence_bench.escape import label_text
-from independence_bench.lookup import fit, listed
+from independence_bench.escape import escape_line
+from independence_bench.lookup import find_by_label, normalize_names
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.loader import parse_stored_protocol
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.compare_view import (
-    paired_values,
-    paired_view,
-    version_values,
-    version_view,
+    build_comparison_values,
+    build_version_values,
+    render_comparison,
+    render_versions,
 )
-from independence_bench.report.encode import json_text
+from independence_bench.report.encode import format_json
 from independence_bench.report.table import Block
 from independence_bench.store import registry
-from independence_bench.store.database import Store, default_store
+from independence_bench.store.database import Store, find_default_store
 
 VERSION = "version"
 WAYS = {
@@ -67,9 +67,11 @@ class Comparisons(Answer):
 
     def json(self) -> str:
         """Return what `aib compare --json` prints."""
-        return json_text(
+        return format_json(
             [
-                version_values(pair) if isinstance(pair, VersionComparison) else paired_values(pair)
+                build_version_values(pair)
+                if isinstance(pair, VersionComparison)
+                else build_comparison_values(pair)
                 for pair in self.pairs
             ]
         )
@@ -77,7 +79,9 @@ class Comparisons(Answer):
     def views(self) -> list[Iterator[Block]]:
         """Return each pair as blocks that can be printed."""
         return [
-            version_view(pair) if isinstance(pair, VersionComparison) else paired_view(pair)
+            render_versions(pair)
+            if isinstance(pair, VersionComparison)
+            else render_comparison(pair)
             for pair in self.pairs
         ]
 
@@ -115,14 +119,14 @@ def compare(
     store, WrongUse for models that cannot be compared.
     """
     selection = Selection(
-        str(store or default_store()),
+        str(store or find_default_store()),
         None if protocol is None else str(protocol),
         weights,
         judge,
         ",".join(jury) or None,
         rules,
-        listed(variants),
-        listed(modes),
+        normalize_names(variants),
+        normalize_names(modes),
     )
     return read_comparisons(selection, models, by, None if against is None else str(against))
 
@@ -140,11 +144,13 @@ def read_comparisons(
     if by and len(models) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     if by == VERSION:
-        return _versions(selection, against, models)
-    with selection.opened() as (opened, protocol):
-        scored = configured_boards(selection, opened, protocol)
-        board, pairs, notes = _by(by, scored, models) if by else _two(scored, *models)
-        compared = compare_pairs(*_with_reasoning_tokens(opened, board, pairs))
+        return _compare_stored_versions(selection, against, models)
+    with selection.open_for_reading() as (opened, protocol):
+        scored = read_configured_boards(selection, opened, protocol)
+        board, pairs, notes = (
+            _find_settings_pairs(by, scored, models) if by else _find_pair(scored, *models)
+        )
+        compared = compare_pairs(*_add_reasoning_tokens(opened, board, pairs))
     return Comparisons(tuple(compared), tuple(notes))
 
 
@@ -152,18 +158,18 @@ def read_comparisons(
 Pairs = tuple[Board, Sequence[tuple[Row, Row]], list[str]]
 
 
-def _with_reasoning_tokens(
+def _add_reasoning_tokens(
     store: Store, board: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> tuple[Board, list[tuple[Row, Row]]]:
     """Return *board* and *pairs* with the reasoning tokens of the models in all *pairs*."""
     hashes = {row.subject.hash for pair in pairs for row in pair}
-    with store.reading() as connection:
-        (board,) = with_reasoning_tokens(connection, [board], subjects=hashes)
+    with store.open_snapshot() as connection:
+        (board,) = add_reasoning_tokens(connection, [board], subjects=hashes)
     rows = {row.subject.hash: row for row in board.rows}
     return board, [(rows[a.subject.hash], rows[b.subject.hash]) for a, b in pairs]
 
 
-def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
+def _find_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
     """Find the rows of the models *a* and *b* on the leaderboard of the main judge, or of the next
     judge that has judged both. Raises WrongUse if no judge has.
     """
@@ -172,7 +178,7 @@ def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
         rows = {row.subject.hash: row for row in board.rows}
         labels = {hash_: row.label for hash_, row in rows.items()}
         try:
-            fitting.append((board, rows[fit(labels, a)], rows[fit(labels, b)]))
+            fitting.append((board, rows[find_by_label(labels, a)], rows[find_by_label(labels, b)]))
         except WrongUse as error:
             wrong.append(error)
     if not fitting:
@@ -180,11 +186,11 @@ def _two(every: Sequence[Board], a: str, b: str) -> Pairs:
     board, first, second = fitting[0]
     if first is second:
         raise WrongUse(f"both are {first.label}; name two subjects")
-    notes = _judge_notes(board, every, [other for other, *_ in fitting[1:]], "both")
+    notes = _describe_judge_choice(board, every, [other for other, *_ in fitting[1:]], "both")
     return board, [(first, second)], notes
 
 
-def _judge_notes(
+def _describe_judge_choice(
     board: Board, every: Sequence[Board], others: Sequence[Board], what: str
 ) -> list[str]:
     """Say which judge is shown, if it is not the main one of *every* leaderboard, or if *others*
@@ -194,18 +200,20 @@ def _judge_notes(
     if board.main_judge not in (None, board.judge) and any(
         other.judge == board.main_judge for other in every
     ):
-        notes.append(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
+        notes.append(
+            f"the main judge, {escape_line(board.main_judge or '')}, has not judged {what}"
+        )
     if others:
         names = ", ".join(other.judge or "none" for other in others)
         which = "the main judge" if board.judge == board.main_judge else "the first that fits"
         notes.append(
-            f"by {label_text(board.judge or 'none')}, {which}; also judged by "
-            f"{label_text(names)} (--judge chooses)"
+            f"by {escape_line(board.judge or 'none')}, {which}; also judged by "
+            f"{escape_line(names)} (--judge chooses)"
         )
     return notes
 
 
-def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
+def _find_settings_pairs(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
     """Find every pair of settings of one model, or of every model, on the leaderboard of the main
     judge or of the next judge that has some.
 
@@ -235,10 +243,16 @@ def _by(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
             "of them complete"
         )
     board, pairs = fitting[0]
-    return board, pairs, _judge_notes(board, every, [other for other, _ in fitting[1:]], "them")
+    return (
+        board,
+        pairs,
+        _describe_judge_choice(board, every, [other for other, _ in fitting[1:]], "them"),
+    )
 
 
-def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -> Comparisons:
+def _compare_stored_versions(
+    selection: Selection, against: str | None, typed: Sequence[str]
+) -> Comparisons:
     """Compare two versions of a protocol for the subjects that *typed* names, or for all with
     scores by both versions, by the first judge that has judged both.
 
@@ -247,23 +261,29 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
     if selection.rules != OWN.name:
         raise WrongUse("--by version uses our own rules: leave --rules out")
     notes: list[str] = []
-    with selection.opened() as (opened, new):
-        found = find_protocol(against, opened)[0] if against else _played_before(new, opened, notes)
-        old = weighed(found, selection.weights)
-        change = version_change(old, new, selection.configurations(new))
-        before, after = (boards(opened, version, selection.wanted) for version in (old, new))
+    with selection.open_for_reading() as (opened, new):
+        found = (
+            find_protocol(against, opened)[0]
+            if against
+            else _find_earlier_version(new, opened, notes)
+        )
+        old = apply_weights(found, selection.weights)
+        change = find_version_change(old, new, selection.find_configurations(new))
+        before, after = (
+            make_leaderboards(opened, version, selection.wanted) for version in (old, new)
+        )
     wanted = set(change.configurations)
     new_boards = [board for board in after if wanted <= set(board.configurations)]
     for now in new_boards:
-        then = earlier_board(change, now, before)
+        then = find_earlier_board(change, now, before)
         if then is None:
             continue
         earlier = {row.subject.hash: row for row in then.rows}
         rows = {row.subject.hash: row for row in now.rows if row.subject.hash in earlier}
         if rows:
             labels = {hash_: row.label for hash_, row in rows.items()}
-            chosen = [fit(labels, name) for name in typed] or list(rows)
-            notes += _judge_notes(now, new_boards, [], "both")
+            chosen = [find_by_label(labels, name) for name in typed] or list(rows)
+            notes += _describe_judge_choice(now, new_boards, [], "both")
             pairs = [(earlier[hash_], rows[hash_]) for hash_ in chosen]
             return Comparisons(tuple(compare_versions(change, then, now, pairs)), tuple(notes))
     names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
@@ -274,14 +294,14 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
     )
 
 
-def _played_before(new: Protocol, store: Store, notes: list[str]) -> Protocol:
+def _find_earlier_version(new: Protocol, store: Store, notes: list[str]) -> Protocol:
     """Find the stored version with *new*'s name that was played last, other than *new*. If there
     are several, a note that names it is added to *notes*. Raises WrongUse if there is none.
     """
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         others = [
             row
-            for row in registry.stored_protocols(connection)
+            for row in registry.read_protocols(connection)
             if row[1] == new.name and row[0] != new.hash
         ]
     if not others:
@@ -295,6 +315,6 @@ def _played_before(new: Protocol, store: Store, notes: list[str]) -> Protocol:
             f"against {name} {hash_[:8]}, played last of the others; --against names another: "
             f"{', '.join(row[0][:8] for row in others[1:])}"
         )
-    found = parse_stored(hash_, files, where=f"{store.shown}: {name}")
-    need_today(found)
+    found = parse_stored_protocol(hash_, files, where=f"{store.shown}: {name}")
+    check_current_form(found)
     return found

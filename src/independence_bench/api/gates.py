@@ -9,31 +9,31 @@ from typing import Any
 
 from independence_bench.analysis.baseline import (
     Baseline,
-    baseline_of,
-    build_of,
     check_same_test,
-    chosen_row,
+    find_chosen_row,
     has_items,
-    is_by_items,
+    is_decided_by_items,
+    make_baseline,
+    make_baseline_build,
 )
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.gate import Gate, Resolution, compare_build, resolution_of
-from independence_bench.analysis.held_stems import HeldStems, held
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.row_costs import subject_costs
+from independence_bench.analysis.gate import Gate, Resolution, compare_build, estimate_resolution
+from independence_bench.analysis.held_stems import HeldStems, read_held_stems
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.analysis.row_costs import read_subject_costs
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_protocol
-from independence_bench.api.selection import Selection, configured_boards
+from independence_bench.api.selection import Selection, read_configured_boards
 from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.dataset.baseline import write_baseline as write_file
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse
-from independence_bench.lookup import listed
+from independence_bench.lookup import normalize_names
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.report.encode import json_text
-from independence_bench.report.gate_view import exit_code, gate_values
+from independence_bench.report.encode import format_json
+from independence_bench.report.gate_view import build_gate_values, find_exit_code
 from independence_bench.store import registry
-from independence_bench.store.database import Store, default_store, open_store
+from independence_bench.store.database import Store, find_default_store, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class GateAnswer(Answer):
     @property
     def exit_code(self) -> int:
         """The exit code of `aib gate`."""
-        return exit_code(self.gate)
+        return find_exit_code(self.gate)
 
     def json(self) -> str:
         """Return what `aib gate --json` prints."""
-        return json_text(gate_values(self.gate))
+        return format_json(build_gate_values(self.gate))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the items of a character; without items the index, then its dimensions and its
@@ -85,14 +85,14 @@ def gate(
     """
     read, name = read_baseline(Path(baseline)), None if protocol is None else str(protocol)
     with open_store(
-        str(store or default_store()), create=False, typed="independence_bench.gate"
+        str(store or find_default_store()), create=False, typed="independence_bench.gate"
     ) as opened:
-        found, _ = baseline_protocol(name, read, opened)
-        return GateAnswer(look(read, opened, found, model, max_drop))
+        found, _ = find_baseline_protocol(name, read, opened)
+        return GateAnswer(gate_stored_build(read, opened, found, model, max_drop))
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenBaseline:
     """The baseline that was written to a file, and the smallest drop that it can decide."""
 
     baseline: Baseline
@@ -109,50 +109,50 @@ def write_baseline(
     judge: str | None = None,
     variants: str | Sequence[str] = (),
     modes: str | Sequence[str] = (),
-) -> Written:
+) -> WrittenBaseline:
     """Write what is stored of *model* as the baseline *file*, as `aib gate --write` does. Raises
     NotComplete if nothing is judged, WrongUse if *file* exists and is not a baseline.
     """
-    return write_selected(
+    return write_selected_baseline(
         Selection(
-            str(store or default_store()),
+            str(store or find_default_store()),
             None if protocol is None else str(protocol),
             judge=judge,
-            variants=listed(variants),
-            modes=listed(modes),
+            variants=normalize_names(variants),
+            modes=normalize_names(modes),
         ),
         Path(file),
         model,
     )
 
 
-def write_selected(selection: Selection, file: Path, model: str | None) -> Written:
+def write_selected_baseline(selection: Selection, file: Path, model: str | None) -> WrittenBaseline:
     """Do what `write_baseline` does, with the results that *selection* means."""
-    head = head_of(file)
+    head = read_file_head(file)
     if head and not is_baseline(head):
         raise WrongUse(
             f"--write: {file} is there already, and no baseline; name another file, or delete it"
         )
-    with selection.opened() as (store, protocol):
-        board = configured_boards(selection, store, protocol)[0]
+    with selection.open_for_reading() as (store, protocol):
+        board = read_configured_boards(selection, store, protocol)[0]
         if not board.judge_hashes:
             raise NotComplete(
                 f"no conversations of {protocol.name} are judged in {store.shown}; run `aib judge`"
             )
-        row = chosen_row(board, board.ranked or board.rows, model)
-        items = _items_of(store, board).get(row.label)
-        with store.reading() as connection:
-            cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(
+        row = find_chosen_row(board, board.ranked or board.rows, model)
+        items = _read_items(store, board).get(row.label)
+        with store.open_snapshot() as connection:
+            cost = read_subject_costs(connection, board, subjects=[row.subject.hash]).get(
                 row.subject.hash
             )
-    made = baseline_of(board, board.judge_hashes[0], row, items)
+    made = make_baseline(board, board.judge_hashes[0], row, items)
     write_file(file, made)
     (build,) = made.builds
     dollars = None if cost is None or cost.total is None else cost.total / len(build.runs)
-    return Written(made, resolution_of(made, board), dollars)
+    return WrittenBaseline(made, estimate_resolution(made, board), dollars)
 
 
-def head_of(file: Path) -> bytes:
+def read_file_head(file: Path) -> bytes:
     """Return the first 1000 bytes of *file*; nothing if it does not exist."""
     try:
         with file.open("rb") as opened:
@@ -161,19 +161,21 @@ def head_of(file: Path) -> bytes:
         return b""
 
 
-def _items_of(store: Store, board: Board) -> dict[str, HeldStems]:
+def _read_items(store: Store, board: Board) -> dict[str, HeldStems]:
     """Return label -> its items, if the leaderboard is of a character; else {}."""
     protocol = board.protocol
-    return dict(held(store, protocol, board.judge)) if has_items(protocol) else {}
+    return dict(read_held_stems(store, protocol, board.judge)) if has_items(protocol) else {}
 
 
-def baseline_protocol(name: str | None, baseline: Baseline, store: Store) -> tuple[Protocol, Files]:
+def find_baseline_protocol(
+    name: str | None, baseline: Baseline, store: Store
+) -> tuple[Protocol, Files]:
     """Find the protocol of that *name*; None: the one of the baseline's name that was played last.
     Raises WrongUse if there is none.
     """
     if name is None:
-        with store.reading() as connection:
-            stored = registry.stored_protocols(connection)
+        with store.open_snapshot() as connection:
+            stored = registry.read_protocols(connection)
         then = baseline.protocol.name
         name = next((hash_ for hash_, called, _ in stored if called == then), None)
         if name is None:
@@ -188,7 +190,7 @@ def baseline_protocol(name: str | None, baseline: Baseline, store: Store) -> tup
         raise WrongUse(str(error)) from error
 
 
-def look(
+def gate_stored_build(
     baseline: Baseline,
     store: Store,
     protocol: Protocol,
@@ -199,25 +201,27 @@ def look(
     """Compare the stored build with *baseline*, by the baseline's judge in its configurations.
     *margin*: how many points lower it may be; *looks*: how many times it will be tested in all.
     """
-    check_same_test(baseline, protocol, is_by_items(baseline, margin))
-    board = _same_board(baseline, store, protocol)
-    row = chosen_row(board, board.rows, model)
-    items = _items_of(store, board).get(row.label)
-    with store.reading() as connection:
-        cost = subject_costs(connection, board, subjects=[row.subject.hash]).get(row.subject.hash)
-    now = build_of(board, row, items)
+    check_same_test(baseline, protocol, is_decided_by_items(baseline, margin))
+    board = _find_baseline_board(baseline, store, protocol)
+    row = find_chosen_row(board, board.rows, model)
+    items = _read_items(store, board).get(row.label)
+    with store.open_snapshot() as connection:
+        cost = read_subject_costs(connection, board, subjects=[row.subject.hash]).get(
+            row.subject.hash
+        )
+    now = make_baseline_build(board, row, items)
     dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
     crossings = items.crossings if items else ()
     return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
 
 
-def _same_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
+def _find_baseline_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
     """Find the leaderboard of the baseline's configurations and judge. Raises WrongUse if there is
     none, NotComplete if nothing is judged.
     """
     same_place = [
         board
-        for board in boards(store, protocol)
+        for board in make_leaderboards(store, protocol)
         if tuple(map(str, board.configurations)) == baseline.configurations
     ]
     judge = baseline.judge

@@ -7,28 +7,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from independence_bench.analysis.board import Board, IndexPrice, RuleDifference, rule_differences
+from independence_bench.analysis.board import (
+    Board,
+    IndexPrice,
+    RuleDifference,
+    find_rule_differences,
+)
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     compare_configurations,
 )
-from independence_bench.analysis.leaderboard import boards, read_records
+from independence_bench.analysis.leaderboard import make_leaderboards, read_board_records
 from independence_bench.analysis.row_costs import (
+    add_reasoning_tokens,
     price_indices,
-    subject_costs,
-    with_reasoning_tokens,
+    read_subject_costs,
 )
 from independence_bench.api.answers import Answer
-from independence_bench.api.named import stored_subjects
+from independence_bench.api.named import find_stored_subjects
 from independence_bench.api.selection import Selection
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import listed
+from independence_bench.lookup import normalize_names
 from independence_bench.protocol.definition import EARLIER_FORM, Protocol
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.leaderboard_view import boards_json
+from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.store import registry
-from independence_bench.store.database import Store, default_store
+from independence_bench.store.database import Store, find_default_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,9 @@ class Leaderboard(Answer):
     def json(self) -> str:
         """Return what `aib leaderboard --json` prints."""
         differing = None if self.rules == OWN.name else self.differences
-        return boards_json(self.boards, differing, compared_in(self.boards), self.costs)
+        return format_boards_json(
+            self.boards, differing, list_configuration_comparisons(self.boards), self.costs
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each model on each leaderboard, the ranked models first."""
@@ -92,13 +99,13 @@ def leaderboard(
     if rules not in RULES:
         raise WrongUse(f"rules is {rules!r}; it should be {' or '.join(RULES)}")
     selection = Selection(
-        str(store or default_store()),
+        str(store or find_default_store()),
         None if protocol is None else str(protocol),
         weights,
         judge,
         ",".join(jury) or None,
         rules,
-        models=listed(models),
+        models=normalize_names(models),
     )
     return read_leaderboard(selection, detailed)
 
@@ -107,45 +114,43 @@ def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) 
     """Read the leaderboards that *selection* means. *detailed*: with the cost of a run; *tokens*:
     with the reasoning tokens of each model.
     """
-    with selection.opened(earlier=True) as (store, protocol):
-        with store.reading() as connection:
-            records = read_records(connection, protocol)
+    with selection.open_for_reading(earlier=True) as (store, protocol):
+        with store.open_snapshot() as connection:
+            records = read_board_records(connection, protocol)
         wanted = selection.wanted
-        scored = boards(records, protocol, wanted)
+        scored = make_leaderboards(records, protocol, wanted)
         own = (
             scored
             if selection.rules == OWN.name
-            else boards(records, protocol, replace(wanted, rules=OWN))
+            else make_leaderboards(records, protocol, replace(wanted, rules=OWN))
         )
         if selection.models:
-            chosen = {one.hash for one in stored_subjects(store, protocol, selection.models)}
+            chosen = {one.hash for one in find_stored_subjects(store, protocol, selection.models)}
             scored, own = (
-                [board for whole in every if (board := whole.only(chosen)).rows]
+                [board for whole in every if (board := whole.select_subjects(chosen)).rows]
                 for every in (scored, own)
             )
-        with store.reading() as connection:
-            spent = [subject_costs(connection, board) for board in scored if detailed]
+        with store.open_snapshot() as connection:
+            spent = [read_subject_costs(connection, board) for board in scored if detailed]
             if tokens:
-                scored = with_reasoning_tokens(connection, scored)
+                scored = add_reasoning_tokens(connection, scored)
         return Leaderboard(
             tuple(scored),
             selection.rules,
-            () if selection.rules == OWN.name else tuple(rule_differences(own, scored)),
+            () if selection.rules == OWN.name else tuple(find_rule_differences(own, scored)),
             tuple(
                 price_indices(board.ranked, of) for board, of in zip(scored, spent, strict=False)
             ),
-            "" if scored else _nothing(selection, store, protocol),
+            "" if scored else _explain_no_leaderboard(selection, store, protocol),
         )
 
 
-def _nothing(selection: Selection, store: Store, protocol: Protocol) -> str:
+def _explain_no_leaderboard(selection: Selection, store: Store, protocol: Protocol) -> str:
     """Say why there is no leaderboard of *protocol*, and what is stored instead."""
     if protocol.earlier_form:
         return f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)"
-    with store.reading() as connection:
-        stored = [
-            f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)
-        ]
+    with store.open_snapshot() as connection:
+        stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.read_protocols(connection)]
     by = f" by a judge called {selection.judge}" if selection.judge else ""
     asked = f"{protocol.name} {protocol.hash[:12]}"
     others = [name for name in stored if name != asked]
@@ -157,7 +162,7 @@ def _nothing(selection: Selection, store: Store, protocol: Protocol) -> str:
     return f"no conversations of {asked}{by} are stored in {store.shown}; {known}"
 
 
-def compared_in(every: Sequence[Board]) -> list[ConfigurationComparison]:
+def list_configuration_comparisons(every: Sequence[Board]) -> list[ConfigurationComparison]:
     """Compare the configurations of each judge on *every* leaderboard; judges with a single
     configuration are left out.
     """

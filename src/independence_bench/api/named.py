@@ -21,12 +21,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from independence_bench.analysis.results import stored_protocol
-from independence_bench.engine.named import MODELS_FILE, own_models_file
+from independence_bench.analysis.results import read_stored_protocol
+from independence_bench.engine.named import MODELS_FILE, find_models_file
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
-from independence_bench.escape import harmless, label_text, one_line
-from independence_bench.lookup import fit, near
-from independence_bench.models.endpoints import read_models
+from independence_bench.escape import check_one_line, escape_line, escape_text
+from independence_bench.lookup import find_by_label, find_similar_names
+from independence_bench.models.endpoints import read_models_file
 from independence_bench.models.spec import ChatModel, Endpoint, Roster
 from independence_bench.models.trust import (
     DATABASE_PASSWORD,
@@ -34,17 +34,17 @@ from independence_bench.models.trust import (
     STORE,
     EnvFile,
     Permission,
+    find_key_variables,
+    find_needed_permission,
     is_route,
-    keys_at_hand,
-    needed_permission,
-    route,
+    parse_route,
 )
 from independence_bench.protocol.definition import EARLIER_FORM, Configuration, Protocol
-from independence_bench.protocol.loader import Files, load_with_files
+from independence_bench.protocol.loader import Files, load_protocol_and_files
 from independence_bench.store import registry
-from independence_bench.store.database import Store, open_store, place_of
-from independence_bench.store.registry import Decision, unique_labels
-from independence_bench.store.staging import staging
+from independence_bench.store.database import Store, find_store_place, open_store
+from independence_bench.store.registry import Decision, make_unique_labels
+from independence_bench.store.staging import stage_path
 from independence_bench.yaml_io import OneLine, Strict
 
 
@@ -54,24 +54,24 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
 
     Raises ProtocolError if there is none of that name, WrongUse if nothing was played yet.
     """
-    with store.reading() as connection:
-        played = registry.stored_protocols(connection)
+    with store.open_snapshot() as connection:
+        played = registry.read_protocols(connection)
     if name is None:
         if not played:
             raise WrongUse(f"nothing is stored in {store.shown}; `aib run` plays and judges")
         hash_, stored, files = played[0]
-        return _stored(store, hash_, stored, files), files
+        return _parse_stored_protocol(store, hash_, stored, files), files
     try:
-        return load_with_files(name)
+        return load_protocol_and_files(name)
     except ProtocolError as error:
         name = name.strip()
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
-                return _stored(store, hash_, stored, files), files
+                return _parse_stored_protocol(store, hash_, stored, files), files
         close = (
             []
             if os.path.exists(name)
-            else near(name, dict.fromkeys(stored for _, stored, _ in played))
+            else find_similar_names(name, dict.fromkeys(stored for _, stored, _ in played))
         )
         if close:
             stored_too = f"{store.shown} has {' and '.join(close)}"
@@ -82,7 +82,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
         raise error from None
 
 
-def need_today(protocol: Protocol) -> None:
+def check_current_form(protocol: Protocol) -> None:
     """Raise WrongUse if *protocol* is of an earlier form, which has no scores."""
     if protocol.earlier_form:
         raise WrongUse(
@@ -90,12 +90,12 @@ def need_today(protocol: Protocol) -> None:
         )
 
 
-def _stored(store: Store, hash_: str, name: str, files: Files) -> Protocol:
-    with store.reading() as connection:
-        return stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
+def _parse_stored_protocol(store: Store, hash_: str, name: str, files: Files) -> Protocol:
+    with store.open_snapshot() as connection:
+        return read_stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
 
 
-def stored_subjects(
+def find_stored_subjects(
     store: Store, protocol: Protocol | None, typed: Sequence[str]
 ) -> list[ChatModel]:
     """Return the stored subjects that *typed* names, among those that *protocol* was begun with
@@ -103,17 +103,17 @@ def stored_subjects(
 
     Raises WrongUse if a name fits none or several, or if there is no subject.
     """
-    with store.reading() as connection:
-        stored = registry.stored_subjects(connection)
+    with store.open_snapshot() as connection:
+        stored = registry.read_subjects(connection)
         if protocol is not None:
-            begun = {subject for subject, *_ in registry.begun_runs(connection, protocol.name)}
+            begun = {subject for subject, *_ in registry.read_begun_runs(connection, protocol.name)}
             stored = {hash_: subject for hash_, subject in stored.items() if hash_ in begun}
-    labels = unique_labels(stored)
+    labels = make_unique_labels(stored)
     if not labels:
         of = f" of {protocol.name}" if protocol else ""
         raise WrongUse(f"no conversations{of} are stored in {store.shown}; `aib run` plays them")
     return [
-        stored[subject] for subject in dict.fromkeys(fit(labels, name) for name in typed)
+        stored[subject] for subject in dict.fromkeys(find_by_label(labels, name) for name in typed)
     ] or list(stored.values())
 
 
@@ -123,22 +123,22 @@ def open_results(store: str) -> Iterator[Store]:
     excludes are taken off its leaderboards.
     """
     with open_store(store, create=False) as opened:
-        own, _ = own_models_file()
-        keep_exclusions(opened, Roster() if own is None else read_models(own))
+        own, _ = find_models_file()
+        store_exclusions(opened, Roster() if own is None else read_models_file(own))
         yield opened
 
 
-def keep_exclusions(store: Store, roster: Roster) -> None:
+def store_exclusions(store: Store, roster: Roster) -> None:
     """Store which subjects models.yaml excludes, and remove its earlier exclusions that it no
     longer has.
 
     Decisions made by `aib exclude` stay. If the store cannot be written, a line on stderr says so.
     """
-    with store.reading() as connection:
-        subjects, known = registry.stored_subjects(connection), registry.decided(connection)
+    with store.open_snapshot() as connection:
+        subjects, known = registry.read_subjects(connection), registry.read_decisions(connection)
     changes: dict[str, Decision | None] = {}
     for hash_, subject in subjects.items():
-        listed = [spec for spec in roster.specs if spec.fits(subject)]
+        listed = [spec for spec in roster.specs if spec.matches_model(subject)]
         reason = next((spec.exclude for spec in listed if spec.exclude), None)
         wanted = Decision("exclude", reason, MODELS_FILE) if reason else None
         before = known.get(hash_)
@@ -147,17 +147,17 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
     if not changes:
         return
     try:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             for hash_, decision in changes.items():
                 if decision is None:
-                    registry.undo(connection, hash_)
+                    registry.delete_decision(connection, hash_)
                 else:
-                    registry.decide(connection, hash_, decision, time.time())
+                    registry.store_decision(connection, hash_, decision, time.time())
     except StoreError as error:
-        sys.stderr.write(harmless(f"models.yaml's `exclude` is not applied: {error}\n"))
+        sys.stderr.write(escape_text(f"models.yaml's `exclude` is not applied: {error}\n"))
 
 
-def not_stored(
+def describe_not_stored(
     protocol: Protocol,
     wanted: Sequence[Configuration],
     played: Sequence[Configuration],
@@ -193,7 +193,7 @@ class _Document(Strict):
     allowed: tuple[_Entry, ...]
 
 
-def recall(file: Path) -> frozenset[Permission]:
+def read_permissions(file: Path) -> frozenset[Permission]:
     """Read the permissions that were given earlier; none if *file* does not exist. Raises WrongUse
     if it cannot be read or understood.
     """
@@ -218,16 +218,16 @@ def recall(file: Path) -> frozenset[Permission]:
     return frozenset(Permission(entry.variable, entry.place) for entry in document.allowed)
 
 
-def remember(file: Path, granted: Collection[Permission]) -> None:
+def store_permissions(file: Path, granted: Collection[Permission]) -> None:
     """Add *granted* to the permissions in *file*, which only its owner can read. Raises WrongUse if
     that fails.
     """
-    every = sorted({*recall(file), *granted}, key=str)
+    every = sorted({*read_permissions(file), *granted}, key=str)
     entries = [{"variable": permission.variable, "place": permission.place} for permission in every]
     text = json.dumps({"allowed": entries}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with staging(file) as fresh:
+        with stage_path(file) as fresh:
             with open(
                 os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
             ) as opened:
@@ -242,7 +242,7 @@ def remember(file: Path, granted: Collection[Permission]) -> None:
         ) from error
 
 
-def no_terminal(question: str, flag: str) -> bool:
+def refuse_without_terminal(question: str, flag: str) -> bool:
     """Raise WrongUse, since there is no terminal to ask *question* at; *flag* is the option that
     answers it.
     """
@@ -258,30 +258,32 @@ class Permissions:
     file: Path  # what was allowed
     typed: Collection[str] = ()  # NAME=PLACE, allowed now and later
     env_file: EnvFile = field(default_factory=EnvFile)
-    confirmed: Callable[[str, str], bool] = no_terminal  # (question, flag that says yes)
+    confirmed: Callable[[str, str], bool] = (
+        refuse_without_terminal  # (question, flag that says yes)
+    )
     _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
         """Raise WrongUse if no person can be asked, NotAllowed if the answer is no."""
         if endpoint.ours:
             return
-        self.routes()
-        if permission := needed_permission(endpoint, keys_at_hand()):
+        self.apply_env_routes()
+        if permission := find_needed_permission(endpoint, find_key_variables()):
             home = PROVIDERS.get(permission.variable)
             own = f", and it belongs to {home}" if home else ""
             told = (
                 f"{permission.variable} would be sent to {permission.place} ({endpoint.name}){own}."
             )
-            self._require(permission, told, f"may not go to {permission.place}")
+            self._require_permission(permission, told, f"may not go to {permission.place}")
 
-    def routes(self) -> None:
+    def apply_env_routes(self) -> None:
         """Put the proxies and certificates of `.env` into the environment; raises as `__call__`."""
         for name, value in self.env_file.held.items():
             if is_route(name):
                 told = "the .env of this folder would apply {} to everything that is sent."
-                self._take(name, value, route(name, value), told)
+                self._apply_env_value(name, value, parse_route(name, value), told)
 
-    def moves(self, name: str) -> None:
+    def apply_env_place(self, name: str) -> None:
         """Put the store (`STORE`) or the folder of user data (`DATA`) of `.env` into the
         environment, if `.env` sets it; raises as `__call__`.
         """
@@ -297,33 +299,33 @@ class Permissions:
                 "the .env of this folder would have results kept in "
                 f"{{}}{password if '://' in value else ''}."
             )
-            place = place_of(value)
+            place = find_store_place(value)
         else:
             told, place = (
                 "the .env of this folder would have models and user data kept in {}.",
                 os.path.abspath(os.path.expanduser(value)),
             )
-        self._take(name, value, Permission(name, place), told)
+        self._apply_env_value(name, value, Permission(name, place), told)
 
-    def _take(self, name: str, value: str, permission: Permission, told: str) -> None:
+    def _apply_env_value(self, name: str, value: str, permission: Permission, told: str) -> None:
         try:
-            one_line(permission.place)  # what is remembered is read again
+            check_one_line(permission.place)  # what is remembered is read again
         except ValueError as error:
             raise WrongUse(f".env: {name} {error}") from None
-        self._require(
+        self._require_permission(
             permission, told.format(permission), "may not be set by .env; delete it there"
         )
         os.environ[name] = value
 
-    def _require(self, permission: Permission, told: str, refused: str) -> None:
+    def _require_permission(self, permission: Permission, told: str, refused: str) -> None:
         if permission in self._passed:
             return
-        if permission not in recall(self.file):
+        if permission not in read_permissions(self.file):
             word = str(permission)
             flag = f"--trust {shlex.quote(word)}"
             if word not in self.typed and not self.confirmed(
-                label_text(f"{told} Allow that?"), flag
+                escape_line(f"{told} Allow that?"), flag
             ):
                 raise NotAllowed(f"nothing was sent: {permission.variable} {refused}")
-            remember(self.file, [permission])
+            store_permissions(self.file, [permission])
         self._passed.add(permission)

@@ -9,11 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.api.named import find_protocol, need_today, not_stored, open_results
-from independence_bench.engine.named import configurations, weighed
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
+from independence_bench.api.named import (
+    check_current_form,
+    describe_not_stored,
+    find_protocol,
+    open_results,
+)
+from independence_bench.engine.named import apply_weights, choose_configurations
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import split
+from independence_bench.lookup import split_list
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES
@@ -39,19 +44,21 @@ class Selection:
     exp: tuple[str, ...] = ()
 
     @contextmanager
-    def opened(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
+    def open_for_reading(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
         """Open the store and the protocol, with the weights that were asked for. *earlier*: a
         protocol of an earlier form is allowed.
         """
-        jurors(self.judge, self.jury)
+        list_jurors(self.judge, self.jury)
         with open_results(self.store) as store:
             protocol, _ = find_protocol(self.protocol_name, store)
             if not earlier:
-                need_today(protocol)
-            yield store, weighed(protocol, self.weights)
+                check_current_form(protocol)
+            yield store, apply_weights(protocol, self.weights)
 
     @contextmanager
-    def stored(self, typed: str, earlier: bool = False) -> Iterator[tuple[Store, Protocol, Files]]:
+    def open_for_marking(
+        self, typed: str, earlier: bool = False
+    ) -> Iterator[tuple[Store, Protocol, Files]]:
         """Open the store for a command that asks or scores; *typed* is its command line. Yields the
         store, the protocol with its weights, and the protocol's files. *earlier*: a protocol of an
         earlier form is allowed.
@@ -59,21 +66,21 @@ class Selection:
         with open_store(self.store, create=False, typed=typed) as store:
             protocol, files = find_protocol(self.protocol_name, store)
             if not earlier:
-                need_today(protocol)
-            yield store, weighed(protocol, self.weights), files
+                check_current_form(protocol)
+            yield store, apply_weights(protocol, self.weights), files
 
-    def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
+    def find_configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Return the configurations of *protocol* that were asked for."""
-        return configurations(protocol, self.variants, self.modes)
+        return choose_configurations(protocol, self.variants, self.modes)
 
     @property
     def wanted(self) -> Wanted:
         """The leaderboards that were asked for, in all configurations."""
-        jury = tuple(jurors(self.judge, self.jury))
+        jury = tuple(list_jurors(self.judge, self.jury))
         return Wanted(self.judge, jury, RULES[self.rules], self.weights)
 
 
-def jurors(judge: str | None, jury: str | None) -> list[str]:
+def list_jurors(judge: str | None, jury: str | None) -> list[str]:
     """Return the names that --jury lists; [] without --jury. Raises WrongUse for an empty list, and
     if --judge is given, too.
     """
@@ -81,7 +88,7 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
         raise WrongUse(
             "--judge chooses single judges, --jury several together: leave one of them out"
         )
-    names = split(jury)
+    names = split_list(jury)
     if jury is not None and not names:
         raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
     return names
@@ -90,13 +97,13 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 # ---------------------------------------------------------------- the boards that were asked for
 
 
-def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
+def read_configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
     """Read the leaderboards of the configurations that were asked for. Raises WrongUse if there is
     none.
     """
-    chosen = selection.configurations(protocol)
-    every = boards(store, protocol, selection.wanted)
+    chosen = selection.find_configurations(protocol)
+    every = make_leaderboards(store, protocol, selection.wanted)
     if found := [board for board in every if board.configurations == chosen]:
         return found
     others = dict.fromkeys(one for board in every for one in board.configurations)
-    raise WrongUse(not_stored(protocol, chosen, tuple(others), selection.judge))
+    raise WrongUse(describe_not_stored(protocol, chosen, tuple(others), selection.judge))

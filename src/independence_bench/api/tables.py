@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import judgements_of, results_of
+from independence_bench.analysis.results import read_counted_judgements, read_results
 from independence_bench.api.named import open_results
 from independence_bench.dataset.export import (
     Exported,
     ExportSource,
     Form,
-    readable_protocols,
-    scores,
+    find_readable_protocols,
+    list_score_rows,
 )
-from independence_bench.dataset.export import export as write_export
-from independence_bench.dataset.schema import EXPORT_TABLES, ExportColumn, arrow_table
+from independence_bench.dataset.export import write_export as write_export
+from independence_bench.dataset.schema import EXPORT_TABLES, ExportColumn, make_arrow_table
 from independence_bench.errors import WrongUse
 from independence_bench.integrations.inspect.log_export import WrittenLogs, export_logs
 from independence_bench.store import registry
-from independence_bench.store.database import default_store
+from independence_bench.store.database import find_default_store
 from independence_bench.store.results import Judgement
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 _TABLES = {table.name: table for table in EXPORT_TABLES}
 
 
-def _of(table: str, *names: str) -> tuple[ExportColumn, ...]:
+def _pick_columns(table: str, *names: str) -> tuple[ExportColumn, ...]:
     columns = {column.name: column for column in _TABLES[table].columns}
     return tuple(columns[name] for name in names)
 
 
 MARKS = (
-    *_of("scores", "protocol", "protocol_hash", "subject", "subject_hash"),
-    *_of("transcripts", "run", "system", "delivery", "experiment", "scenario"),
+    *_pick_columns("scores", "protocol", "protocol_hash", "subject", "subject_hash"),
+    *_pick_columns("transcripts", "run", "system", "delivery", "experiment", "scenario"),
     ExportColumn("transcript", "key", "the conversation: `id` of `transcripts`"),
-    *_of("judgements", "judge", "judge_hash"),
+    *_pick_columns("judgements", "judge", "judge_hash"),
     ExportColumn("judgement", "key", "the judgement: `key` of `judgements`"),
     ExportColumn("mark", "text", "the mark's name"),
     ExportColumn("value", "number", "on the mark's own scale, yes and no as 1 and 0"),
@@ -67,7 +67,7 @@ def open_store(path: str | Path | None = None) -> StoreTables:
 
     Raises StoreError if there is none, or if it cannot be read.
     """
-    address = str(path or default_store())
+    address = str(path or find_default_store())
     with open_results(address) as store:
         return StoreTables(address, store.shown)
 
@@ -92,8 +92,8 @@ class StoreTables:
         """Return a row for each subject on each leaderboard of each protocol, best first. The
         columns are those of `scores`.
         """
-        with open_results(self._address) as store, store.reading() as connection:
-            return arrow_table(_TABLES["scores"].columns, scores(store, connection))
+        with open_results(self._address) as store, store.open_snapshot() as connection:
+            return make_arrow_table(_TABLES["scores"].columns, list_score_rows(store, connection))
 
     def marks(self) -> pyarrow.Table:
         """Return a row for each score that counts, of every judge, with the columns `MARKS`.
@@ -101,20 +101,20 @@ class StoreTables:
         A score counts if its conversation does and was judged by the protocol's rubric. A score
         that fills two places of a run has two rows.
         """
-        with open_results(self._address) as store, store.reading() as connection:
-            return arrow_table(MARKS, _marks(connection))
+        with open_results(self._address) as store, store.open_snapshot() as connection:
+            return make_arrow_table(MARKS, _read_mark_rows(connection))
 
     def transcripts(self) -> pyarrow.Table:
         """Return a row for each conversation, with everything that was said in it. The columns are
         those of `transcripts`.
         """
-        return self._table("transcripts")
+        return self._read_table("transcripts")
 
     def judgements(self) -> pyarrow.Table:
         """Return a row for each judgement of each judge, failed ones too. The columns are those of
         `judgements`.
         """
-        return self._table("judgements")
+        return self._read_table("judgements")
 
     def attempts(self, raw: bool = False) -> pyarrow.Table:
         """Return a row for each attempt at a call that has ended, with its cost. The columns are
@@ -122,15 +122,15 @@ class StoreTables:
 
         *raw*: include the bodies of the responses, as bytes.
         """
-        return self._table("attempts", raw)
+        return self._read_table("attempts", raw)
 
-    def _table(self, name: str, raw: bool = False) -> pyarrow.Table:
+    def _read_table(self, name: str, raw: bool = False) -> pyarrow.Table:
         table = _TABLES[name]
-        with open_results(self._address) as store, store.reading() as connection:
+        with open_results(self._address) as store, store.open_snapshot() as connection:
             source = ExportSource(connection, raw)
             if name == "judgements":
                 source.number_attempts()
-            return arrow_table(table.shown(raw), source.rows(table))
+            return make_arrow_table(table.list_columns(raw), source.read_table(table))
 
 
 LICENCE = r"[a-z0-9][a-z0-9.-]{0,63}"  # as data-set cards have it
@@ -163,22 +163,22 @@ def export(
             f"{licence!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was "
             "written"
         )
-    with open_results(str(store or default_store())) as opened:
+    with open_results(str(store or find_default_store())) as opened:
         if form == "inspect":
             return export_logs(opened, Path(folder))
         return write_export(opened, Path(folder), (licence or "").lower(), form, raw)
 
 
-def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
+def _read_mark_rows(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the rows of `MARKS`, protocol by protocol, conversation by conversation, judge by
     judge.
     """
-    labels = registry.unique_labels(registry.stored_subjects(connection))
-    judges = registry.stored_judges(connection)
-    for protocol in readable_protocols(connection):
-        found = results_of(connection, protocol)
+    labels = registry.make_unique_labels(registry.read_subjects(connection))
+    judges = registry.read_judge_labels(connection)
+    for protocol in find_readable_protocols(connection):
+        found = read_results(connection, protocol)
         given: Mapping[tuple[str, str], list[Judgement]] = defaultdict(list)
-        for judgement in judgements_of(connection, found):
+        for judgement in read_counted_judgements(connection, found):
             given[judgement.about].append(judgement)
         for played in (conversation for results in found for conversation in results.conversations):
             columns = {

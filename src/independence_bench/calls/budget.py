@@ -37,7 +37,7 @@ LOOK = 0.5  # seconds between two looks whether another worker has left some ove
 class Purse(Protocol):
     """The budget of a job, as one of its workers uses it. All in dollars."""
 
-    def lapsed(self) -> bool:
+    def has_lapsed(self) -> bool:
         """Return whether this worker slept so long that others may have spent what it held."""
 
     async def draw(self, limit: float, needed: float, held: float) -> Grant:
@@ -80,7 +80,7 @@ class Budget:
         """
         return Reservation(self, most)
 
-    def fits(self, most: float) -> bool:
+    def has_room(self, most: float) -> bool:
         """Return whether a call of up to *most* dollars stays within what may be spent here; once
         the limit is reached, none does.
         """
@@ -89,7 +89,7 @@ class Budget:
         may = self._drawn if self.purse else self.limit
         return self.spent + self.reserved + most <= may and self.spent < may
 
-    def attach(self, purse: Purse | None) -> None:
+    def attach_purse(self, purse: Purse | None) -> None:
         """Spend from *purse* from now on; None: from none, and what was not spent of it is given
         back.
         """
@@ -107,13 +107,13 @@ class Budget:
     async def _make_room(self, most: float) -> None:
         while True:
             # others may have had what was drawn and not spent
-            if self.purse is not None and self.purse.lapsed():
+            if self.purse is not None and self.purse.has_lapsed():
                 self._drawn = min(self._drawn, self.spent + self.reserved)
-            if self.fits(most):
+            if self.has_room(most):
                 return
             if self.purse is None:
                 if self.reserved == 0:
-                    raise self.used_up(most)
+                    raise self.make_spent_error(most)
                 await self.settled.wait()
             # one call asks for all: each draw is a transaction that workers take turns in
             elif self._drawing:
@@ -121,12 +121,12 @@ class Budget:
             else:
                 self._drawing = True
                 try:
-                    await self._draw(self.purse, most)
+                    await self._draw_more(self.purse, most)
                 finally:
                     self._drawing = False
-                    self.tell()
+                    self.wake_waiting()
 
-    def used_up(self, most: float) -> BudgetSpent:
+    def make_spent_error(self, most: float) -> BudgetSpent:
         """Return the error that a call of up to *most* dollars does not fit any more."""
         return BudgetSpent(
             f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
@@ -134,7 +134,7 @@ class Budget:
             "for as much once more"
         )
 
-    async def _draw(self, purse: Purse, most: float) -> None:
+    async def _draw_more(self, purse: Purse, most: float) -> None:
         """Ask for more once; if there is none, wait a little for what is held, here or
         elsewhere.
         """
@@ -163,7 +163,7 @@ class Budget:
         if not more:
             await purse.pause(LOOK)
 
-    def tell(self) -> None:
+    def wake_waiting(self) -> None:
         """Wake the calls that wait, so that they look again."""
         self.settled.set()
         self.settled = asyncio.Event()
@@ -195,7 +195,7 @@ class Reservation:
         budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0
         budget.spent += self.cost
         if budget.limit is not None:
-            budget.tell()
+            budget.wake_waiting()
 
 
 Who = tuple[str, str]
@@ -225,7 +225,7 @@ class Prices:
     looked: int | None = None
 
     @contextlib.asynccontextmanager
-    async def one_at_a_time(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
+    async def hold_turn(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
         """Make calls of models that are not shown yet, on a budget, wait for each other at their
         endpoint, while the block runs.
 
@@ -234,45 +234,45 @@ class Prices:
         """
         async with contextlib.AsyncExitStack() as stack:
             unproven = None
-            if not await self._is_shown(model):
+            if not await self._has_shown_cost(model):
                 await stack.enter_async_context(
                     self.alone.setdefault(model.endpoint, asyncio.Lock())
                 )
-                if await self._is_shown(model):  # by the call before
+                if await self._has_shown_cost(model):  # by the call before
                     await stack.aclose()
                 else:
                     unproven = KnownPrices(self.shown, self.looked or 0)
             yield unproven
 
-    async def _is_shown(self, model: ChatModel) -> bool:
+    async def _has_shown_cost(self, model: ChatModel) -> bool:
         """Return whether a reply has shown the cost of *model*, as far as one ever does; earlier
         commands' replies are looked up.
         """
         who = (model.endpoint, model.model)
         if who in self.shown or self.clients[model.endpoint].endpoint.free:
             return True
-        look = partial(stored_usage.seen_costs, after=self.looked or 0, job=self.budget.job)
-        seen = await self.commits.do(look)
+        look = partial(stored_usage.read_seen_costs, after=self.looked or 0, job=self.budget.job)
+        seen = await self.commits.commit_operation(look)
         self.looked = max(self.looked or 0, seen.looked)
         self.shown |= seen.shown
         for dear, dollars in seen.dearest.items():
             self.dearest[dear] = max(self.dearest.get(dear, 0.0), dollars)
         return who in self.shown
 
-    async def keep(self, model: ChatModel) -> None:
+    async def store_list_price(self, model: ChatModel) -> None:
         """Store the price that the endpoint lists for *model*, once, if its list was read and has
         it.
         """
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
-        if who in self.listed or client.endpoint.free or not client.knows_list:
+        if who in self.listed or client.endpoint.free or not client.has_read_list:
             return
         self.listed.add(who)
-        info = await client.info(model.model)
+        info = await client.find_model_info(model.model)
         if info.prompt_price is not None and info.completion_price is not None:
             price = ListPrice(info.prompt_price, info.completion_price, info.request_price)
-            await self.commits.do(
+            await self.commits.commit_operation(
                 partial(
-                    stored_usage.keep_price,
+                    stored_usage.store_price,
                     owner=self.owner,
                     endpoint=who[0],
                     model=who[1],
@@ -280,7 +280,7 @@ class Prices:
                 )
             )
 
-    async def most(self, request: ChatRequest, limit: int) -> float:
+    async def find_highest_cost(self, request: ChatRequest, limit: int) -> float:
         """Return the most dollars that an attempt can cost: by the list price, or the most so far
         if that is more. A model that was not served yet counts as the dearest at its endpoint,
         whose list was wrong before.
@@ -289,24 +289,24 @@ class Prices:
         client = self.clients[model.endpoint]
         if client.endpoint.free or self.budget.limit is None:
             return 0.0
-        info = await client.info(model.model)
-        listed = info.most(most_tokens(request), limit) or 0.0
+        info = await client.find_model_info(model.model)
+        listed = info.compute_cost(estimate_most_tokens(request), limit) or 0.0
         who = (model.endpoint, model.model)
         alike = [who] if who in self.shown else [one for one in self.dearest if one[0] == who[0]]
         return max(listed, *(self.dearest.get(one, 0.0) for one in alike), 0.0)
 
-    async def told(self, model: ChatModel, usage: Usage) -> Usage:
+    async def correct_usage(self, model: ChatModel, usage: Usage) -> Usage:
         """Return *usage* with the cost that it says, as far as that can be true: a 0 is no price if
         one is listed.
         """
         client = self.clients[model.endpoint]
         if client.endpoint.free:
             return replace(usage, cost=0.0)
-        if usage.cost == 0 and (await client.info(model.model)).most(1, 1):
+        if usage.cost == 0 and (await client.find_model_info(model.model)).compute_cost(1, 1):
             return replace(usage, cost=None)
         return usage
 
-    async def charge(
+    async def compute_charge(
         self,
         state: CallState[Any],
         outcome: Completion | Fault,
@@ -323,8 +323,8 @@ class Prices:
         model = state.call.request.model
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
         bounded = self.budget.limit is not None and not client.endpoint.free
-        info = await client.info(model.model) if bounded else ModelInfo(model.model)
-        listed = _at_list_price(info, usage)
+        info = await client.find_model_info(model.model) if bounded else ModelInfo(model.model)
+        listed = _price_usage(info, usage)
         served = isinstance(outcome, Completion) or outcome.status == 200
         if usage.cost is not None:
             self.shown.add(who)
@@ -340,7 +340,7 @@ class Prices:
         if not served and not unseen:
             return 0.0
         state.tally.unpriced += 1
-        if served and info.most(1, 1) is not None:
+        if served and info.compute_cost(1, 1) is not None:
             self.shown.add(who)  # it never tells more
         elif served and bounded and who not in self.shown:
             closed.setdefault(
@@ -349,26 +349,26 @@ class Prices:
                 "--price IN OUT sets its price, or leave --budget out, or say `free: true` for "
                 "its endpoint in models.yaml",
             )
-        return max(await self.most(state.request, state.limit), listed or 0.0)
+        return max(await self.find_highest_cost(state.request, state.limit), listed or 0.0)
 
 
-def _at_list_price(info: ModelInfo, usage: Usage) -> float | None:
+def _price_usage(info: ModelInfo, usage: Usage) -> float | None:
     """Return the dollars of the tokens that were billed, those from a cache at their own price;
     None if one is not known.
     """
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
-    if prompt is None or completion is None or info.most(0, 0) is None:
+    if prompt is None or completion is None or info.compute_cost(0, 0) is None:
         return None
     cached = 0 if info.cached_price is None else min(usage.cached_tokens or 0, prompt)
-    rest = info.most(prompt - cached, completion)
+    rest = info.compute_cost(prompt - cached, completion)
     return None if rest is None else rest + cached * (info.cached_price or 0.0)
 
 
-def most_tokens(request: ChatRequest) -> float:
+def estimate_most_tokens(request: ChatRequest) -> float:
     """Return the most tokens that the prompt of *request* can have, whatever the tokenizer."""
     texts = [request.schema, *(message.content or "" for message in request.messages)]
     texts += [call.arguments for message in request.messages for call in message.tool_calls]
-    texts += [json.dumps(tool.wire(), ensure_ascii=False) for tool in request.tools]
+    texts += [json.dumps(tool.format_tool(), ensure_ascii=False) for tool in request.tools]
     text = "".join(texts)
     if text.isascii():
         return PROMPT_OVERHEAD + len(text) / CHARACTERS_A_TOKEN

@@ -80,7 +80,7 @@ class Tally:
     # made
     unpriced: int = 0
 
-    def add(self, other: Tally) -> None:
+    def add_counts(self, other: Tally) -> None:
         """Add the counts of *other*, whose calls are over."""
         self.calls += other.calls
         self.answered += other.answered
@@ -136,13 +136,13 @@ class CallState(Generic[A]):
         return self.call.priority + tried
 
     @property
-    def who(self) -> tuple[str, str]:
+    def model_and_kind(self) -> tuple[str, str]:
         """The model and what it is asked for (a reply, a judgement): refusals are counted by
         this.
         """
         return self.call.request.model.hash, self.call.kind
 
-    def recall(self, before: EarlierAttempts, answered: bool) -> None:
+    def load_earlier_attempts(self, before: EarlierAttempts, answered: bool) -> None:
         """Go on where earlier attempts stopped; *answered*: they ended with an answer that is not
         final.
         """

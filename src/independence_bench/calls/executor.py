@@ -33,26 +33,32 @@ from independence_bench.calls.limits import (
     EndpointLimiter,
     GaveUp,
     Reach,
-    advice_on,
-    advice_on_tools,
-    describe,
-    next_wait,
+    compute_wait,
+    describe_fault,
+    describe_setting_remedy,
+    describe_tools_remedy,
 )
 from independence_bench.errors import BenchError
-from independence_bench.hashing import drawing_seed
+from independence_bench.hashing import make_sampling_seed
 from independence_bench.models.abilities import Abilities, Setting
-from independence_bench.models.arrival import warnings_about
+from independence_bench.models.arrival import list_reply_warnings
 from independence_bench.models.client import Client
 from independence_bench.models.messages import Completion, Fault, Kind
-from independence_bench.models.response import one_line
+from independence_bench.models.response import shorten_line
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, EarlierAttempts
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
-from independence_bench.store.usage import seen_costs
-from independence_bench.store.workers import close, models_in_flight, reserve, settle, spend
+from independence_bench.store.usage import read_seen_costs
+from independence_bench.store.workers import (
+    close_endpoint,
+    delete_reservations,
+    find_models_in_flight,
+    record_spending,
+    store_reservations,
+)
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -73,7 +79,7 @@ EndedAttempt = tuple[CallState[Any], int, attempts.Ended, NextStep[Any]]
 """A call, its attempt, how that ended, and what it leads to."""
 
 
-def _by_table(
+def _group_by_table(
     items: Iterable[T], table_of: Callable[[T], AnswerTable[Any]]
 ) -> list[tuple[AnswerTable[Any], list[T]]]:
     groups: dict[AnswerTable[Any], list[T]] = {}
@@ -94,12 +100,12 @@ class CallLedger:
     # calls answered by this command: final, whatever came of them
     fresh: set[str] = field(default_factory=set)
 
-    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+    def find_answers(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
         """Return the stored answers that are final, one for each state; None for the others, whose
         earlier attempts are taken into account.
         """
         stored: dict[str, Any] = {}
-        for table, group in _by_table(states, lambda state: state.call.table):
+        for table, group in _group_by_table(states, lambda state: state.call.table):
             stored |= table.find(connection, [state.key for state in group])
         results: list[Any] = []
         for state in states:
@@ -109,13 +115,17 @@ class CallLedger:
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         keys = [state.key for state in left]
         before = (
-            attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
+            attempts.find_earlier_attempts(connection, keys, set(keys) - stored.keys())
+            if left
+            else {}
         )
         for state in left:
-            state.recall(before.get(state.key, EarlierAttempts()), state.key in stored)
+            state.load_earlier_attempts(
+                before.get(state.key, EarlierAttempts()), state.key in stored
+            )
         return results
 
-    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+    def start_attempts(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
         """Claim the calls that are not ours yet, and write attempts down. Returns the attempts' ids
         (int), or an answer that is stored by now.
 
@@ -123,11 +133,11 @@ class CallLedger:
         worker.
         """
         now = self.now()
-        states, every = self._may_begin(connection, states, now), states
-        held = attempts.holders(connection, {state.key for state in states})
+        states, every = self._select_startable(connection, states, now), states
+        held = attempts.find_holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another: without this
         # both would send
-        kept = attempts.holders(
+        kept = attempts.find_holders(
             connection, {state.key for state in states if state.ours}, lock=True
         )
         ours = {
@@ -139,12 +149,12 @@ class CallLedger:
             if id(state) not in ours:
                 asking.setdefault(state.key, state)
         infos = [state.call.info for state in asking.values()]
-        got = attempts.claim(connection, infos, held, self.owner, now, self.watch)
+        got = attempts.claim_calls(connection, infos, held, self.owner, now, self.watch)
         # a call without a holder was never asked. Looked up after it was claimed, because until
         # then another process could still answer it: then it would be bought twice
         known = [state for state in states if id(state) not in ours and state.key in held]
         limits = [state.limit for state in known]
-        answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
+        answers = dict(zip(map(id, known), self.find_answers(connection, known), strict=True))
         for state in known:
             if (
                 state.arrived
@@ -160,14 +170,14 @@ class CallLedger:
         larger = {
             state.key for state, limit in zip(known, limits, strict=True) if state.limit > limit
         }
-        attempts.release(connection, got & (answered | larger), self.owner)
+        attempts.release_claims(connection, got & (answered | larger), self.owner)
         got -= answered | larger
         begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
         numbers = attempts.begin_attempts(
             connection, [(state.key, state.limit) for state in begun], self.owner, now
         )
         if self.job is not None:
-            reserve(
+            store_reservations(
                 connection,
                 self.owner,
                 {number: c.most for number, c in zip(numbers, begun, strict=True)},
@@ -175,7 +185,7 @@ class CallLedger:
         by_state = dict(zip(map(id, begun), numbers, strict=True))
         return [by_state.get(id(state), answers.get(id(state))) for state in every]
 
-    def _may_begin(
+    def _select_startable(
         self, connection: Connection, states: Sequence[CallState[Any]], now: float
     ) -> Sequence[CallState[Any]]:
         """Return *states* without those that wait for another worker of the job, who has sent a
@@ -184,9 +194,9 @@ class CallLedger:
         unproven = [state.unproven for state in states if state.unproven is not None]
         if self.job is None or not unproven:
             return states
-        busy = models_in_flight(connection, self.owner, self.job, now, self.watch)
+        busy = find_models_in_flight(connection, self.owner, self.job, now, self.watch)
         looked = min(known.looked for known in unproven)
-        met = busy | seen_costs(connection, looked, self.job).shown
+        met = busy | read_seen_costs(connection, looked, self.job).shown
 
         def is_free(state: CallState[Any]) -> bool:
             return state.unproven is None or all(
@@ -195,7 +205,9 @@ class CallLedger:
 
         return [state for state in states if is_free(state)]
 
-    def finish(self, connection: Connection, finished: Sequence[EndedAttempt]) -> list[None]:
+    def finish_attempts(
+        self, connection: Connection, finished: Sequence[EndedAttempt]
+    ) -> list[None]:
         """Write down how attempts ended, with the answers that they gave, and give those claims
         back.
         """
@@ -204,27 +216,29 @@ class CallLedger:
             connection, [(attempt, ended) for _, attempt, ended, _ in finished], now
         )
         if self.job is not None:
-            spend(connection, self.owner, sum((step.charge for *_, step in finished), 0.0))
-            settle(connection, [attempt for _, attempt, *_ in finished])
+            record_spending(
+                connection, self.owner, sum((step.charge for *_, step in finished), 0.0)
+            )
+            delete_reservations(connection, [attempt for _, attempt, *_ in finished])
         kept = [
             (state.call.table, (state.key, *step.answer, now))
             for state, _, _, step in finished
             if step.answer is not None and step.outcome != CUT_OFF
         ]
-        for table, group in _by_table(kept, lambda row: row[0]):
+        for table, group in _group_by_table(kept, lambda row: row[0]):
             table.keep(connection, [row for _, row in group])
         # a call that is to be repeated keeps its claim: given back between two attempts, another
         # process would take it
         if keys := [key for _, (key, *_) in kept]:
-            attempts.release(connection, keys, self.owner)
+            attempts.release_claims(connection, keys, self.owner)
             self.fresh.update(keys)  # here, before another task's write can find the claims free
         return [None] * len(finished)
 
-    def withdraw(self, connection: Connection, attempt: int) -> None:
+    def withdraw_attempt(self, connection: Connection, attempt: int) -> None:
         """Delete an attempt that was never sent."""
-        attempts.withdraw(connection, attempt)
+        attempts.withdraw_attempt(connection, attempt)
         if self.job is not None:
-            settle(connection, [attempt])
+            delete_reservations(connection, [attempt])
 
 
 # ---------------------------------------------------------------- carrying calls out
@@ -270,7 +284,7 @@ class Executor:
     def __post_init__(self) -> None:
         self.prices = Prices(self.commits, self.clients, self.budget, self.ledger.owner)
 
-    async def execute(
+    async def execute_call(
         self,
         call: Call[A],
         slots: CallSlots,
@@ -287,40 +301,48 @@ class Executor:
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
-        stored: A | None = None if new else await self.commits.add(self.ledger.look_up, state)
+        stored: A | None = (
+            None if new else await self.commits.commit_item(self.ledger.find_answers, state)
+        )
         if stored is not None:
-            self.served.add(state.who)
+            self.served.add(state.model_and_kind)
             return stored
         if admit is not None:
             await admit()
-        limiter = self.limiters[call.endpoint].of(call.request.model)
+        limiter = self.limiters[call.endpoint].find_limiter(call.request.model)
         try:
             while True:
                 step = None
                 if limiter.pause:  # a call that cannot go out yet takes no slot from its neighbours
-                    await self._wait(state, limiter.why, limiter.pause)
+                    await self._wait_for_retry(state, limiter.why, limiter.pause)
                 alone = (
                     _FREELY
                     if self.budget.limit is None
-                    else self.prices.one_at_a_time(call.request.model)
+                    else self.prices.hold_turn(call.request.model)
                 )
-                async with slots.preparing.hold(state.priority), alone as state.unproven:
+                async with slots.preparing.hold_slot(state.priority), alone as state.unproven:
                     if limiter.pause:
                         continue
-                    self._may_send(state)
+                    self._check_sendable(state)
                     free = self.budget.limit is None or state.arrived
-                    state.most = 0.0 if free else await self.prices.most(state.request, state.limit)
+                    state.most = (
+                        0.0
+                        if free
+                        else await self.prices.find_highest_cost(state.request, state.limit)
+                    )
                     async with self.budget.reserve(state.most) as reservation:
-                        self._may_send(state)  # the budget may have been waited for
-                        started: int | A | None = await self.commits.add(self.ledger.start, state)
+                        self._check_sendable(state)  # the budget may have been waited for
+                        started: int | A | None = await self.commits.commit_item(
+                            self.ledger.start_attempts, state
+                        )
                         # the attempt is on disk, so a kill from here on is counted
                         if isinstance(started, int):
                             state.ours = True
-                            await self.prices.keep(call.request.model)
-                            outcome = await self._send(state, started, slots)
-                            step = await self._finish(state, started, outcome, reservation)
+                            await self.prices.store_list_price(call.request.model)
+                            outcome = await self._send_attempt(state, started, slots)
+                            step = await self._finish_attempt(state, started, outcome, reservation)
                         elif started is not None:
-                            self.served.add(state.who)
+                            self.served.add(state.model_and_kind)
                             return started
                 if step is None:  # another process has claimed it
                     await self.pause(POLL)
@@ -337,24 +359,24 @@ class Executor:
                     if end.reach is Reach.ENDPOINT:
                         self.closed.setdefault(call.endpoint, end.reason)
                     if end.reach is Reach.MODEL:
-                        self.refused.setdefault(state.who, end.reason)
+                        self.refused.setdefault(state.model_and_kind, end.reason)
                     raise end
-                await self._wait(state, step.outcome, max(step.wait, limiter.pause))
+                await self._wait_for_retry(state, step.outcome, max(step.wait, limiter.pause))
         finally:
             if state.ours:
-                await self._surely(
-                    partial(attempts.release, keys=[call.key], owner=self.ledger.owner)
+                await self._complete_operation(
+                    partial(attempts.release_claims, keys=[call.key], owner=self.ledger.owner)
                 )
 
-    async def _surely(self, operation: Callable[[Connection], None]) -> None:
+    async def _complete_operation(self, operation: Callable[[Connection], None]) -> None:
         """Run *operation* in the store to its end, even if this task is being cancelled."""
-        doing = asyncio.ensure_future(self.commits.do(operation))
+        doing = asyncio.ensure_future(self.commits.commit_operation(operation))
         # if this task is cancelled while it waits, the error is dropped here: a failed store is
         # reported elsewhere
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
 
-    async def _wait(self, state: CallState[A], cause: str, seconds: float) -> None:
+    async def _wait_for_retry(self, state: CallState[A], cause: str, seconds: float) -> None:
         """Pause, and show in the tally the cause and the end of the wait."""
         waits, until = state.tally.waits, self.clocks.clock() + seconds
         if seconds > 0:
@@ -372,7 +394,7 @@ class Executor:
         if self.stopping.is_set():
             raise Stopped("stopped")
 
-    def _may_send(self, state: CallState[A]) -> None:
+    def _check_sendable(self, state: CallState[A]) -> None:
         """Raise Stopped or GaveUp if, since the call began to wait, its answer has become unwanted
         or out of reach.
         """
@@ -380,47 +402,51 @@ class Executor:
             raise Stopped("stopped")
         if (reason := self.closed.get(state.call.endpoint)) is not None:
             raise GaveUp(Reach.ENDPOINT, reason)
-        if self.refused and (reason := self.refused.get(state.who)) is not None:
+        if self.refused and (reason := self.refused.get(state.model_and_kind)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
-    async def _send(
+    async def _send_attempt(
         self, state: CallState[A], attempt: int, slots: CallSlots
     ) -> Completion | Fault:
         """Send once, when a slot is free and the rate limiter lets it through. What is not sent was
         no attempt.
         """
         call, tally, limit = state.call, state.tally, state.limit
-        limiter = self.limiters[call.endpoint].of(call.request.model)
+        limiter = self.limiters[call.endpoint].find_limiter(call.request.model)
         client, sent = self.clients[call.endpoint], False
         try:
-            async with slots.sending.hold(state.priority), limiter.hold(state.priority):
-                self._may_send(state)
+            async with slots.sending.hold_slot(state.priority), limiter.hold_slot(state.priority):
+                self._check_sendable(state)
                 sent = True
                 tally.in_flight += 1
                 try:
                     outcome = await client.complete(
                         state.request,
                         limit,
-                        drawing_seed(call.key, state.counts.broken) if client.endpoint.ours else 0,
+                        make_sampling_seed(call.key, state.counts.broken)
+                        if client.endpoint.ours
+                        else 0,
                     )
                 finally:
                     tally.in_flight -= 1
                 # what kept the call waiting while others of its model were served was the queue
-                state.counts.served(limiter.served_at)
+                state.counts.record_service(limiter.served_at)
                 if isinstance(outcome, Completion):
-                    limiter.succeeded()
+                    limiter.record_success()
                 elif (
                     outcome.kind is Kind.RATE_LIMITED
                     and (outcome.retry_after or 0.0) <= self.clocks.policy.patience
                 ):
-                    limiter.rate_limited(outcome.retry_after)
+                    limiter.record_rate_limit(outcome.retry_after)
                 return outcome
         except BaseException:
             if not sent:
-                await self._surely(partial(self.ledger.withdraw, attempt=attempt))
+                await self._complete_operation(
+                    partial(self.ledger.withdraw_attempt, attempt=attempt)
+                )
             raise
 
-    async def _finish(
+    async def _finish_attempt(
         self,
         state: CallState[A],
         attempt: int,
@@ -429,49 +455,55 @@ class Executor:
     ) -> NextStep[A]:
         """Decide what an outcome means, and commit both together."""
         call, tally = state.call, state.tally
-        usage = await self.prices.told(call.request.model, outcome.usage)
-        reservation.cost = await self.prices.charge(state, outcome, usage, self.closed)
+        usage = await self.prices.correct_usage(call.request.model, outcome.usage)
+        reservation.cost = await self.prices.compute_charge(state, outcome, usage, self.closed)
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
         if isinstance(outcome, Completion):
             client = self.clients[call.endpoint]
-            for warning in warnings_about(
+            for warning in list_reply_warnings(
                 state.request, outcome, client.arrivals, client.endpoint.free
             ):
                 self.warn(warning)
             model = call.request.model.model
             if (news := client.take_news(model)) is not None:
                 keep = partial(
-                    registry.keep_abilities, endpoint=call.endpoint, model=model, abilities=news
+                    registry.store_abilities, endpoint=call.endpoint, model=model, abilities=news
                 )
-                await self.commits.do(partial(keep, now=self.ledger.now()))
+                await self.commits.commit_operation(partial(keep, now=self.ledger.now()))
                 self.learned(call.request.model, news)
-        step = self._decide(state, outcome, attempt)
+        step = self._decide_next_step(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
             endpoint, reason = call.endpoint, step.end.reason
             job = self.ledger.job
             if job is not None and endpoint not in self.closed:  # once, for the job's other workers
                 self.closed[endpoint] = reason
-                await self.commits.do(
-                    partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now())
+                await self.commits.commit_operation(
+                    partial(
+                        close_endpoint,
+                        job=job,
+                        endpoint=endpoint,
+                        reason=reason,
+                        now=self.ledger.now(),
+                    )
                 )
         status = outcome.status if isinstance(outcome, Fault) else 200
         ended = attempts.Ended(
-            step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage}
+            step.outcome, step.message, status=status, **outcome.list_facts() | {"usage": usage}
         )
-        await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
+        await self.commits.commit_item(self.ledger.finish_attempts, (state, attempt, ended, step))
         return step
 
-    def _decide(
+    def _decide_next_step(
         self, state: CallState[A], outcome: Completion | Fault, attempt: int
     ) -> NextStep[A]:
         """Return what one outcome leads to, and count it among the attempts."""
         call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
-            self.served.add(state.who)
+            self.served.add(state.model_and_kind)
             read = call.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
             taken = call.request.model.accept_cut_off and isinstance(read, Accepted)
@@ -481,18 +513,18 @@ class Executor:
                     CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None
                 )
             if isinstance(read, Accepted):
-                self.unread.pop(state.who, None)
+                self.unread.pop(state.model_and_kind, None)
                 return NextStep(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
             if read.cut_off:
                 why = f"{read.reason}, even with {state.limit} tokens"
-                self._count_unread(state, outcome, why)
+                self._count_unread_reply(state, outcome, why)
                 return NextStep(fault.kind.value, why, state.spare or (attempt, call.none(why)))
             if call.again is not None:
                 state.request = call.again(outcome, read.reason)
         else:
             fault = outcome
-        if fault.kind is Kind.WRONG_ADDRESS and state.who in self.served:
+        if fault.kind is Kind.WRONG_ADDRESS and state.model_and_kind in self.served:
             fault = replace(fault, kind=Kind.UNAVAILABLE)  # a page that says so of an outage
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
         if (
@@ -506,31 +538,31 @@ class Executor:
             )
             return step
         try:
-            step.wait = next_wait(
+            step.wait = compute_wait(
                 fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock()
             )
             if fault.kind is Kind.WRONG_ADDRESS:
-                self._count_astray(state, fault, step.wait)
+                self._count_wrong_address(state, fault, step.wait)
         except GaveUp as end:
-            step.end = self._end(state, fault, end)
+            step.end = self._widen_reach(state, fault, end)
             if step.end.reach is Reach.REPLY:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
                 if isinstance(outcome, Completion):
-                    self._count_unread(state, outcome, end.reason)
+                    self._count_unread_reply(state, outcome, end.reason)
         if call.again is not None and isinstance(outcome, Completion) and not outcome.filtered:
             step.wait = 0.0  # the endpoint is well, and what is asked next is something else
         return step
 
-    def _count_unread(self, state: CallState[A], last: Completion, why: str) -> None:
+    def _count_unread_reply(self, state: CallState[A], last: Completion, why: str) -> None:
         """Count a judge's call that ended without an answer, with its *last* completion; after ten
         in a row nothing more is asked of that judge.
         """
         if state.call.again is None or state.spare is not None:
             return
-        self.unread[state.who] = self.unread.get(state.who, 0) + 1
-        if self.unread[state.who] >= UNREAD_IN_A_ROW:
+        self.unread[state.model_and_kind] = self.unread.get(state.model_and_kind, 0) + 1
+        if self.unread[state.model_and_kind] >= UNREAD_IN_A_ROW:
             said = last.content or "".join(call.arguments for call in last.tool_calls)
-            example = f"“{one_line(said, 100)}”" if said.strip() else "no text at all"
+            example = f"“{shorten_line(said, 100)}”" if said.strip() else "no text at all"
             larger = (
                 f", or raise max_tokens of its judge ({state.request.model.max_tokens}) in a copy "
                 "of the protocol"
@@ -538,13 +570,13 @@ class Executor:
                 else ""
             )
             self.refused.setdefault(
-                state.who,
+                state.model_and_kind,
                 f"{state.request.model.name} is stopped, for {UNREAD_IN_A_ROW} of its judgements "
                 f"in a row could not be read: {why}; its last answer: {example}; use another judge "
                 f"(-j MODEL){larger}",
             )
 
-    def _count_astray(self, state: CallState[A], fault: Fault, wait: float) -> None:
+    def _count_wrong_address(self, state: CallState[A], fault: Fault, wait: float) -> None:
         """Hold the model's calls back for *wait* seconds; raises GaveUp once the endpoint has been
         tried often enough, by whatever calls: those that were sent together are one try.
         """
@@ -554,10 +586,12 @@ class Executor:
             tries, last = tries + 1, now
         self.astray[endpoint] = tries, last
         if tries >= self.clocks.policy.broken:
-            raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({tries} tries)")
-        self.limiters[endpoint].of(state.call.request.model).hold_back(wait, fault.kind.value)
+            raise GaveUp(Reach.ENDPOINT, f"{describe_fault(fault)} ({tries} tries)")
+        self.limiters[endpoint].find_limiter(state.call.request.model).delay_calls(
+            wait, fault.kind.value
+        )
 
-    def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
+    def _widen_reach(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """Return how far the end of one call reaches, if its circumstances say more than the
         policy.
         """
@@ -569,20 +603,20 @@ class Executor:
         if state.counts.cut_off and end.reach is Reach.CALL:
             # the doubled limit was too much, not the subject
             return GaveUp(Reach.REPLY, end.reason)
-        if state.who in self.served:
+        if state.model_and_kind in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
         if fault.unset is not None:
             model = state.call.request.model
             if fault.unset in self.asked_for(model):
-                abilities = self.clients[model.endpoint].abilities_of(model.model)
-                instead = advice_on(fault.unset, abilities.efforts)
+                abilities = self.clients[model.endpoint].find_abilities(model.model)
+                instead = describe_setting_remedy(fault.unset, abilities.efforts)
                 return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
             self.unsettled.setdefault(model, end.reason)
             self.stop_to_settle()  # what is in flight is stored; then all of it is planned anew
             return GaveUp(Reach.MODEL, end.reason)
-        if state.call.request.tools and (way := advice_on_tools(fault.message)) is not None:
+        if state.call.request.tools and (way := describe_tools_remedy(fault.message)) is not None:
             return GaveUp(Reach.MODEL, f"{end.reason}; {way}")
-        refused = self.refusals.setdefault(state.who, [])
+        refused = self.refusals.setdefault(state.model_and_kind, [])
         refused.append(fault.status)
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:
             return GaveUp(Reach.MODEL, end.reason)

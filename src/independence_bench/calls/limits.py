@@ -76,7 +76,7 @@ from enum import Enum
 from functools import partial
 
 from independence_bench.errors import BenchError
-from independence_bench.models.abilities import Setting, least_effort
+from independence_bench.models.abilities import Setting, find_least_effort
 from independence_bench.models.messages import Fault, Kind
 from independence_bench.models.spec import AUTO, ChatModel, Reasoning
 
@@ -94,12 +94,12 @@ class _Gate(ABC):
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
-    def hold(self, priority: int) -> Hold:
+    def hold_slot(self, priority: int) -> Hold:
         """Wait to be let through, then hold a slot while the block runs."""
         return Hold(self, priority)
 
     @abstractmethod
-    def acquire_now(self) -> bool:
+    def try_acquire(self) -> bool:
         """Take a slot if that needs no waiting; return whether it was taken."""
 
     @abstractmethod
@@ -110,7 +110,7 @@ class _Gate(ABC):
     def release(self) -> None:
         """Give a slot back, and let waiting calls go on."""
 
-    async def _turn(self, priority: int) -> None:
+    async def _wait_for_turn(self, priority: int) -> None:
         """Wait until this call is woken."""
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (-priority, next(self._order), turn))
@@ -127,7 +127,7 @@ class _Gate(ABC):
         again.
         """
 
-    def _call_up(self) -> bool:
+    def _wake_next(self) -> bool:
         """Wake the next waiting call; return False if none waits."""
         while self._waiting:
             _, _, turn = heapq.heappop(self._waiting)
@@ -150,7 +150,7 @@ class Hold:
         self._gate, self._priority = gate, priority
 
     async def __aenter__(self) -> None:
-        if not self._gate.acquire_now():
+        if not self._gate.try_acquire():
             await self._gate.acquire(self._priority)
 
     async def __aexit__(self, *exc: object) -> None:
@@ -164,7 +164,7 @@ class Slots(_Gate):
         super().__init__()
         self._free = limit
 
-    def acquire_now(self) -> bool:
+    def try_acquire(self) -> bool:
         """Take a slot if one is free; return whether one was."""
         if self._free > 0:
             self._free -= 1
@@ -173,11 +173,11 @@ class Slots(_Gate):
 
     async def acquire(self, priority: int) -> None:
         """Wait for a slot to be handed over."""
-        await self._turn(priority)
+        await self._wait_for_turn(priority)
 
     def release(self) -> None:
         """Hand the slot to the next waiting call, or free it."""
-        if not self._call_up():
+        if not self._wake_next():
             self._free += 1
 
     _pass_on = release
@@ -226,11 +226,11 @@ class RateLimiter(_Gate):
         """Seconds until something may go out again."""
         return max(self._open_at - self._clock(), 0.0)
 
-    def acquire_now(self) -> bool:
+    def try_acquire(self) -> bool:
         """Enter if a slot is free here and at the endpoint, and there is no pause; return whether
         it was.
         """
-        if self.in_flight < int(self.limit) and not self.pause and self._endpoint.acquire_now():
+        if self.in_flight < int(self.limit) and not self.pause and self._endpoint.try_acquire():
             self.in_flight += 1
             self._reached = max(self._reached, self.in_flight)
             return True
@@ -244,15 +244,15 @@ class RateLimiter(_Gate):
                     await self._sleep(pause)
                 except BaseException:
                     # it may have been called up for a slot that it now leaves to the others
-                    self._wake()
+                    self._wake_waiting()
                     raise
             elif self.in_flight < int(self.limit):
-                if await self._enter(priority):
+                if await self._take_both_slots(priority):
                     return
             else:
-                await self._turn(priority)
+                await self._wait_for_turn(priority)
 
-    async def _enter(self, priority: int) -> bool:
+    async def _take_both_slots(self, priority: int) -> bool:
         """Take the free slot, and wait for one of the endpoint; return False if a pause has begun
         meanwhile, which keeps none from its neighbours.
         """
@@ -260,7 +260,7 @@ class RateLimiter(_Gate):
         self._reached = max(self._reached, self.in_flight)
         entered = False
         try:
-            if not self._endpoint.acquire_now():
+            if not self._endpoint.try_acquire():
                 await self._endpoint.acquire(priority)
             entered = not self.pause
             if not entered:
@@ -269,15 +269,15 @@ class RateLimiter(_Gate):
         finally:
             if not entered:
                 self.in_flight -= 1
-                self._wake()
+                self._wake_waiting()
 
     def release(self) -> None:
         """Leave, and let waiting calls go on."""
         self.in_flight -= 1
         self._endpoint.release()
-        self._wake()
+        self._wake_waiting()
 
-    def rate_limited(self, retry_after: float | None) -> None:
+    def record_rate_limit(self, retry_after: float | None) -> None:
         """Record that the endpoint said 429 for this model: none of its calls goes out until the
         pause is over, and then fewer at once.
         """
@@ -286,23 +286,23 @@ class RateLimiter(_Gate):
             # of what was tried: a model of one subject never has as many in flight as all may have
             self.limit = max(1.0, min(self.limit, self._reached or self.limit) * CUT)
             self._reached = self.in_flight
-        self.hold_back(PAUSE if retry_after is None else retry_after, Kind.RATE_LIMITED.value)
+        self.delay_calls(PAUSE if retry_after is None else retry_after, Kind.RATE_LIMITED.value)
 
-    def hold_back(self, seconds: float, why: str) -> None:
+    def delay_calls(self, seconds: float, why: str) -> None:
         """Let no call out for so many *seconds*, and keep *why*."""
         self._open_at, self.why = max(self._open_at, self._clock() + seconds), why
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Record that one call was served: a little more may go out at once."""
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self.served_at = self._clock()
 
-    def _wake(self) -> None:
+    def _wake_waiting(self) -> None:
         for _ in range(int(self.limit) - self.in_flight):
-            if not self._call_up():
+            if not self._wake_next():
                 return
 
-    _pass_on = _wake
+    _pass_on = _wake_waiting
 
 
 class EndpointLimiter:
@@ -316,7 +316,7 @@ class EndpointLimiter:
         self._places, self._made = Slots(most), partial(RateLimiter, most, clock, sleep)
         self._by_model: dict[tuple[str, str | None], RateLimiter] = {}
 
-    def of(self, model: ChatModel) -> RateLimiter:
+    def find_limiter(self, model: ChatModel) -> RateLimiter:
         """Return the rate limiter of *model*, made when it is first asked for."""
         who = (model.model, model.provider)
         if who not in self._by_model:
@@ -381,7 +381,7 @@ class AttemptCounts:
     held_up_since: float | None = None  # seconds on the caller's clock
     cut_off: int = 0
 
-    def served(self, at: float) -> None:
+    def record_service(self, at: float) -> None:
         """Record that some call of the model was served at *at*: the patience of this call begins
         anew from then on.
         """
@@ -389,7 +389,7 @@ class AttemptCounts:
             self.held_up_since = max(self.held_up_since, at)
 
 
-def next_wait(
+def compute_wait(
     fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float
 ) -> float:
     """Count *fault* in *counts*, and return the seconds until the call is asked again. Raises
@@ -399,37 +399,42 @@ def next_wait(
     """
     match fault.kind:
         case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
-            raise GaveUp(Reach.ENDPOINT, describe(fault))
+            raise GaveUp(Reach.ENDPOINT, describe_fault(fault))
         case Kind.BAD_REQUEST:
             status = fault.status or 0
             whole = 300 <= status < 400 or status in NOT_THERE
-            raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
+            raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe_fault(fault))
         case Kind.PART_REFUSED:
             return 0.0
         case Kind.CUT_PROMPT | Kind.NO_QUOTA:
-            raise GaveUp(Reach.MODEL, describe(fault))
+            raise GaveUp(Reach.MODEL, describe_fault(fault))
         case Kind.REFUSED_PROMPT:
-            raise GaveUp(Reach.REPLY, describe(fault))
+            raise GaveUp(Reach.REPLY, describe_fault(fault))
         case Kind.BROKEN | Kind.TOO_LARGE:
             counts.broken += 1
             if counts.broken >= policy.broken:
-                raise GaveUp(Reach.REPLY, f"{describe(fault)} ({counts.broken} tries)")
-            return _backoff(counts.broken, policy, draw, fault.retry_after)
+                raise GaveUp(Reach.REPLY, f"{describe_fault(fault)} ({counts.broken} tries)")
+            return _draw_backoff(counts.broken, policy, draw, fault.retry_after)
         case Kind.WRONG_PROVIDER:
             counts.wrong_provider += 1
             if counts.wrong_provider >= policy.broken:
-                raise GaveUp(Reach.MODEL, f"{describe(fault)} ({counts.wrong_provider} tries)")
-            return _backoff(counts.wrong_provider, policy, draw, fault.retry_after)
+                raise GaveUp(
+                    Reach.MODEL, f"{describe_fault(fault)} ({counts.wrong_provider} tries)"
+                )
+            return _draw_backoff(counts.wrong_provider, policy, draw, fault.retry_after)
         case Kind.WRONG_ADDRESS:
             counts.astray += 1
             if counts.astray >= policy.broken:
-                raise GaveUp(Reach.ENDPOINT, f"{describe(fault)} ({counts.astray} tries)")
-            return _backoff(counts.astray, policy, draw, fault.retry_after)
+                raise GaveUp(Reach.ENDPOINT, f"{describe_fault(fault)} ({counts.astray} tries)")
+            return _draw_backoff(counts.astray, policy, draw, fault.retry_after)
         case Kind.RATE_LIMITED | Kind.CONNECTION:
             if fault.retry_after is not None and fault.retry_after > policy.patience:
                 raise GaveUp(
                     Reach.MODEL,
-                    f"{describe(fault)} (it asks to wait {_minutes(fault.retry_after)})",
+                    (
+                        f"{describe_fault(fault)} (it asks to wait "
+                        f"{_format_minutes(fault.retry_after)})"
+                    ),
                 )
             counts.held_up += 1
             counts.held_up_since = now if counts.held_up_since is None else counts.held_up_since
@@ -437,33 +442,38 @@ def next_wait(
                 reach = Reach.CALL if fault.kind is Kind.RATE_LIMITED else Reach.ENDPOINT
                 raise GaveUp(
                     reach,
-                    f"{describe(fault)} ({counts.held_up} tries in {_minutes(policy.patience)})",
+                    (
+                        f"{describe_fault(fault)} ({counts.held_up} tries in "
+                        f"{_format_minutes(policy.patience)})"
+                    ),
                 )
-            return _backoff(counts.held_up, policy, draw, fault.retry_after)
+            return _draw_backoff(counts.held_up, policy, draw, fault.retry_after)
         case Kind.UNAVAILABLE | Kind.TIMEOUT:
             counts.failures += 1
             if counts.failures >= policy.failures:
-                raise GaveUp(Reach.CALL, f"{describe(fault)} ({counts.failures} tries)")
-            wait = _backoff(counts.failures, policy, draw, fault.retry_after)
+                raise GaveUp(Reach.CALL, f"{describe_fault(fault)} ({counts.failures} tries)")
+            wait = _draw_backoff(counts.failures, policy, draw, fault.retry_after)
             if wait > policy.patience:
-                raise GaveUp(Reach.CALL, f"{describe(fault)} (it asks to wait {_minutes(wait)})")
+                raise GaveUp(
+                    Reach.CALL, f"{describe_fault(fault)} (it asks to wait {_format_minutes(wait)})"
+                )
             return wait
 
 
-def advice_on(setting: Setting, efforts: Sequence[Reasoning] | None) -> str:
+def describe_setting_remedy(setting: Setting, efforts: Sequence[Reasoning] | None) -> str:
     """Return what to do if somebody asked for a *setting* that the endpoint does not let them set;
     *efforts*: those that it does.
     """
     if setting is Setting.TEMPERATURE:
         return "leave its temperature out (--temperature, or temperature: in models.yaml)"
-    effort = AUTO if efforts is None else least_effort(efforts)
+    effort = AUTO if efforts is None else find_least_effort(efforts)
     return f"say --reasoning-effort {effort} (or reasoning: {effort} in models.yaml)"
 
 
 USER_ROLE = "--modes user_role, whose result is another row of the leaderboard"
 
 
-def advice_on_tools(said: str) -> str | None:
+def describe_tools_remedy(said: str) -> str | None:
     """Return what to do if an endpoint refuses tools, as it *said*; None: that is not what it
     said.
     """
@@ -482,17 +492,17 @@ _NO_TOOLS = re.compile(
 )
 
 
-def _minutes(seconds: float) -> str:
+def _format_minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
-def describe(fault: Fault) -> str:
+def describe_fault(fault: Fault) -> str:
     """Return *fault* in one line, with the status and what the endpoint said."""
     status = f" (HTTP {fault.status})" if fault.status and fault.status != 200 else ""
     return f"{fault.kind.value}{status}: {fault.message}"
 
 
-def _backoff(
+def _draw_backoff(
     number: int, policy: Policy, draw: Callable[[], float], retry_after: float | None
 ) -> float:
     wait = min(policy.first_wait * 2.0 ** min(number - 1, 30), policy.longest_wait) * (

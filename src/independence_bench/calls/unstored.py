@@ -20,20 +20,20 @@ from sqlalchemy import Connection, or_, select
 
 from independence_bench.calls.executor import CallLedger, EndedAttempt
 from independence_bench.escape import KNOWN, SENT
-from independence_bench.models.local.files import data_folder
+from independence_bench.models.local.files import find_data_folder
 from independence_bench.models.messages import Usage
 from independence_bench.store import attempts, schema, workers
 from independence_bench.store.attempts import LOST, Ended
 from independence_bench.store.group_commit import Operation
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.rows import split_chunks
 
 PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
 UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
 
 
-def is_finish(operation: Operation) -> bool:
+def is_attempt_end(operation: Operation) -> bool:
     """Return whether a write of the store is one that says how attempts ended."""
-    return getattr(operation, "__func__", None) is CallLedger.finish
+    return getattr(operation, "__func__", None) is CallLedger.finish_attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,18 @@ class SavedEnd:
     ended: Ended
 
 
-def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
+def make_saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
     """Return what is saved of a *finished* attempt, without any secret that this process knows."""
     state, attempt, ended, step = finished
     ended = replace(
-        ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message)
+        ended, raw=SENT.redact_text(ended.raw), message=KNOWN.redact_message(ended.message)
     )
     return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
 
 
-def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
+def save_ends(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
     """Write a file, whole or not at all, to the first folder that takes it; None if none does."""
-    for folder in _folders(store_folder):
+    for folder in _list_folders(store_folder):
         path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
         fresh = path.with_suffix(".making")
         try:
@@ -79,15 +79,15 @@ def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
     return None
 
 
-def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
+def restore_ends(connection: Connection, store_folder: Path | None) -> list[Path]:
     """Write down how the saved attempts of this store ended. Returns the files that can be deleted
     once that is durable.
     """
     taken = []
-    for path, saved in _files(store_folder):
+    for path, saved in _list_saved_files(store_folder):
         # an id and an owner's name are of this store or of none: a file of another store has no
         # line for it
-        here = [end for ends in in_chunks(saved) for end in _stored(connection, ends)]
+        here = [end for ends in split_chunks(saved) for end in _select_own_ends(connection, ends)]
         if not here:
             continue
         for end in here:
@@ -100,13 +100,13 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
                 is not None
             ):
                 attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
-                workers.settle(connection, [end.attempt])
-                workers.spend(connection, end.owner, end.charge)
+                workers.delete_reservations(connection, [end.attempt])
+                workers.record_spending(connection, end.owner, end.charge)
         taken.append(path)
     return taken
 
 
-def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
+def _select_own_ends(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
     """Return those of *ends* that are attempts of this store, found by one query: files of other
     stores may lie there for ever.
     """
@@ -118,21 +118,21 @@ def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
     return [end for end in ends if (end.attempt, end.key, end.owner) in held]
 
 
-def _folders(store_folder: Path | None) -> Iterator[Path]:
+def _list_folders(store_folder: Path | None) -> Iterator[Path]:
     """Yield the folders where files are saved and looked for: user data, the store's folder, the
     system's for temporary files.
     """
-    yield data_folder()
+    yield find_data_folder()
     if store_folder is not None:
         yield store_folder
     yield Path(tempfile.gettempdir())
 
 
-def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
+def _list_saved_files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
     """Yield the files that this user has saved, and their lines; what is not such a file is left
     alone.
     """
-    for folder in dict.fromkeys(_folders(store_folder)):
+    for folder in dict.fromkeys(_list_folders(store_folder)):
         with suppress(OSError):
             for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
                 # anybody may put a file into a folder for temporary ones
@@ -140,11 +140,14 @@ def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
                     with suppress(OSError, *UNREADABLE):
                         yield (
                             path,
-                            [_read(line) for line in path.read_text(encoding="utf-8").splitlines()],
+                            [
+                                _read_saved_end(line)
+                                for line in path.read_text(encoding="utf-8").splitlines()
+                            ],
                         )
 
 
-def _read(line: str) -> SavedEnd:
+def _read_saved_end(line: str) -> SavedEnd:
     """Read a line as `save_ends` writes it. Raises one of UNREADABLE for anything else."""
     saved = json.loads(line)
     ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})

@@ -17,7 +17,12 @@ from functools import partial
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.executor import CallLedger, Executor
 from independence_bench.calls.limits import Clocks, EndpointLimiter
-from independence_bench.calls.unstored import is_finish, save, saved_end, take_in
+from independence_bench.calls.unstored import (
+    is_attempt_end,
+    make_saved_end,
+    restore_ends,
+    save_ends,
+)
 from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
 from independence_bench.escape import KNOWN
@@ -26,9 +31,9 @@ from independence_bench.store import attempts
 from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.owners import LeaseWatch, host_of, new_owner
-from independence_bench.store.rows import shared_time
-from independence_bench.store.usage import Command, keep_command
+from independence_bench.store.owners import LeaseWatch, find_host, make_owner
+from independence_bench.store.rows import read_shared_time
+from independence_bench.store.usage import Command, store_command
 
 LOOK = 1.0  # seconds between two checks that the store is still there
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
@@ -61,40 +66,45 @@ async def open_executor(
     upkeep = _Upkeep(store, commits, stopping, clocks)
     try:
         async with commits:
-            lost = await upkeep.begin()
-            ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch, budget.job)
+            lost = await upkeep.begin_upkeep()
+            ledger = CallLedger(upkeep.owner, upkeep.read_clock, upkeep.watch, budget.job)
             executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost, warn)
             for name, client in clients.items():
                 at_once = min(most, client.endpoint.at_once or most)
                 executor.limiters[name] = EndpointLimiter(at_once, clocks.clock, executor.pause)
-            tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
+            tasks = [
+                asyncio.create_task(upkeep.renew_leases()),
+                asyncio.create_task(upkeep.watch_store()),
+            ]
             worker = (
                 None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
             )
             try:
                 if worker is not None:
                     tasks.append(
-                        asyncio.create_task(worker.work(await worker.join(), executor.closed))
+                        asyncio.create_task(
+                            worker.follow_job(await worker.join_job(), executor.closed)
+                        )
                     )
-                    budget.attach(worker if budget.limit is not None else None)
-                with _rare_collection():
+                    budget.attach_purse(worker if budget.limit is not None else None)
+                with _collect_rarely():
                     yield executor
             finally:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if worker is not None:
-                    budget.attach(None)
+                    budget.attach_purse(None)
                     # where the store has failed, it is free with the lease
                     with suppress(StoreError):
                         await worker.give_back()
     finally:
-        await upkeep.save_unstored(notice)
-    upkeep.conclude()
+        await upkeep.save_unstored_replies(notice)
+    upkeep.raise_trouble()
 
 
 @contextmanager
-def _rare_collection() -> Iterator[None]:
+def _collect_rarely() -> Iterator[None]:
     """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10%
     of our CPU.
 
@@ -123,7 +133,7 @@ class _Upkeep:
     def __init__(
         self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks
     ) -> None:
-        self.owner = new_owner()
+        self.owner = make_owner()
         self.watch: LeaseWatch | None = None
         self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
         # a server's time, and our clocks when it was read
@@ -132,7 +142,7 @@ class _Upkeep:
         self._elsewhere: dict[str, float] = {}
         self._trouble: str | None = None
 
-    def now(self) -> float:
+    def read_clock(self) -> float:
         """Return the seconds since 1970 on the store's clock, if it has one; else on ours."""
         if self._read is None:
             return self._clocks.now()
@@ -141,37 +151,47 @@ class _Upkeep:
         # is behind errs
         return server_time + max(self._clocks.now() - now, self._clocks.clock() - clock)
 
-    async def begin(self) -> int:
+    async def begin_upkeep(self) -> int:
         """Set the clock, and store the command that begins to call.
 
         Returns how many calls earlier processes left in flight.
         """
         if await self._set_clock() is None:
             self.watch = LeaseWatch(self._clocks.clock, LEASE)
-            self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
-        saved = await self._commits.do(partial(take_in, store_folder=self._store.backend.folder()))
+            self._elsewhere = await self._commits.commit_operation(attempts.find_foreign_leases)
+        saved = await self._commits.commit_operation(
+            partial(restore_ends, store_folder=self._store.backend.find_folder())
+        )
         for file in saved:
             file.unlink(missing_ok=True)
-        command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
-        await self._commits.do(partial(keep_command, owner=self.owner, command=command))
-        return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
+        command = Command(
+            self._store.session, self.read_clock(), KNOWN.redact_text(self._store.typed)
+        )
+        await self._commits.commit_operation(
+            partial(store_command, owner=self.owner, command=command)
+        )
+        return await self._commits.commit_operation(
+            partial(attempts.close_lost_attempts, now=self.read_clock(), watch=self.watch)
+        )
 
     async def _set_clock(self) -> float | None:
-        server_time = await self._commits.do(shared_time)
+        server_time = await self._commits.commit_operation(read_shared_time)
         if server_time is not None:
             self._read = server_time, self._clocks.now(), self._clocks.clock()
         return server_time
 
-    async def renew(self) -> None:
+    async def renew_leases(self) -> None:
         """Renew our claims until cancelled."""
         while True:
             # so that two renewals may fail before others take our calls
             await asyncio.sleep(LEASE / 4)
             with suppress(StoreError):  # the next call that needs the store reports it
                 await self._set_clock()
-                await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))
+                await self._commits.commit_operation(
+                    partial(attempts.renew_claims, owner=self.owner, now=self.read_clock())
+                )
 
-    async def look(self) -> None:
+    async def watch_store(self) -> None:
         """Stop everything as soon as another machine uses the store, or it is gone."""
         for second in itertools.count():
             await asyncio.sleep(LOOK)
@@ -179,36 +199,38 @@ class _Upkeep:
                 self._trouble = REPLACED
             elif self._elsewhere and second % LOOKS_ELSEWHERE == 0:
                 with suppress(StoreError):
-                    await self._look_elsewhere()
+                    await self._check_other_machines()
             if self._trouble:
                 self._stopping.set()
                 return
 
-    async def _look_elsewhere(self) -> None:
-        leases = await self._commits.do(attempts.leases_elsewhere)
+    async def _check_other_machines(self) -> None:
+        leases = await self._commits.commit_operation(attempts.find_foreign_leases)
         for owner, until in self._elsewhere.items():
             # a lease that ends at another time than before was renewed: its owner is alive, on
             # another machine
             if leases.get(owner, until) != until:
                 self._trouble = (
-                    f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a "
+                    f"another machine ({find_host(owner)}) uses the store {self._store.shown}; a "
                     "file is for the processes of one machine: wait until that one has ended, or "
                     "use a PostgreSQL database"
                 )
 
-    async def save_unstored(self, notice: Callable[[str], None]) -> None:
+    async def save_unstored_replies(self, notice: Callable[[str], None]) -> None:
         """Save the replies that could not be stored, and raise StoreError that says where; do
         nothing without such.
         """
         failed = [
-            (item, error) for operation, item, error in self._commits.failed if is_finish(operation)
+            (item, error)
+            for operation, item, error in self._commits.failed
+            if is_attempt_end(operation)
         ]
         if not failed:
             return
-        now = self.now()
-        ends = [saved_end(self.owner, ended, now) for ended, _ in failed]
+        now = self.read_clock()
+        ends = [make_saved_end(self.owner, ended, now) for ended, _ in failed]
         unstored = f"what came of {len(ends)} call{'' if len(ends) == 1 else 's'} since"
-        while (path := save(ends, self._store.backend.folder())) is None:
+        while (path := save_ends(ends, self._store.backend.find_folder())) is None:
             notice(f"{unstored} is kept in memory until there is room for it, Ctrl-C gives it up")
             await asyncio.sleep(LOOK)
         error = failed[0][1]
@@ -216,12 +238,12 @@ class _Upkeep:
             f"{error}; {unstored} is saved in {path}, and the same command takes it in"
         ) from error
 
-    def conclude(self) -> None:
+    def raise_trouble(self) -> None:
         """Raise StoreError for what `watch_store` has found, once everything that was in flight is
         stored.
         """
         if self._trouble is REPLACED:
-            copy = self._store.backend.rescue()
+            copy = self._store.backend.rescue_copy()
             saved = (
                 f"what was in it, with all that was bought since, is in {copy}"
                 if copy

@@ -28,14 +28,16 @@ class Worker:
     pause: Callable[[float], Awaitable[None]]
     kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
 
-    async def join(self) -> float:
+    async def join_job(self) -> float:
         """Become one of the job's workers. Returns when that was, on the store's clock."""
         now = self.ledger.now()
-        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
+        await self.commits.commit_operation(
+            partial(workers.join_job, owner=self.ledger.owner, job=self.job, now=now)
+        )
         self.kept_until = now + LEASE
         return now
 
-    def lapsed(self) -> bool:
+    def has_lapsed(self) -> bool:
         """Return whether it slept so long that its lease has ended."""
         return self.ledger.now() >= self.kept_until
 
@@ -43,22 +45,22 @@ class Worker:
         """Ask the store for more."""
         now, watch = self.ledger.now(), self.ledger.watch
         ask = partial(
-            workers.draw,
+            workers.reserve_budget,
             owner=self.ledger.owner,
             job=self.job,
             limit=limit,
             needed=needed,
             held=held,
         )
-        grant = await self.commits.do(partial(ask, now=now, watch=watch))
+        grant = await self.commits.commit_operation(partial(ask, now=now, watch=watch))
         self.kept_until = now + LEASE
         return grant
 
     async def give_back(self) -> None:
         """Leave to the job's other workers what is not spent."""
-        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
+        await self.commits.commit_operation(partial(workers.free_budget, owner=self.ledger.owner))
 
-    async def work(self, since: float, closed: dict[str, str]) -> None:
+    async def follow_job(self, since: float, closed: dict[str, str]) -> None:
         """Keep the lease, and put into *closed* what others have closed *since* then, until
         cancelled.
         """
@@ -69,15 +71,17 @@ class Worker:
             with suppress(StoreError):  # the next call that needs the store reports it
                 if clock() >= renewed + LEASE / 4:
                     now = self.ledger.now()
-                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
+                    await self.commits.commit_operation(
+                        partial(workers.renew_worker, owner=self.ledger.owner, now=now)
+                    )
                     # a lease that has lapsed is not revived: others may have had what was drawn, so
                     # it is drawn anew
                     renewed, self.kept_until = (
                         clock(),
-                        self.kept_until if self.lapsed() else now + LEASE,
+                        self.kept_until if self.has_lapsed() else now + LEASE,
                     )
-                closures = await self.commits.do(
-                    partial(workers.closed_since, job=self.job, since=since)
+                closures = await self.commits.commit_operation(
+                    partial(workers.find_closed_endpoints, job=self.job, since=since)
                 )
                 for endpoint, reason in closures.items():
                     closed.setdefault(

@@ -8,21 +8,21 @@ from typing import Any
 import click
 
 from independence_bench.analysis.audit import SEVERITIES, Severity
-from independence_bench.analysis.audit import audit as audit_of
+from independence_bench.analysis.audit import audit_protocol as audit_of
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     json_option,
     legend_option,
-    show,
+    print_blocks,
     weights_option,
 )
-from independence_bench.cli.selection import rules_option, selecting
+from independence_bench.cli.selection import add_selection_options, rules_option
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.stored_view import (
     SHOWN,
-    audit_json,
-    audit_view,
+    format_audit_json,
+    render_audit,
 )
 
 
@@ -41,7 +41,7 @@ from independence_bench.report.stored_view import (
     help="The first N places of each finding.",
 )  # fmt: skip
 @legend_option
-@selecting(rules_option, weights_option, json_option)
+@add_selection_options(rules_option, weights_option, json_option)
 def audit(
     path: str | None, lowest: Severity, top: int, legend: bool, as_json: bool, **selected: Any
 ) -> None:
@@ -56,7 +56,7 @@ def audit(
     selection = Selection(**selected)
     if path:
         selection = replace(selection, store=path)
-    with selection.opened(earlier=True) as (opened, protocol):
+    with selection.open_for_reading(earlier=True) as (opened, protocol):
         audited = audit_of(opened, protocol, RULES[selection.rules])
         if not audited.conversations and not audited.findings and not protocol.earlier_form:
             raise WrongUse(
@@ -64,8 +64,8 @@ def audit(
                 f"{opened.shown}"
             )
     if as_json:
-        click.echo(audit_json(audited, lowest))
+        click.echo(format_audit_json(audited, lowest))
     else:
-        show(audit_view(audited, lowest, top), legend=legend)
-    if audited.errors:
+        print_blocks(render_audit(audited, lowest, top), legend=legend)
+    if audited.error_count:
         context.exit(1)

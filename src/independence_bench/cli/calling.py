@@ -19,39 +19,39 @@ from typing import Any, TypeVar
 import click
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import Wanted, boards
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.api import commands
-from independence_bench.api.named import keep_exclusions
+from independence_bench.api.named import store_exclusions
 from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
     Command,
     Number,
     WithSynonyms,
-    at_store,
-    confirmed,
-    err,
+    ask_confirmation,
+    combine_options,
+    format_store_option,
+    make_remarks_console,
     models_file_option,
-    say,
-    show,
-    together,
+    print_blocks,
+    print_remarks,
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report, Run
-from independence_bench.engine.session import find_files, find_roster
+from independence_bench.engine.session import find_protocol_files, find_roster
 from independence_bench.errors import Interrupted, WrongUse
-from independence_bench.escape import label_text, name_text
-from independence_bench.figures import money, plural
+from independence_bench.escape import escape_line, escape_name
+from independence_bench.figures import format_count, format_dollars
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.protocol.plan import Shard
-from independence_bench.report.estimate_view import forecast_line, lines_before
-from independence_bench.report.leaderboard_view import board_view
+from independence_bench.report.estimate_view import describe_forecast, describe_preview
+from independence_bench.report.leaderboard_view import render_board
 from independence_bench.report.table import Note, Prose
 from independence_bench.store import attempts
 from independence_bench.store.database import Store
-from independence_bench.store.workers import spent_by
+from independence_bench.store.workers import sum_job_spending
 
 A = TypeVar("A")
 SHORT = 10  # rows of a leaderboard that is shown whole after a command
@@ -79,7 +79,7 @@ price_option = click.option(
 )
 
 
-one_subject_limit_options = together(
+one_subject_limit_options = combine_options(
     click.option(
         "-pt",
         "--parallel-tasks",
@@ -95,7 +95,7 @@ one_subject_limit_options = together(
     ),
     price_option,
 )
-limit_options = together(
+limit_options = combine_options(
     click.option(
         "-p",
         "--parallel",
@@ -107,7 +107,7 @@ limit_options = together(
 """How much at once, and for how much."""
 
 
-def judges_option(default: str = "") -> Callable[[Command], Command]:
+def make_judges_option(default: str = "") -> Callable[[Command], Command]:
     """Make the option -j, which may be repeated; *default* says in its help what is used without
     it.
     """
@@ -125,7 +125,7 @@ def judges_option(default: str = "") -> Callable[[Command], Command]:
     )
 
 
-endpoint_options = together(
+endpoint_options = combine_options(
     models_file_option,
     click.option(
         "--local-url", metavar="URL", help="The address of the server that local:NAME is on."
@@ -134,58 +134,60 @@ endpoint_options = together(
 """Which endpoints there are."""
 
 
-def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
+def run_to_end(work: Coroutine[Any, Any, A]) -> A | None:
     """Run *work* and return its result; None if a second Ctrl-C ended it at once."""
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        say(
+        print_remarks(
             "stopped at once; calls in flight may have been charged. The same command continues "
             "from here."
         )
-        invocation.current().stopped = True
+        invocation.find_invocation().stopped = True
         return None
 
 
-def approved(preview: Preview, ask: bool, answered: bool) -> bool:
+def approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
     """Print what is about to be done, and return whether to go on. *ask*: a person is always asked;
     else only as `confirm_cost` does.
     """
-    say(*lines_before(preview))
+    print_remarks(*describe_preview(preview))
     if ask and preview.forecast.calls:
-        return _agreed("Go ahead?")
-    return agreed(preview.forecast, answered)
+        return _ask_agreement("Go ahead?")
+    return confirm_cost(preview.forecast, answered)
 
 
-def is_answered(yes: bool, wanted: Run) -> bool:
+def has_cost_answer(yes: bool, wanted: Run) -> bool:
     """Whether the command line says how much it may cost: --yes, or a budget, which limits it."""
     return yes or wanted.budget is not None
 
 
-def agreed(forecast: Forecast, answered: bool) -> bool:
+def confirm_cost(forecast: Forecast, answered: bool) -> bool:
     """Return whether to go on. A person is asked if the forecast is costly and not *answered* on
     the command line.
 
     Raises WrongUse, which names the options that answer, if there is no terminal.
     """
-    if answered or not is_much(forecast):
+    if answered or not is_costly(forecast):
         return True
-    return _agreed(f"That is {forecast_line(forecast)}. Go ahead?", "--yes or --budget USD")
+    return _ask_agreement(
+        f"That is {describe_forecast(forecast)}. Go ahead?", "--yes or --budget USD"
+    )
 
 
-def is_much(forecast: Forecast) -> bool:
+def is_costly(forecast: Forecast) -> bool:
     """Whether the forecast costs more than a command spends without asking."""
     return (forecast.dollars or 0.0) > MUCH_MONEY or forecast.paid_calls > MANY_CALLS
 
 
-def _agreed(question: str, flag: str = "--yes") -> bool:
-    if confirmed(question, flag):
+def _ask_agreement(question: str, flag: str = "--yes") -> bool:
+    if ask_confirmation(question, flag):
         return True
-    say("nothing was sent")
+    print_remarks("nothing was sent")
     return False
 
 
-async def carry_out(
+async def play_with_progress(
     wanted: Run,
     store: Store,
     ask: bool,
@@ -199,16 +201,18 @@ async def carry_out(
     *ask*: ask whatever it costs; else ask only if it is costly, unless *yes* or a budget is given.
     *check* sees the preview and may raise. *cluster*: where it is carried out; None: here.
     """
-    display = ProgressDisplay(err())
+    display = ProgressDisplay(make_remarks_console())
 
-    def approve(preview: Preview) -> bool:
+    def check_and_approve(preview: Preview) -> bool:
         check(preview)
-        return approved(preview, ask, is_answered(yes, wanted))
+        return approve_preview(preview, ask, has_cost_answer(yes, wanted))
 
-    watch = display if cluster is None else display.in_one_line
-    report = await commands.carry_out(wanted, store, approve, watch, cluster, say)
+    watch = display if cluster is None else display.show_one_line
+    report = await commands.carry_out_run(
+        wanted, store, check_and_approve, watch, cluster, print_remarks
+    )
     if report is not None:
-        say_end(report, store, display.line(report, over=True))
+        say_run_end(report, store, display.format_progress(report, over=True))
     return report
 
 
@@ -218,94 +222,95 @@ def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
     """
     if report is None:
         return False
-    print_asked(wanted, store, [report])
+    print_wanted_boards(wanted, store, [report])
     played = next((progress for progress in report.subjects if progress.done), None)
     if played is not None:
-        protocol, _ = find_files(wanted)
+        protocol, _ = find_protocol_files(wanted)
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
-        say(
-            f"read a conversation: aib show {shlex.quote(name_text(played.label))} "
-            f"{scenario}{name}{at_store(store)}"
+        print_remarks(
+            f"read a conversation: aib show {shlex.quote(escape_name(played.label))} "
+            f"{scenario}{name}{format_store_option(store)}"
         )
     return report.complete
 
 
-def print_asked(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
+def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
     """Print the leaderboards of what was *wanted*, by the judges of *reports*, and by other judges
     if they rank one of its subjects.
 
     A long leaderboard shows only the subjects of *reports* and their neighbours, and says how to
     see the rest.
     """
-    keep_exclusions(store, find_roster(wanted))
+    store_exclusions(store, find_roster(wanted))
     judges = {None, *(report.judge for report in reports)}
     played = {progress.label for report in reports for progress in report.subjects}
     whole, shown = True, []
-    for board in wanted_boards(wanted, store):
+    for board in read_wanted_boards(wanted, store):
         ranked = board.ranked
         if len(board.rows) > SHORT:
             whole = False
             mine = {row.subject.hash for row in board.rows if row.subject.label in played}
             ranked = tuple(row for row in ranked if row.subject.hash in mine)
-            board = board.near(mine, NEIGHBOURS)
+            board = board.select_neighbours(mine, NEIGHBOURS)
         if ranked or (board.judge in judges and board.rows):
             shown.append(board)
     if whole and shown:
-        print_boards(shown, at=at_store(store))
+        print_boards(shown, at=format_store_option(store))
     elif not whole:
-        protocol, _ = find_files(wanted)
+        protocol, _ = find_protocol_files(wanted)
         name = f"aib leaderboard --protocol {shlex.quote(protocol.name)}"
         if protocol.weights is not None:
             name += f" --weights {shlex.quote(protocol.weights)}"
-        command = f"{name}{at_store(store)}"
+        command = f"{name}{format_store_option(store)}"
         rest = Note(Prose(f"The whole leaderboard: {command}"))
-        show(*map(board_view, shown), [rest], legend=False, command=command)
+        print_blocks(*map(render_board, shown), [rest], legend=False, command=command)
 
 
-def wanted_boards(wanted: Run, store: Store) -> list[Board]:
+def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:
     """Read the leaderboards of the configurations that were *wanted*."""
-    protocol, _ = find_files(wanted)
-    return boards(store, protocol, Wanted(configurations=wanted.configurations))
+    protocol, _ = find_protocol_files(wanted)
+    return make_leaderboards(store, protocol, Wanted(configurations=wanted.configurations))
 
 
-def say_end(report: Report, store: Store, *before: str) -> None:
+def say_run_end(report: Report, store: Store, *before: str) -> None:
     """Print *before*, then what could not be completed and why, what it cost, and how to go on."""
-    with store.reading() as connection:
-        spent = attempts.spending(connection)
-    say(*before)
+    with store.open_snapshot() as connection:
+        spent = attempts.sum_spending(connection)
+    print_remarks(*before)
     if report.lost:
-        say(
-            f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most "
+        print_remarks(
+            f"an earlier process ended with {format_count(report.lost, 'call')} in flight: at most "
             "these are paid for twice"
         )
-    say(*(f"note: {label_text(remark)}" for remark in report.remarks))
+    print_remarks(*(f"note: {escape_line(remark)}" for remark in report.remarks))
     for warning, count in report.warnings.most_common(MOST_TROUBLES):
-        say(f"{label_text(warning)}: {plural(count, 'reply', 'replies')}")
+        print_remarks(f"{escape_line(warning)}: {format_count(count, 'reply', 'replies')}")
     reasons = Counter((label, trouble.why) for label, trouble in report.troubles)
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
         where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]
         more = f" and {count - 1} more" if count > 1 else ""
-        say(f"not completed: {name_text(label)}: {where[0]}{more}: {label_text(why)}")
+        print_remarks(f"not completed: {escape_name(label)}: {where[0]}{more}: {escape_line(why)}")
     if len(reasons) > MOST_TROUBLES:
-        say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
+        print_remarks(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
-        invocation.current().stopped = isinstance(report.stopped, Interrupted)
-        say(f"stopped: {report.stopped}. The same command continues from here.")
+        invocation.find_invocation().stopped = isinstance(report.stopped, Interrupted)
+        print_remarks(f"stopped: {report.stopped}. The same command continues from here.")
     unpriced = sum(tally.unpriced for tally in report.tallies)
-    unknown = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
-    say(
-        f"spent {'at least ' if unpriced else ''}{money(report.cost)} by this command{unknown}, "
-        f"{money(spent.total)} in the store's life "
-        f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
+    unknown = f" ({format_count(unpriced, 'call')} without a price)" if unpriced else ""
+    print_remarks(
+        f"spent {'at least ' if unpriced else ''}{format_dollars(report.cost)} by this "
+        f"command{unknown}, "
+        f"{format_dollars(spent.total)} in the store's life "
+        f"(candidates {format_dollars(spent.replies)}, judges {format_dollars(spent.judgements)})"
     )
-    say_job(report, store)
+    say_job_spending(report, store)
 
 
 # ---------------------------------------------------------------- several workers
 
 
-def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
+def parse_shard(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
     """Read --shard: I/N, or `auto` for I (and N), which a cluster's environment tells; None means
     all.
 
@@ -318,9 +323,9 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
     if (divided and not re.fullmatch("[0-9]{1,5}", of)) or not re.fullmatch(
         "auto|[0-9]{1,5}", which
     ):
-        raise WrongUse(f"--shard: {label_text(typed)} is not a shard; write 3/8, auto/8 or auto")
+        raise WrongUse(f"--shard: {escape_line(typed)} is not a shard; write 3/8, auto/8 or auto")
     if which == "auto":
-        number, count = _told(environ, bool(divided))
+        number, count = _read_array_place(environ, bool(divided))
     elif divided:
         number, count = int(which), None
     else:
@@ -344,7 +349,7 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
     return Shard(number, parts)
 
 
-def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
+def _read_array_place(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
     """Return (the number of this worker, how many there are) from the cluster's environment.
     *counted*: the user said how many there are, so the second is None.
 
@@ -352,29 +357,33 @@ def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
     is 1.
     """
     if SLURM in environ:
-        first = 1 if counted else _number(environ, "SLURM_ARRAY_TASK_MIN", 1)
-        step = 1 if counted else max(_number(environ, "SLURM_ARRAY_TASK_STEP", 1), 1)
-        count = None if counted else _number(environ, "SLURM_ARRAY_TASK_COUNT")
-        return (_number(environ, SLURM) - first) // step + 1, count
+        first = 1 if counted else _read_environment_number(environ, "SLURM_ARRAY_TASK_MIN", 1)
+        step = (
+            1 if counted else max(_read_environment_number(environ, "SLURM_ARRAY_TASK_STEP", 1), 1)
+        )
+        count = None if counted else _read_environment_number(environ, "SLURM_ARRAY_TASK_COUNT")
+        return (_read_environment_number(environ, SLURM) - first) // step + 1, count
     if KUBERNETES in environ:
-        return _number(environ, KUBERNETES) + 1, None
+        return _read_environment_number(environ, KUBERNETES) + 1, None
     raise WrongUse(
         f"--shard auto: neither {SLURM} nor {KUBERNETES} is set, so this is not an array job or "
         "an indexed one; write 3/8"
     )
 
 
-def _number(environ: Mapping[str, str], name: str, default: int | None = None) -> int:
+def _read_environment_number(
+    environ: Mapping[str, str], name: str, default: int | None = None
+) -> int:
     value = environ.get(name, "" if default is None else str(default))
     if not re.fullmatch("[0-9]{1,9}", value):
         raise WrongUse(
-            f"--shard auto: {name} is {label_text(value) or 'not set'}, which is not a number; "
+            f"--shard auto: {name} is {escape_line(value) or 'not set'}, which is not a number; "
             "write 3/8"
         )
     return int(value)
 
 
-def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
+def parse_job(typed: str | None, environ: Mapping[str, str]) -> str | None:
     """Return the job that was named, else the Slurm array that this is a task of; None if there is
     neither. Raises WrongUse for an invalid name.
     """
@@ -386,7 +395,7 @@ def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
     return typed
 
 
-def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
+def parse_cluster(typed: str | None, shard: str | None) -> Cluster | None:
     """Return the cluster that --on names, with as many parts as *shard* says; None without --on.
     Raises WrongUse.
     """
@@ -395,7 +404,7 @@ def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
     name, divided, where = typed.partition("://")
     if name != "ray" or (divided and not re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", where)):
         raise WrongUse(
-            f"--on: {label_text(typed)} is not a cluster; write ray, or ray://HOST:10001"
+            f"--on: {escape_line(typed)} is not a cluster; write ray, or ray://HOST:10001"
         )
     parts = re.fullmatch("auto/([0-9]{1,5})", shard or "auto/1")
     if not parts or not 1 <= int(parts[1]) <= MOST_SHARDS:
@@ -417,14 +426,14 @@ class Worker:
     cluster: Cluster | None  # None: this process
 
 
-def worker_of(shard: str | None, job: str | None, on: str | None) -> Worker:
+def parse_worker(shard: str | None, job: str | None, on: str | None) -> Worker:
     """Read --shard, --job and --on together. Raises WrongUse."""
-    cluster = cluster_of(on, shard)
-    part = None if cluster else shard_of(shard, os.environ)
-    return Worker(part, job_of(job, os.environ), cluster)
+    cluster = parse_cluster(on, shard)
+    part = None if cluster else parse_shard(shard, os.environ)
+    return Worker(part, parse_job(job, os.environ), cluster)
 
 
-worker_options = together(
+worker_options = combine_options(
     click.option(
         "--shard",
         metavar="I/N",
@@ -447,19 +456,19 @@ worker_options = together(
 )
 
 
-def say_job(report: Report, store: Store) -> None:
+def say_job_spending(report: Report, store: Store) -> None:
     """Print what the job of *report* has spent, all its workers together; nothing if it has no
     job.
     """
     if (job := report.budget.job) is not None:
-        with store.reading() as connection:
-            spending = spent_by(connection, job)
-        spent = money(spending.spent)
+        with store.open_snapshot() as connection:
+            spending = sum_job_spending(connection, job)
+        spent = format_dollars(spending.spent)
         if spending.open:
-            most = money(spending.spent + spending.open)
+            most = format_dollars(spending.spent + spending.open)
             spent = f"at least {spent}, at most {most} (calls in flight and lost ones included)"
-        limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
-        say(
-            f"job {label_text(job)}: {spent}{limit} spent by "
-            f"{plural(spending.workers, 'worker')}, ever"
+        limit = "" if report.budget.limit is None else f" of {format_dollars(report.budget.limit)}"
+        print_remarks(
+            f"job {escape_line(job)}: {spent}{limit} spent by "
+            f"{format_count(spending.workers, 'worker')}, ever"
         )

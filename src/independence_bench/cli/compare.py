@@ -12,12 +12,12 @@ from independence_bench.cli.options import (
     configuration_options,
     json_option,
     legend_option,
-    say,
-    show_chosen,
+    print_chosen_views,
+    print_remarks,
     shown_options,
 )
-from independence_bench.cli.selection import judged_options, rules_option, selecting
-from independence_bench.report.table import Shown
+from independence_bench.cli.selection import add_selection_options, judged_options, rules_option
+from independence_bench.report.table import RowFilter
 
 
 @click.command(name="compare")
@@ -34,7 +34,7 @@ from independence_bench.report.table import Shown
 )
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, configuration_options, json_option)
+@add_selection_options(judged_options, rules_option, configuration_options, json_option)
 def compare(
     subjects: tuple[str, ...],
     by: str | None,
@@ -63,8 +63,8 @@ def compare(
     words is compared.
     """
     answer = read_comparisons(Selection(**selected), subjects, by, against)
-    say(*answer.notes)
+    print_remarks(*answer.notes)
     if as_json:
         click.echo(answer.json())
     else:
-        show_chosen(*answer.views(), shown=Shown(top, find), legend=legend)
+        print_chosen_views(*answer.views(), shown=RowFilter(top, find), legend=legend)

@@ -16,13 +16,19 @@ import click
 from rich.console import Console
 
 from independence_bench.api.tables import LICENCE, export
-from independence_bench.cli.options import answered, err, out, say, store_option
+from independence_bench.cli.options import (
+    ask_question,
+    make_remarks_console,
+    make_results_console,
+    print_remarks,
+    store_option,
+)
 from independence_bench.dataset.export import Exported, Form
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_format import ROWS_FILE
-from independence_bench.escape import label_text
-from independence_bench.figures import money, plural
+from independence_bench.escape import escape_line
+from independence_bench.figures import format_count, format_dollars
 from independence_bench.integrations.inspect.log_export import WrittenLogs
 from independence_bench.integrations.inspect.log_import import import_logs, is_log
 from independence_bench.store.database import open_store
@@ -52,7 +58,7 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     folder of such logs, or a folder or tar in the published layout. Reading the same again changes
     nothing; what is damaged or of another kind is counted and listed, and the rest is imported.
     """
-    with open_store(store) as opened, _telling(err()) as tell:
+    with open_store(store) as opened, _show_progress(make_remarks_console()) as tell:
         if is_export(path) or is_log(path):
             came = import_export(path, opened) if is_export(path) else import_logs(path, opened)
             counts = {name: asdict(count) for name, count in came.counts.items()}
@@ -62,18 +68,21 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
                 "found": came.found,
                 "untraced": came.untraced,
             }
-            show = partial(_print_export, came=came)
+            show = partial(_print_own_import, came=came)
         else:
             outcome = import_published(opened, path, tell)
-            shown, show = _as_json(outcome), partial(_print, outcome=outcome)
+            shown, show = (
+                _make_json_values(outcome),
+                partial(_print_published_import, outcome=outcome),
+            )
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     else:
-        show(out(), every=every)
+        show(make_results_console(), every=every)
 
 
 @contextmanager
-def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+def _show_progress(console: Console) -> Iterator[Callable[[str, int, int], None]]:
     """Show progress on stderr: a line that changes on a terminal, nothing in a pipe. Yields the
     function that updates it.
     """
@@ -84,35 +93,41 @@ def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
         yield lambda what, done, of: status.update(f"{what}: {done:,} of {of:,} files")
 
 
-def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
-    subjects = plural(len(outcome.subjects), "subject")
+def _print_published_import(console: Console, *, outcome: PublishedImport, every: bool) -> None:
+    subjects = format_count(len(outcome.subjects), "subject")
     console.print(
-        f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} "
-        f"imported of {subjects}, from {plural(outcome.files, 'file')}; {outcome.known:,} and "
+        f"{format_count(outcome.new, 'conversation')} and "
+        f"{format_count(outcome.judgements, 'judgement')} "
+        f"imported of {subjects}, from {format_count(outcome.files, 'file')}; {outcome.known:,} "
+        "and "
         f"{outcome.judgements_known:,} were there already."
     )
     if outcome.names:
         console.print(
-            f"The names in {plural(outcome.names, 'conversation')} as they were published: aib "
+            f"The names in {format_count(outcome.names, 'conversation')} as they were published: "
+            "aib "
             "extract-names"
         )
     if outcome.rows:
         console.print(
-            f"{plural(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} next "
+            f"{format_count(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} "
+            "next "
             "to it."
         )
     if outcome.dollars:
-        console.print(f"The new results cost {money(outcome.dollars)} where they were made.")
+        console.print(
+            f"The new results cost {format_dollars(outcome.dollars)} where they were made."
+        )
     if outcome.cut:
         console.print(f"The source was not read to its end: {outcome.cut}.")
-    _list(console, "Skipped", outcome.skipped, every)
-    _list(console, "Imported, and not counted by our own rules", outcome.unusual, every)
+    _print_reasons(console, "Skipped", outcome.skipped, every)
+    _print_reasons(console, "Imported, and not counted by our own rules", outcome.unusual, every)
     console.print(
         "next: `aib leaderboard --protocol published-v2 --rules published`", soft_wrap=True
     )
 
 
-def _list(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
+def _print_reasons(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
     """Print a heading with the total, then each reason with its number and its first few
     examples.
     """
@@ -120,15 +135,15 @@ def _list(console: Console, title: str, rows: list[tuple[str, str]], every: bool
         return
     console.print(f"\n{title}: {len(rows):,}")
     for reason, count in Counter(reason for _, reason in rows).most_common():
-        console.print(f"  {count:,} × {label_text(reason)}", soft_wrap=True)
+        console.print(f"  {count:,} × {escape_line(reason)}", soft_wrap=True)
         of_kind = [what for what, why in rows if why == reason]
         for what in of_kind if every else of_kind[:FEW]:
-            console.print(f"      {label_text(what)}", soft_wrap=True)
+            console.print(f"      {escape_line(what)}", soft_wrap=True)
         if not every and count > FEW:
             console.print(f"      and {count - FEW:,} more (--all)")
 
 
-def _as_json(outcome: PublishedImport) -> dict[str, Any]:
+def _make_json_values(outcome: PublishedImport) -> dict[str, Any]:
     return {
         "subjects": sorted(outcome.subjects),
         "files": outcome.files,
@@ -143,7 +158,7 @@ def _as_json(outcome: PublishedImport) -> dict[str, Any]:
     }
 
 
-def _print_export(console: Console, *, came: Imported, every: bool) -> None:
+def _print_own_import(console: Console, *, came: Imported, every: bool) -> None:
     for name, count in came.counts.items():
         parts = (
             *((count.added, "imported"), (count.there, "there already")),
@@ -154,12 +169,14 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
         )
     shown = came.findings if every else came.findings[:FEW]
     for finding in shown:
-        console.print(f"  {label_text(finding)}", soft_wrap=True)
+        console.print(f"  {escape_line(finding)}", soft_wrap=True)
     if came.found > len(shown):
         console.print(f"  and {came.found - len(shown):,} more{'' if every else ' (--all)'}")
 
 
-def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
+def _check_licence(
+    _context: click.Context, _option: click.Parameter, typed: str | None
+) -> str | None:
     """Return *typed* in lower case, if it is a licence identifier: letters, digits, dots, hyphens.
     Raises click.BadParameter.
     """
@@ -185,7 +202,7 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str | Non
 )
 @click.option("--raw", is_flag=True, help="Include requests and raw response bodies.")
 @click.option(
-    "--licence", "--license", "licence", callback=_licence, metavar="ID",
+    "--licence", "--license", "licence", callback=_check_licence, metavar="ID",
     help="Under which licence others may use it, e.g. cc-by-4.0, or `unknown`. You are asked if "
         "it is missing.",
 )  # fmt: skip
@@ -205,12 +222,14 @@ def export_(
     own tools: docs/inspect.md.
     """
     if form != "inspect" and licence is None:
-        licence = answered(LICENCE_QUESTION, "--licence ID").strip()
+        licence = ask_question(LICENCE_QUESTION, "--licence ID").strip()
     exported = export(folder, licence=licence, form=form, raw=raw, store=store)
     if isinstance(exported, WrittenLogs):
-        counts = f"{plural(exported.logs, 'log')} with {plural(exported.samples, 'sample')}"
+        counts = (
+            f"{format_count(exported.logs, 'log')} with {format_count(exported.samples, 'sample')}"
+        )
     else:
         counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
-    out().print(f"{exported.folder}: {counts}", soft_wrap=True)
+    make_results_console().print(f"{exported.folder}: {counts}", soft_wrap=True)
     if isinstance(exported, Exported) and exported.in_flight:
-        say(f"left out: {plural(exported.in_flight, 'attempt')} that had not ended")
+        print_remarks(f"left out: {format_count(exported.in_flight, 'attempt')} that had not ended")

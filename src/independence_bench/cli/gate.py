@@ -12,40 +12,40 @@ import click
 from independence_bench.analysis.gate import Gate
 from independence_bench.api.gates import (
     GateAnswer,
-    baseline_protocol,
-    head_of,
-    look,
-    write_selected,
+    find_baseline_protocol,
+    gate_stored_build,
+    read_file_head,
+    write_selected_baseline,
 )
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
-    command_line,
     configuration_options,
+    find_permissions,
+    format_command_line,
     json_option,
-    permissions,
-    say,
-    show,
+    print_blocks,
+    print_remarks,
 )
-from independence_bench.cli.run import check_known, spec_of
+from independence_bench.cli.run import check_same_subjects, make_model_spec
 from independence_bench.cli.selection import (
+    add_selection_options,
     judge_option,
-    select,
-    selecting,
+    take_selection,
 )
 from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.engine.run import Run
-from independence_bench.errors import NotComplete, WrongUse, why
-from independence_bench.figures import plural
+from independence_bench.errors import NotComplete, WrongUse, describe_file_error
+from independence_bench.figures import format_count
 from independence_bench.models.spec import PYTHON
 from independence_bench.report.gate_view import (
-    exit_code,
-    gate_view,
-    junit,
-    resolution,
-    statement,
+    describe_gate,
+    describe_resolution,
+    find_exit_code,
+    render_gate,
+    render_junit,
 )
-from independence_bench.report.table import markdown
+from independence_bench.report.table import render_markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -90,7 +90,7 @@ SQLITE = b"SQLite format 3\0"
     metavar="FILE",
     help="Also write the result as Markdown.",
 )
-@selecting(judge_option, configuration_options, json_option)
+@add_selection_options(judge_option, configuration_options, json_option)
 def command(
     file: Path,
     model: str | None,
@@ -124,18 +124,18 @@ def command(
     """
     for option, target in (("--junit", junit_file), ("--summary", summary)):
         if target is not None and (
-            is_baseline(head_of(target)) or head_of(target).startswith(SQLITE)
+            is_baseline(read_file_head(target)) or read_file_head(target).startswith(SQLITE)
         ):
             raise WrongUse(f"{option}: {target} is a store or a baseline; name another file")
-    selection = select(asked)
+    selection = take_selection(asked)
     if write:
         if add_runs or margin is not None:
             raise WrongUse("--add-runs and --max-drop are about a comparison: leave --write out")
-        written = write_selected(selection, file, model)
+        written = write_selected_baseline(selection, file, model)
         (build,) = written.baseline.builds
-        runs = f"{plural(len(build.runs), 'run')} of {written.baseline.protocol.name}"
-        say(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
-        say(resolution(written.power, written.run_dollars))
+        runs = f"{format_count(len(build.runs), 'run')} of {written.baseline.protocol.name}"
+        print_remarks(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
+        print_remarks(describe_resolution(written.power, written.run_dollars))
         return
     if selection.judge or selection.variants or selection.modes:
         raise WrongUse(
@@ -143,9 +143,11 @@ def command(
             "its configurations"
         )
     baseline = read_baseline(file)
-    with open_store(selection.store, create=False, typed=command_line()) as store:
-        protocol, files = baseline_protocol(selection.protocol_name, baseline, store)
-        looked = partial(look, baseline, store, protocol, model, margin, 2 if add_runs else 1)
+    with open_store(selection.store, create=False, typed=format_command_line()) as store:
+        protocol, files = find_baseline_protocol(selection.protocol_name, baseline, store)
+        looked = partial(
+            gate_stored_build, baseline, store, protocol, model, margin, 2 if add_runs else 1
+        )
         gate = looked()
         if add_runs is not None and gate.verdict == "undecided":
             if model is None and gate.row.subject.endpoint == PYTHON:
@@ -154,45 +156,48 @@ def command(
                     f"{gate.row.label} is a Python function: name it to play it, as "
                     "`aib gate FILE NAME --add-runs`"
                 )
-            say(f"first look: {statement(gate)}")
+            print_remarks(f"first look: {describe_gate(gate)}")
             more = Run(
                 protocol=(gate.board.protocol, files),
-                models=(spec_of(gate.row.subject),),
+                models=(make_model_spec(gate.row.subject),),
                 configurations=gate.board.configurations,
                 runs=max(gate.row.run_scores) + add_runs,
                 parallel=1,
-                allow=permissions(),
+                allow=find_permissions(),
                 **asked,
             )
-            _add_runs(gate, more, store, yes)
+            _play_more_runs(gate, more, store, yes)
             gate = looked()
-    for target, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
+    for target, text in (
+        (junit_file, render_junit(gate)),
+        (summary, render_markdown(render_gate(gate)) + "\n"),
+    ):
         if target is not None:
-            _put(target, text)
+            _write_text(target, text)
     if as_json:
         click.echo(GateAnswer(gate).json())
     else:
-        show(gate_view(gate))
-    raise SystemExit(exit_code(gate))
+        print_blocks(render_gate(gate))
+    raise SystemExit(find_exit_code(gate))
 
 
 # ---------------------------------------------------------------- a second look
 
 
-def _add_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
+def _play_more_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
     """Play the runs *more* of the build, by the judge of the baseline. Raises NotComplete if not
     all of it could be played.
     """
-    with store.reading() as connection:
-        judge = registry.judges_to_ask(connection).get(gate.baseline.judge.hash)
+    with store.open_snapshot() as connection:
+        judge = registry.find_judge_names(connection).get(gate.baseline.judge.hash)
     if judge is None:
         raise WrongUse(
             f"{gate.baseline.judge.label} cannot be asked: play with `aib rerun`, label, and gate "
             "without --add-runs"
         )
-    check = partial(check_known, stored=[gate.row.subject])
-    report = calling.to_the_end(
-        calling.carry_out(replace(more, judge=judge), store, not yes, check, yes=yes)
+    check = partial(check_same_subjects, stored=[gate.row.subject])
+    report = calling.run_to_end(
+        calling.play_with_progress(replace(more, judge=judge), store, not yes, check, yes=yes)
     )
     if report is None or not report.complete:
         raise NotComplete(
@@ -200,8 +205,8 @@ def _add_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
         )
 
 
-def _put(file: Path, text: str) -> None:
+def _write_text(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{file} cannot be written ({why(error)})") from error
+        raise WrongUse(f"{file} cannot be written ({describe_file_error(error)})") from error

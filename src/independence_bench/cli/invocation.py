@@ -23,7 +23,7 @@ class Invocation:
     stopped: bool = False  # a person stopped what it carries out
 
 
-def current() -> Invocation:
+def find_invocation() -> Invocation:
     """Return the invocation of the command that is being carried out."""
     found = click.get_current_context().find_object(Invocation)
     return Invocation() if found is None else found

@@ -6,20 +6,20 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.judge_agreement import validations
+from independence_bench.analysis.judge_agreement import compare_judges
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
     json_option,
     legend_option,
-    say,
-    show_chosen,
+    print_chosen_views,
+    print_remarks,
     shown_options,
     weights_option,
 )
-from independence_bench.cli.selection import selecting
-from independence_bench.report.judges_view import validation_view, validations_json
-from independence_bench.report.table import Shown
+from independence_bench.cli.selection import add_selection_options
+from independence_bench.report.judges_view import format_validations_json, render_validation
+from independence_bench.report.table import RowFilter
 
 
 @click.command(name="judges")
@@ -34,7 +34,7 @@ from independence_bench.report.table import Shown
 )
 @shown_options
 @legend_option
-@selecting(weights_option, json_option)
+@add_selection_options(weights_option, json_option)
 def judges(
     names: tuple[str, ...],
     top: int | None,
@@ -49,15 +49,15 @@ def judges(
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
     judge, `aib label` a person; the embedded judge is included like any other.
     """
-    with Selection(**selected).opened() as (opened, protocol):
-        validated = validations(opened, protocol, names)
+    with Selection(**selected).open_for_reading() as (opened, protocol):
+        validated = compare_judges(opened, protocol, names)
     if as_json:
-        click.echo(validations_json(validated))
+        click.echo(format_validations_json(validated))
     elif validated:
-        views = [validation_view(validation) for validation in validated]
-        show_chosen(*views, shown=Shown(top, find), legend=legend)
+        views = [render_validation(validation) for validation in validated]
+        print_chosen_views(*views, shown=RowFilter(top, find), legend=legend)
     else:
-        say(
+        print_remarks(
             f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge "
             "-j MODEL`"
         )

@@ -13,70 +13,72 @@ import click
 
 from independence_bench.analysis.chosen_names import (
     NamesRead,
-    names_of,
-    naming_scenarios,
-    unread,
-    with_changes,
+    add_name_changes,
+    list_chosen_names,
+    list_naming_scenarios,
+    list_unread_conversations,
 )
-from independence_bench.analysis.exam.answers import exam_papers
-from independence_bench.analysis.exam.result import jury_paper
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.commands import look_up, stored_run, take_turns
-from independence_bench.api.named import stored_subjects
+from independence_bench.analysis.exam.answers import read_exam_papers
+from independence_bench.analysis.exam.result import make_jury_paper
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.api.commands import check_judges, plan_judging, run_judges_in_turn
+from independence_bench.api.named import find_stored_subjects
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     FILLED,
-    at_store,
-    command_line,
     configuration_options,
-    err,
     experiments_option,
+    find_permissions,
+    format_command_line,
+    format_store_option,
     json_option,
     legend_option,
-    permissions,
-    say,
-    show,
-    show_chosen,
+    make_remarks_console,
+    print_blocks,
+    print_chosen_views,
+    print_remarks,
     shown_options,
     store_option,
     stored_models_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.selection import select, selecting
+from independence_bench.cli.selection import add_selection_options, take_selection
 from independence_bench.engine.ask import Asker, ask_until_settled
 from independence_bench.engine.ask_judges import (
     JudgeAsker,
-    foresee,
-    name_asker,
+    make_name_asker,
+    preview_exam,
     take_exam,
 )
-from independence_bench.engine.preview import Forecast, Preview, preview_of
+from independence_bench.engine.preview import Forecast, Preview, make_preview
 from independence_bench.engine.run import Report, Run, Session
 from independence_bench.engine.session import find_roster, open_session
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
-from independence_bench.figures import plural
+from independence_bench.figures import format_count
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.exam.questions import protocol_named, questions
+from independence_bench.judging.exam.questions import load_exam_protocol, load_questions
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.lookup import fit, instead, split
+from independence_bench.lookup import find_by_label, split_list, suggest_names
 from independence_bench.models.local import NAME
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.estimate_view import forecast_line
-from independence_bench.report.exam_view import examined, exams_json, exams_view
-from independence_bench.report.names_view import names_json, names_view
-from independence_bench.report.table import Shown
+from independence_bench.report.estimate_view import describe_forecast
+from independence_bench.report.exam_view import format_exams_json, grade_paper, render_exams
+from independence_bench.report.names_view import format_names_json, render_names
+from independence_bench.report.table import RowFilter
 from independence_bench.store.database import Store, open_store
 
 
 @click.command(name="judge")
-@calling.judges_option("the protocol's")
+@calling.make_judges_option("the protocol's")
 @calling.endpoint_options
 @calling.limit_options
 @calling.worker_options
 @calling.yes_option
-@selecting(stored_models_option, experiments_option, configuration_options, weights_option)
+@add_selection_options(
+    stored_models_option, experiments_option, configuration_options, weights_option
+)
 def judge(
     judges: tuple[str, ...],
     shard: str | None,
@@ -92,7 +94,7 @@ def judge(
     and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
     default configuration is judged, or, if only others were played, these.
     """
-    worker, selection = calling.worker_of(shard, job, on), select(asked)
+    worker, selection = calling.parse_worker(shard, job, on), take_selection(asked)
     wanted = Run(
         models=selection.models,
         exp=selection.exp,
@@ -100,19 +102,19 @@ def judge(
         modes=selection.modes,
         shard=worker.shard,
         job=worker.job,
-        allow=permissions(),
+        allow=find_permissions(),
         **asked,
     )
     wanted = replace(wanted, roster=find_roster(wanted))
-    with selection.stored(command_line()) as (opened, protocol, files):
-        wanted = stored_run(wanted, opened, (protocol, files))
+    with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
+        wanted = plan_judging(wanted, opened, (protocol, files))
         named = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
-        complete = judge_in_turn(wanted, named, opened, yes, worker.cluster)
+        complete = judge_with_progress(wanted, named, opened, yes, worker.cluster)
     if not complete:
         raise SystemExit(1)
 
 
-def judge_in_turn(
+def judge_with_progress(
     wanted: Run,
     judges: Sequence[str],
     store: Store,
@@ -133,30 +135,32 @@ def judge_in_turn(
         )
     if len(judges) == 1:
         one = replace(wanted, judge=judges[0])
-        work = calling.carry_out(one, store, False, cluster=cluster, yes=yes)
-        return calling.print_outcome(one, store, calling.to_the_end(work))
-    asyncio.run(look_up(wanted, judges, store))
-    answered = calling.is_answered(yes, wanted)
-    if not answered and not calling.agreed(
-        asyncio.run(_judging_in_all(wanted, judges, store)), answered
+        work = calling.play_with_progress(one, store, False, cluster=cluster, yes=yes)
+        return calling.print_outcome(one, store, calling.run_to_end(work))
+    asyncio.run(check_judges(wanted, judges, store))
+    answered = calling.has_cost_answer(yes, wanted)
+    if not answered and not calling.confirm_cost(
+        asyncio.run(_forecast_judging(wanted, judges, store)), answered
     ):
         return False
     reports: list[Report] = []
 
-    async def turn(of_judge: Run) -> Report | None:
-        report = await calling.carry_out(of_judge, store, ask=False, cluster=cluster, yes=True)
+    async def run_turn(of_judge: Run) -> Report | None:
+        report = await calling.play_with_progress(
+            of_judge, store, ask=False, cluster=cluster, yes=True
+        )
         reports.extend([report] if report else [])
         return report
 
-    complete = calling.to_the_end(take_turns(wanted, judges, turn, say))
+    complete = calling.run_to_end(run_judges_in_turn(wanted, judges, run_turn, print_remarks))
     if complete is None:
         return False
-    calling.print_asked(wanted, store, reports)
-    say(f"compare the judges: aib judges{at_store(store)}")
+    calling.print_wanted_boards(wanted, store, reports)
+    print_remarks(f"compare the judges: aib judges{format_store_option(store)}")
     return complete
 
 
-async def _judging_in_all(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
+async def _forecast_judging(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
     """Forecast the calls of all *judges* together. A judge that does not answer is left out; its
     turn reports it.
     """
@@ -164,7 +168,7 @@ async def _judging_in_all(wanted: Run, judges: Sequence[str], store: Store) -> F
     for name in judges:
         with suppress(EndpointUnusable, SubjectError):
             async with open_session(replace(wanted, judge=name), store) as session:
-                whole += (await preview_of(session)).forecast
+                whole += (await make_preview(session)).forecast
     return whole
 
 
@@ -181,7 +185,7 @@ async def _judging_in_all(wanted: Run, judges: Sequence[str], store: Store) -> F
 @calling.yes_option
 @shown_options
 @legend_option
-@selecting(stored_models_option, json_option)
+@add_selection_options(stored_models_option, json_option)
 def extract_names(
     judge: str | None,
     yes: bool,
@@ -197,33 +201,35 @@ def extract_names(
     that no model has read, once each, and its readings are stored. Imported data has the readings
     that were published with it. What became of a name or a gender comes from the judge's marks.
     """
-    selection = select(asked)
-    with selection.stored(command_line()) as (opened, protocol, files):
-        if not naming_scenarios(protocol):
+    selection = take_selection(asked)
+    with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
+        if not list_naming_scenarios(protocol):
             raise WrongUse(
                 f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
             )
-        chosen = stored_subjects(opened, protocol, selection.models) if selection.models else None
-        readings = names_of_some(opened, protocol, chosen)
+        chosen = (
+            find_stored_subjects(opened, protocol, selection.models) if selection.models else None
+        )
+        readings = read_chosen_names(opened, protocol, chosen)
         complete = True
-        if judge is not None and unread(readings):
+        if judge is not None and list_unread_conversations(readings):
             wanted = Run(
                 protocol=(protocol, files),
                 judge=judge,
                 judge_only=True,
-                allow=permissions(),
+                allow=find_permissions(),
                 **asked,
             )
-            complete = ask(wanted, unread(readings), opened, yes)
-            readings = names_of_some(opened, protocol, chosen)
-        readings = with_changes(readings, boards(opened, protocol))
+            complete = have_names_read(wanted, list_unread_conversations(readings), opened, yes)
+            readings = read_chosen_names(opened, protocol, chosen)
+        readings = add_name_changes(readings, make_leaderboards(opened, protocol))
     if as_json:
-        click.echo(names_json(protocol, readings))
+        click.echo(format_names_json(protocol, readings))
     elif readings:
-        view = names_view(protocol, readings)
-        show_chosen(view, shown=Shown(top, find), legend=legend)
+        view = render_names(protocol, readings)
+        print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
     else:
-        say(
+        print_remarks(
             f"no conversations of {protocol.name} in which the model chooses who to be are "
             "stored; `aib run` plays them"
         )
@@ -231,33 +237,33 @@ def extract_names(
         raise SystemExit(1)
 
 
-def names_of_some(
+def read_chosen_names(
     store: Store, protocol: Protocol, chosen: Sequence[ChatModel] | None
 ) -> list[NamesRead]:
     """Return what is known about the names that the models *chosen* chose; None: of all models."""
     hashes = None if chosen is None else {subject.hash for subject in chosen}
     return [
         reading
-        for reading in names_of(store, protocol)
+        for reading in list_chosen_names(store, protocol)
         if hashes is None or reading.subject_hash in hashes
     ]
 
 
-def ask(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
+def have_names_read(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
     """Have the judge of *wanted* read what is *left*, with progress on stderr. Returns whether all
     of it was read.
     """
     if wanted.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
-    say(f"{plural(len(left), 'conversation')} to be read by {wanted.judge}")
-    answered = calling.is_answered(yes, wanted)
-    report = calling.to_the_end(
-        have_answered(wanted, store, partial(name_asker, left), len(left), answered)
+    print_remarks(f"{format_count(len(left), 'conversation')} to be read by {wanted.judge}")
+    answered = calling.has_cost_answer(yes, wanted)
+    report = calling.run_to_end(
+        ask_with_progress(wanted, store, partial(make_name_asker, left), len(left), answered)
     )
     return report is not None and report.complete
 
 
-async def have_answered(
+async def ask_with_progress(
     wanted: Run,
     store: Store,
     asker_of: Callable[[ModelJudge, Session, int], JudgeAsker],
@@ -270,21 +276,21 @@ async def have_answered(
     None if a person said no. *calls*: the most calls that it may take; *answered* as for
     `calling.confirm_cost`.
     """
-    display = ProgressDisplay(err())
+    display = ProgressDisplay(make_remarks_console())
     async with open_session(wanted, store) as session:
         assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
         free = session.clients[session.judge.model.endpoint].endpoint.free
-        if not free and not calling.agreed(
+        if not free and not calling.confirm_cost(
             Forecast(calls, dollars=None, paid_calls=calls), answered
         ):
             return None
 
-        async def begin(session: Session) -> Asker:
+        async def make_asker(session: Session) -> Asker:
             assert isinstance(session.judge, ModelJudge)  # noqa: S101 - as above
             return asker_of(session.judge, session, session.calls_at_once)
 
-        report = await ask_until_settled(session, begin, display.in_one_line)
-    calling.say_end(report, store, display.line(report, over=True))
+        report = await ask_until_settled(session, make_asker, display.show_one_line)
+    calling.say_run_end(report, store, display.format_progress(report, over=True))
     return report
 
 
@@ -292,7 +298,7 @@ async def have_answered(
 
 
 @click.command(name="exam")
-@calling.judges_option()
+@calling.make_judges_option()
 @click.option(
     "--rubric",
     "rubrics",
@@ -331,53 +337,60 @@ def exam(
     stopped, and without -j it shows the results of every judge in the store. They appear in no
     other table. docs/judges.md defines the figures and the thresholds.
     """
-    chosen = _chosen(rubrics)
-    panels = [split(jury) for jury in juries]
+    chosen = _choose_rubrics(rubrics)
+    panels = [split_list(jury) for jury in juries]
     if any(len(set(names)) < 2 for names in panels):
         raise WrongUse(
             "--jury: name two judges or more, with commas; `aib exam` lists those that have sat"
         )
     complete, sat = True, None
-    with open_store(store, typed=command_line()) as opened:
+    with open_store(store, typed=format_command_line()) as opened:
         if judges:
             wanted = Run(
-                protocol=(protocol_named(questions()[chosen[0]].protocol), {}),
+                protocol=(load_exam_protocol(load_questions()[chosen[0]].protocol), {}),
                 judge_only=True,
-                allow=permissions(),
+                allow=find_permissions(),
                 **asked,
             )
-            complete, sat = _have_sit(wanted, tuple(dict.fromkeys(judges)), chosen, opened, not yes)
-        with opened.reading() as connection:
-            papers = exam_papers(connection, chosen)
+            complete, sat = _examine_judges(
+                wanted, tuple(dict.fromkeys(judges)), chosen, opened, not yes
+            )
+        with opened.open_snapshot() as connection:
+            papers = read_exam_papers(connection, chosen)
     shown = [paper for paper in papers if sat is None or paper.hashes & sat]
     for names in panels:
         named = {place: paper.judge for place, paper in enumerate(papers)}
-        members = [papers[fit(named, name, "judge", "these have sat it:")] for name in names]
-        shown += [*(member for member in members if member not in shown), jury_paper(members)]
-    results = [one for paper in shown if (one := examined(paper)) is not None]
+        members = [
+            papers[find_by_label(named, name, "judge", "these have sat it:")] for name in names
+        ]
+        shown += [*(member for member in members if member not in shown), make_jury_paper(members)]
+    results = [one for paper in shown if (one := grade_paper(paper)) is not None]
     if as_json:
-        click.echo(exams_json(results))
+        click.echo(format_exams_json(results))
     elif results:
-        show(exams_view(results, bool(judges or juries)), legend=legend)
+        print_blocks(render_exams(results, bool(judges or juries)), legend=legend)
     elif complete:
-        say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one")
+        print_remarks(
+            f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one"
+        )
     if not complete:
         raise SystemExit(1)
 
 
-def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
+def _choose_rubrics(rubrics: Sequence[str]) -> tuple[str, ...]:
     """Return the question files of those names, in their order; all if none is named. Raises
     WrongUse for an unknown name.
     """
     for name in rubrics:
-        if name not in questions():
+        if name not in load_questions():
             raise WrongUse(
-                f"--rubric: no rubric is called {name}; {instead(name, questions(), 'there are')}"
+                f"--rubric: no rubric is called {name}; "
+                f"{suggest_names(name, load_questions(), 'there are')}"
             )
-    return tuple(name for name in questions() if not rubrics or name in rubrics)
+    return tuple(name for name in load_questions() if not rubrics or name in rubrics)
 
 
-def _have_sit(
+def _examine_judges(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
 ) -> tuple[bool, set[str]]:
     """Ask *judges* the exam questions that they have not answered yet. Returns whether all were
@@ -386,26 +399,30 @@ def _have_sit(
     The forecast is printed before; with *ask* a person is asked if it costs anything. Raises
     EndpointUnusable, SubjectError or StoreError.
     """
-    asyncio.run(look_up(wanted, judges, store))
+    asyncio.run(check_judges(wanted, judges, store))
     sat: set[str] = set()
-    display = ProgressDisplay(err())
-    preview = asyncio.run(_foresee(wanted, judges, rubrics, store))
-    if not calling.approved(preview, ask and preview.forecast.dollars != 0, answered=True):
+    display = ProgressDisplay(make_remarks_console())
+    preview = asyncio.run(_preview_exams(wanted, judges, rubrics, store))
+    if not calling.approve_preview(preview, ask and preview.forecast.dollars != 0, answered=True):
         return False, sat
 
-    async def turn(of_judge: Run) -> Report:
-        sitting = await take_exam(of_judge, rubrics, store, display.in_one_line)
+    async def run_turn(of_judge: Run) -> Report:
+        sitting = await take_exam(of_judge, rubrics, store, display.show_one_line)
         report = sitting.report
         sat.update(sitting.hashes)
-        calling.say_end(
-            report, store, *([display.line(report, over=True)] if report.subjects else [])
+        calling.say_run_end(
+            report,
+            store,
+            *([display.format_progress(report, over=True)] if report.subjects else []),
         )
         return report
 
-    return bool(calling.to_the_end(take_turns(wanted, judges, turn, say))), sat
+    return bool(
+        calling.run_to_end(run_judges_in_turn(wanted, judges, run_turn, print_remarks))
+    ), sat
 
 
-async def _foresee(
+async def _preview_exams(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store
 ) -> Preview:
     """Forecast the exams of all *judges*, and print each forecast if there are several. A judge
@@ -414,14 +431,14 @@ async def _foresee(
     previews = []
     for name in judges:
         try:
-            preview = await foresee(replace(wanted, judge=name), rubrics, store)
+            preview = await preview_exam(replace(wanted, judge=name), rubrics, store)
         except EndpointUnusable:
             if len(judges) == 1:
                 raise
             continue
         previews.append(preview)
         if len(judges) > 1:
-            say(f"{name}: {forecast_line(preview.forecast)}")
+            print_remarks(f"{name}: {describe_forecast(preview.forecast)}")
     if not previews:
         raise EndpointUnusable("none of these judges can be called")
     remarks = tuple(dict.fromkeys(remark for preview in previews for remark in preview.remarks))

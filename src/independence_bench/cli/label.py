@@ -18,23 +18,28 @@ from rich.styled import Styled
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.results import labelling_queue
+from independence_bench.analysis.results import make_labelling_queue
 from independence_bench.cli.options import (
-    command_line,
     configuration_options,
-    err,
-    out,
-    say,
+    format_command_line,
+    make_remarks_console,
+    make_results_console,
+    print_remarks,
 )
-from independence_bench.cli.selection import Selection, selecting
+from independence_bench.cli.selection import Selection, add_selection_options
 from independence_bench.errors import INTERRUPTED, WrongUse
-from independence_bench.escape import harmless
-from independence_bench.figures import plural
-from independence_bench.judging.judge import Person, QueuedTranscript, keep_marks, read_queued
-from independence_bench.judging.output import scale_words, within
-from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
+from independence_bench.escape import escape_text
+from independence_bench.figures import format_count
+from independence_bench.judging.judge import (
+    Person,
+    QueuedTranscript,
+    read_judging_input,
+    store_marks,
+)
+from independence_bench.judging.output import describe_scale, is_within_scale
+from independence_bench.judging.prompt import JudgingInput, describe_marked_replies, render_rubrics
 from independence_bench.models.response import clean_text
-from independence_bench.protocol.definition import Mark, Protocol, mark_words
+from independence_bench.protocol.definition import Mark, Protocol, format_mark_name
 from independence_bench.store.database import Store
 
 WIDE = 130  # columns from which the rubric stands next to the conversation and not below it
@@ -50,7 +55,7 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
     metavar="N",
     help="Only N conversations, the same ones for every labeller.",
 )
-@selecting(configuration_options)
+@add_selection_options(configuration_options)
 def label(name: str, sample: int | None, **selected: Any) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
@@ -67,27 +72,34 @@ def label(name: str, sample: int | None, **selected: Any) -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     selection = Selection(**selected)
-    with selection.stored(command_line()) as (opened, protocol, _):
-        queue = labelling_queue(
-            opened, protocol, selection.configurations(protocol), person, sample
+    with selection.open_for_marking(format_command_line()) as (opened, protocol, _):
+        queue = make_labelling_queue(
+            opened, protocol, selection.find_configurations(protocol), person, sample
         )
         if not queue.planned:
-            say(
+            print_remarks(
                 f"no conversations of {protocol.name} are stored in this configuration; `aib "
                 "run` plays them"
             )
             return
         done = queue.planned - len(queue.waiting)
-        say(
-            f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of "
+        print_remarks(
+            f"{person.label}: {done} of {format_count(queue.planned, 'conversation')} of "
             f"{protocol.name} marked"
         )
         if not queue.waiting:
             return
-        sitting = Sitting(opened, protocol, person, queue.waiting, out(80), err())
-        sitting.sit()
+        sitting = LabelSession(
+            opened,
+            protocol,
+            person,
+            queue.waiting,
+            make_results_console(80),
+            make_remarks_console(),
+        )
+        sitting.run_session()
         left = len(queue.waiting) - sitting.kept
-        say(
+        print_remarks(
             f"{sitting.kept} saved, {left} to go"
             + ("; the same command continues from here" if left else "")
         )
@@ -111,7 +123,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Sitting:
+class LabelSession:
     """One person who scores the conversations of one queue, from the first one until they leave.
 
     A stored judgement is never replaced, so the last one that was finished is held back until the
@@ -130,66 +142,68 @@ class Sitting:
     kept: int = 0
     stopped: bool = False  # by Ctrl-C
 
-    def sit(self) -> None:
+    def run_session(self) -> None:
         """Ask for the scores of one conversation after the other."""
-        self._put(Styled(_read_out(self.protocol.judge_instructions), "dim"))
+        self._print_view(Styled(_render_markdown(self.protocol.judge_instructions), "dim"))
         try:
             for place, waiting in enumerate(self.waiting, start=1):
-                self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
+                self._mark_conversation(
+                    Draft(read_judging_input(self.store, self.protocol, waiting)), place
+                )
             while (
                 self.finished
-                and self._read("That was the last one. Enter: save it; b: back to it: ") == "b"
+                and self._read_line("That was the last one. Enter: save it; b: back to it: ") == "b"
             ):
-                self._again(len(self.waiting))
+                self._mark_again(len(self.waiting))
         except Leave:
             self.console.print()
         except KeyboardInterrupt:
             self.console.print()
             self.stopped = True
         finally:
-            self._keep(0)
+            self._store_finished(0)
 
-    def _finish(self, draft: Draft, place: int) -> None:
+    def _mark_conversation(self, draft: Draft, place: int) -> None:
         """Score one conversation, or skip it. Before it is finished, the previous one may be scored
         again.
         """
         while True:
-            came_to = self._mark(draft, f"{place} of {len(self.waiting)}")
+            came_to = self._ask_marks(draft, f"{place} of {len(self.waiting)}")
             if came_to == "back" and not self.finished:
                 self.console.print("There is no earlier conversation that can still be changed.")
             elif came_to == "back":
-                self._again(place - 1)
+                self._mark_again(place - 1)
             else:
                 break
         if came_to == "done":
             self.finished.append(draft)
-            self._keep(1)
+            self._store_finished(1)
 
-    def _again(self, place: int) -> None:
+    def _mark_again(self, place: int) -> None:
         """Score the conversation that was held back once more. Leaving in the middle keeps it as it
         was.
         """
         changed = Draft(self.finished[-1].case)
-        if self._mark(changed, f"{place} of {len(self.waiting)}, again") == "done":
+        if self._ask_marks(changed, f"{place} of {len(self.waiting)}, again") == "done":
             self.finished[-1] = changed
 
-    def _keep(self, all_but: int) -> None:
+    def _store_finished(self, all_but: int) -> None:
         """Store what is finished, except the last *all_but*. It can be repeated after an
         interruption.
         """
         while len(self.finished) > all_but:
             draft = self.finished[0]
-            keep_marks(self.store, self.person, draft.case, draft.marks, draft.note, time.time())
+            store_marks(self.store, self.person, draft.case, draft.marks, draft.note, time.time())
             self.finished.pop(0)
             self.kept += 1
 
-    def _mark(self, draft: Draft, where: str) -> str:
+    def _ask_marks(self, draft: Draft, where: str) -> str:
         """Show one conversation and ask for its scores. Returns "done", "skip" or "back"."""
-        self._show(draft.case, where)
+        self._show_conversation(draft.case, where)
         marks = draft.case.scenario.marks
         asked = 0  # 0: the note, then the marks
         while asked <= len(marks):
-            typed = self._read(_question(marks, asked))
+            typed = self._read_line(_format_question(marks, asked))
             match typed.lower():
                 case "b" if asked:
                     asked -= 1
@@ -198,20 +212,20 @@ class Sitting:
                 case "s":
                     return "skip"
                 case "r":
-                    self._show(draft.case, where)
+                    self._show_conversation(draft.case, where)
                 case _ if not asked:
                     draft.note, asked = clean_text(typed), 1
                 case _:
                     mark = marks[asked - 1]
-                    number = read_mark(typed, mark)
+                    number = parse_mark(typed, mark)
                     if number is None:
-                        self.console.print(_wanted(mark))
+                        self.console.print(_describe_scale(mark))
                     else:
                         draft.marks[mark.name] = number
                         asked += 1
         return "done"
 
-    def _read(self, prompt: str) -> str:
+    def _read_line(self, prompt: str) -> str:
         """Read one typed line, without spaces around it. Raises Leave at `q` and at the end of the
         input.
         """
@@ -221,11 +235,11 @@ class Sitting:
             raise Leave
         return line.strip()
 
-    def _show(self, case: JudgingInput, where: str) -> None:
+    def _show_conversation(self, case: JudgingInput, where: str) -> None:
         self.screen.print(Rule(where))
-        self._put(case_view(case, self.screen.width))
+        self._print_view(render_case(case, self.screen.width))
 
-    def _put(self, view: RenderableType) -> None:
+    def _print_view(self, view: RenderableType) -> None:
         """Print *view* without the spaces at the ends of its lines."""
         for segments in self.screen.render_lines(view, pad=False):
             line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
@@ -233,7 +247,7 @@ class Sitting:
             self.screen.print(line, soft_wrap=True)
 
 
-def _question(marks: Sequence[Mark], asked: int) -> str:
+def _format_question(marks: Sequence[Mark], asked: int) -> str:
     if not asked:
         return f"What decides it, in a few words (Enter: nothing; {KEYS}): "
     mark = marks[asked - 1]
@@ -245,20 +259,20 @@ def _question(marks: Sequence[Mark], asked: int) -> str:
     return f"{mark.name.replace('_', ' ')}, {scale}: "
 
 
-def _wanted(mark: Mark) -> str:
-    name = mark_words(mark.name)
+def _describe_scale(mark: Mark) -> str:
+    name = format_mark_name(mark.name)
     if mark.kind == "yes_no":
         return f"{name} is y or n ({KEYS})"
     if mark.levels:
-        return f"{name} is {scale_words(mark)}, or the first letters of one ({KEYS})"
+        return f"{name} is {describe_scale(mark)}, or the first letters of one ({KEYS})"
     between = (mark.low + mark.high) / 2
     return (
-        f"{name} is {scale_words(mark)}, such as "
+        f"{name} is {describe_scale(mark)}, such as "
         f"{between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
     )
 
 
-def read_mark(typed: str, mark: Mark) -> float | None:
+def parse_mark(typed: str, mark: Mark) -> float | None:
     """Read a typed score; None if it is not valid. Nothing is rounded or guessed."""
     if mark.kind == "yes_no":
         return {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0}.get(typed.lower())
@@ -272,10 +286,10 @@ def read_mark(typed: str, mark: Mark) -> float | None:
     if not _NUMBER.fullmatch(typed):
         return None
     number = float(typed)
-    return number if within(number, mark) else None
+    return number if is_within_scale(number, mark) else None
 
 
-def case_view(case: JudgingInput, width: int) -> RenderableType:
+def render_case(case: JudgingInput, width: int) -> RenderableType:
     """Render what a judge is told about *case*, for a person to read. On a wide terminal the rubric
     stands next to the conversation.
     """
@@ -283,13 +297,13 @@ def case_view(case: JudgingInput, width: int) -> RenderableType:
     for line in case.transcript.lines:
         own = f" (its reply “{line.name}”)" if line.name else ""
         who = "the human" if line.speaker == "human" else f"the AI{own}"
-        parts.append(Text(harmless(who), style="bold cyan"))
+        parts.append(Text(escape_text(who), style="bold cyan"))
         # no text can stand where our own lines begin
-        parts.append(Padding(_read_out(line.text), (0, 0, 1, 2)))
+        parts.append(Padding(_render_markdown(line.text), (0, 0, 1, 2)))
     talk = Group(*parts)
-    rubric = Text(f"{harmless(what_to_mark(case.scenario))}\n\n")
-    for text in rubrics_for_reading(case):
-        rubric.append_text(_read_out(text)).append("\n\n")
+    rubric = Text(f"{escape_text(describe_marked_replies(case.scenario))}\n\n")
+    for text in render_rubrics(case):
+        rubric.append_text(_render_markdown(text)).append("\n\n")
     rubric.rstrip()
     if width < WIDE:
         return Group(talk, Rule(style="dim"), rubric)
@@ -300,12 +314,12 @@ def case_view(case: JudgingInput, width: int) -> RenderableType:
     return grid
 
 
-def _read_out(text: str) -> Text:
+def _render_markdown(text: str) -> Text:
     """Render *text* with its Markdown headings, bold words and lists as such; everything else stays
     as it is.
     """
     shown = Text()
-    for number, line in enumerate(harmless(text).split("\n")):
+    for number, line in enumerate(escape_text(text).split("\n")):
         shown.append("\n" * (number > 0))
         words = line.lstrip()
         indent, title = line[: len(line) - len(words)], words.lstrip("#")

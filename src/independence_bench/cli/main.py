@@ -20,8 +20,8 @@ import click
 
 from independence_bench import __version__
 from independence_bench.cli.invocation import Invocation
-from independence_bench.errors import INTERRUPTED, BenchError, NoStore, interrupting
-from independence_bench.escape import KNOWN, label_text
+from independence_bench.errors import INTERRUPTED, BenchError, NoStore, interrupt_on_signals
+from independence_bench.escape import KNOWN, escape_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -220,7 +220,7 @@ class LazyGroup(click.Group):
         without = ctx.resilient_parsing or WITHOUT & set(args)
         entry = COMMANDS.get(args[0]) if args else None
         if entry is not None and entry.reads_store and not without:
-            store = _store_of(args[1:], entry.store_argument)
+            store = _find_typed_store(args[1:], entry.store_argument)
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)
         return super().resolve_command(ctx, args)
@@ -260,7 +260,7 @@ class LazyGroup(click.Group):
                 )
 
 
-def _store_of(typed: list[str], argument: bool) -> str | None:
+def _find_typed_store(typed: list[str], argument: bool) -> str | None:
     """Return the store that the *typed* options name; None if a .env, which is not read yet, or an
     *argument* may name it.
 
@@ -278,7 +278,7 @@ def _store_of(typed: list[str], argument: bool) -> str | None:
     return os.environ.get("AIB_STORE") or (None if os.path.exists(".env") else "aib.db")
 
 
-def _width() -> int:
+def _find_help_width() -> int:
     """Return the number of columns for help: the terminal's, at most 80. Click would import a zip
     library to find it.
     """
@@ -290,7 +290,7 @@ def _width() -> int:
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
+    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _find_help_width()},
 )
 @click.version_option(__version__, prog_name="aib")
 @click.pass_context
@@ -306,7 +306,7 @@ def cli(context: click.Context) -> None:
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
         take_env_file = importlib.import_module("independence_bench.models.trust").take_env_file
         found = context.obj.env_file = take_env_file(Path(".env"))
-        KNOWN.learn_proxies(found.held)
+        KNOWN.learn_proxy_passwords(found.held)
         if found.ignored:
             names = ", ".join(sorted(found.ignored))
             sys.stderr.write(
@@ -329,9 +329,9 @@ class _Redacted:
     def write(self, text: str) -> int:
         """Write *text* without secrets. Raises as `_handle_write_error`."""
         try:
-            self._stream.write(KNOWN.redacted_text(text))
+            self._stream.write(KNOWN.redact_text(text))
         except OSError as error:
-            self._trouble(error)
+            self._handle_write_error(error)
         return len(text)
 
     def flush(self) -> None:
@@ -339,16 +339,16 @@ class _Redacted:
         try:
             self._stream.flush()
         except OSError as error:
-            self._trouble(error)
+            self._handle_write_error(error)
 
-    def _trouble(self, error: OSError) -> None:
+    def _handle_write_error(self, error: OSError) -> None:
         """Raise OutputLost, unless the reader has gone (`| head`, a closed terminal): nothing is
         wrong then.
 
         The command goes on in that case, since its exit code may be a verdict.
         """
         if error.errno in (errno.EIO, errno.EPIPE):
-            _drop(self._stream)
+            _discard_output(self._stream)
             return
         raise OutputLost(
             f"the output cannot be written: {error.strerror}; what was stored is safe"
@@ -368,11 +368,11 @@ class _Remarks(_Redacted):
     command's work goes on.
     """
 
-    def _trouble(self, error: OSError) -> None:
-        _drop(self._stream)
+    def _handle_write_error(self, error: OSError) -> None:
+        _discard_output(self._stream)
 
 
-def _drop(stream: TextIO) -> None:
+def _discard_output(stream: TextIO) -> None:
     """Send everything that is still to be written to *stream* nowhere. Python would try to write it
     again at the end.
     """
@@ -380,12 +380,12 @@ def _drop(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _fail(message: str) -> None:
+def _print_failure(message: str) -> None:
     """Print a failure as one line on stderr."""
-    sys.stderr.write(f"aib: {label_text(KNOWN.redacted_message(' '.join(message.split())))}\n")
+    sys.stderr.write(f"aib: {escape_line(KNOWN.redact_message(' '.join(message.split())))}\n")
 
 
-def _misused(error: click.ClickException) -> str:
+def _describe_misuse(error: click.ClickException) -> str:
     """Say what is wrong with a command line, what may have been meant, and which help says more."""
     instead = importlib.import_module("independence_bench.lookup").instead
     typed = " ".join(word for word in sys.argv[1:2] if word in COMMANDS)
@@ -425,7 +425,7 @@ def _misused(error: click.ClickException) -> str:
     return f"{said} (see `{path} --help`)"
 
 
-def _plain(error: UnicodeError) -> tuple[str, int]:
+def _replace_characters(error: UnicodeError) -> tuple[str, int]:
     """Return replacements for characters that the terminal's encoding lacks, one for one: the
     nearest that every encoding has.
     """
@@ -440,11 +440,11 @@ def main() -> None:
     """Run `aib`. Known failures are one line on stderr, with exit code 1; 2 for wrong use, 130
     after an interruption.
     """
-    codecs.register_error(PLAIN, _plain)
+    codecs.register_error(PLAIN, _replace_characters)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
-    KNOWN.learn_proxies(os.environ)
+    KNOWN.learn_proxy_passwords(os.environ)
     # a stream that was closed before (`>&-`) is None
     stdout, stderr = (
         stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -452,24 +452,24 @@ def main() -> None:
     )
     sys.stdout, sys.stderr = cast(TextIO, _Redacted(stdout)), cast(TextIO, _Remarks(stderr))
     try:
-        with interrupting():
+        with interrupt_on_signals():
             code = cli.main(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = error.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):
-        _fail("stopped")
+        _print_failure("stopped")
         code = INTERRUPTED
     except click.ClickException as error:
-        _fail(_misused(error))
+        _print_failure(_describe_misuse(error))
         code = error.exit_code
     except OutputLost as error:
-        _drop(stdout)
-        _fail(str(error))
+        _discard_output(stdout)
+        _print_failure(str(error))
         code = error.exit_code
     except BenchError as error:
-        _fail(str(error))
+        _print_failure(str(error))
         code = error.exit_code
     # the process's end gives all back: looking for garbage in it once more is an eighth of `aib
     # --help`

@@ -20,15 +20,15 @@ from rich.text import Text
 from independence_bench.api.named import ALLOWED_FILE, Permissions
 from independence_bench.cli import invocation
 from independence_bench.engine.named import MODELS_FILE
-from independence_bench.errors import WrongUse, handling
-from independence_bench.escape import harmless
-from independence_bench.lookup import split
-from independence_bench.models.local.files import data_folder
+from independence_bench.errors import WrongUse, handle_signals
+from independence_bench.escape import escape_text
+from independence_bench.lookup import split_list
+from independence_bench.models.local.files import find_data_folder
 from independence_bench.models.response import clean_text
 from independence_bench.models.trust import DATA, STORE, EnvFile
-from independence_bench.report.table import Block, Shown, choose
-from independence_bench.report.terminal import UNBOUNDED, printed
-from independence_bench.store.database import Store, default_store
+from independence_bench.report.table import Block, RowFilter, choose_rows
+from independence_bench.report.terminal import UNBOUNDED, print_views
+from independence_bench.store.database import Store, find_default_store
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -37,15 +37,15 @@ MILLION = 1_000_000
 LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Combine several options into one decorator, in the order in which --help lists them."""
 
-    def decorate(command: F) -> F:
+    def apply_options(command: F) -> F:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return decorate
+    return apply_options
 
 
 # heading of `--help` -> options, as parameters are called; what is in none of them stands under the
@@ -135,46 +135,48 @@ class Filled(click.types.StringParamType):
 FILLED = Filled()
 
 
-def as_list(
+def split_option(
     _context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None
 ) -> tuple[str, ...]:
     """Split the value of an option or argument at its commas; a callback for click."""
-    if isinstance(typed, str) and not split(typed):
+    if isinstance(typed, str) and not split_list(typed):
         raise click.BadParameter(EMPTY)
-    return tuple(split(typed if isinstance(typed, str) else ",".join(typed or ())))
+    return tuple(split_list(typed if isinstance(typed, str) else ",".join(typed or ())))
 
 
-def _permissions() -> Permissions:
-    now = invocation.current()
+def _make_permissions() -> Permissions:
+    now = invocation.find_invocation()
     env_file = now.env_file or EnvFile()
     # a .env that chooses the folder could bring its own file of permissions
     outside = {name: value for name, value in os.environ.items() if name not in env_file.held}
-    return Permissions(data_folder(outside) / ALLOWED_FILE, now.trusted, env_file, confirmed)
+    return Permissions(
+        find_data_folder(outside) / ALLOWED_FILE, now.trusted, env_file, ask_confirmation
+    )
 
 
-def permissions() -> Permissions:
+def find_permissions() -> Permissions:
     """Return the permissions of the command that is being carried out. From now on user data are
     where `.env` says.
 
     Raises as `Permissions` does, if that is another place.
     """
-    allowed = _permissions()
-    allowed.moves(DATA)
+    allowed = _make_permissions()
+    allowed.apply_env_place(DATA)
     return allowed
 
 
-def _chosen_store() -> str:
+def _choose_store() -> str:
     """Return the default of --store. Raises as `Permissions` does, if `.env` names a store
     elsewhere.
     """
-    _permissions().moves(STORE)
-    return default_store()
+    _make_permissions().apply_env_place(STORE)
+    return find_default_store()
 
 
-def _keep_trusted(
+def _record_trusted(
     _context: click.Context, _option: click.Parameter, typed: tuple[str, ...]
 ) -> None:
-    invocation.current().trusted = typed
+    invocation.find_invocation().trusted = typed
 
 
 trust_option = click.option(
@@ -183,15 +185,15 @@ trust_option = click.option(
     metavar="NAME=PLACE",
     expose_value=False,
     is_eager=True,  # it answers what the default of --store may ask
-    callback=_keep_trusted,
+    callback=_record_trusted,
     help="Allow the key in NAME to be sent to PLACE, or .env to set NAME so, from now on, e.g. "
     "LAB_KEY=http://gpu-box:8000.",
 )
 # with --trust, for the store may be one that .env names
-store_option = together(
+store_option = combine_options(
     click.option(
         "--store",
-        default=_chosen_store,
+        default=_choose_store,
         metavar="PATH",
         help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
     ),
@@ -206,11 +208,11 @@ stored_protocol_option = click.option(
     metavar="NAME|PATH|HASH",
     help="A protocol, its folder, or the hash of a stored one.  [default: the one played last]",
 )
-configuration_options = together(
+configuration_options = combine_options(
     click.option(
         "--variants",
         metavar="LIST",
-        callback=as_list,
+        callback=split_option,
         help="System variants, e.g. neutral.  [default: the protocol's]",
     ),
     click.option(
@@ -218,7 +220,7 @@ configuration_options = together(
         "--modes",
         "modes",
         metavar="LIST",
-        callback=as_list,
+        callback=split_option,
         help="Deliveries: user_role, tool_role.  [default: the protocol's]",
     ),
 )
@@ -227,7 +229,7 @@ experiments_option = click.option(
     "--exp",
     "exp",
     metavar="LIST",
-    callback=as_list,
+    callback=split_option,
     help="Experiments, e.g. identity,stability.  [default: all]",
 )
 stored_models_option = click.option(
@@ -235,7 +237,7 @@ stored_models_option = click.option(
     "--models",
     "models",
     metavar="A,B",
-    callback=as_list,
+    callback=split_option,
     help="Only these models: labels, or parts of one that fit a single model.  [default: all]",
 )
 runs_option = click.option(
@@ -261,7 +263,7 @@ legend_option = click.option(
 )
 
 
-shown_options = together(
+shown_options = combine_options(
     click.option(
         "--top",
         type=click.IntRange(min=1),
@@ -284,13 +286,13 @@ weights_option = click.option(
 )
 
 
-def command_line() -> str:
+def format_command_line() -> str:
     """Return the command line that is being carried out, for the ledger, without --store and
     without invalid UTF-8.
 
     It is read by hand, since click keeps no words. The store's address may hold a password.
     """
-    words = iter(invocation.current().typed)
+    words = iter(invocation.find_invocation().typed)
     kept = []
     for word in words:
         if word == "--store":
@@ -300,19 +302,19 @@ def command_line() -> str:
     return clean_text(shlex.join(["aib", *kept])[:LONGEST_COMMAND])
 
 
-def confirmed(question: str, flag: str = "--yes") -> bool:
+def ask_confirmation(question: str, flag: str = "--yes") -> bool:
     """Ask a person whether to go on; *flag* is the option that says yes. Raises as
     `ask_question`.
     """
     while True:
-        answer = answered(f"{question} [y/N]", flag, question).strip().lower()
+        answer = ask_question(f"{question} [y/N]", flag, question).strip().lower()
         if answer in ("y", "yes"):
             return True
         if answer in ("", "n", "no"):
             return False
 
 
-def answered(prompt: str, flag: str, question: str = "") -> str:
+def ask_question(prompt: str, flag: str, question: str = "") -> str:
     """Ask a person and return the line that they type after *prompt*; *flag* is the option that
     answers instead.
 
@@ -323,7 +325,7 @@ def answered(prompt: str, flag: str, question: str = "") -> str:
         raise WrongUse(f"{question or prompt} There is no terminal to answer at; use {flag}")
     try:
         # asyncio's own would have Ctrl-C wait for the answer
-        with handling(signal.default_int_handler, "SIGINT"):
+        with handle_signals(signal.default_int_handler, "SIGINT"):
             click.echo(f"{prompt}: ", nl=False, err=True)
             _wait_for_typing()
             # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
@@ -366,10 +368,10 @@ class Plain(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Render *text* made harmless, since paths, labels and names come from outside."""
-        return super().render_str(harmless(text), **options)
+        return super().render_str(escape_text(text), **options)
 
 
-def out(piped: int = UNBOUNDED) -> Console:
+def make_results_console(piped: int = UNBOUNDED) -> Console:
     """Return a console for results on stdout. It is as wide as the terminal or as COLUMNS says,
     else *piped* columns.
     """
@@ -381,39 +383,39 @@ def out(piped: int = UNBOUNDED) -> Console:
     )
 
 
-def show(*views: Iterable[Block], legend: bool | None = None, command: str = "") -> None:
+def print_blocks(*views: Iterable[Block], legend: bool | None = None, command: str = "") -> None:
     """Print *views* on stdout. *legend* and *command* as for `printed`; *legend* is the value of
     `legend_option`, None if the command has no such option.
     """
-    printed(out(), *map(iter, views), legend=legend, command=command)
+    print_views(make_results_console(), *map(iter, views), legend=legend, command=command)
 
 
-def show_chosen(*views: Iterable[Block], shown: Shown, legend: bool) -> None:
+def print_chosen_views(*views: Iterable[Block], shown: RowFilter, legend: bool) -> None:
     """Print *views* with only the rows that *shown* chooses (`shown_options`). Raises WrongUse if
     --find finds nothing.
     """
-    chosen = [choose(view, shown) for view in views]
+    chosen = [choose_rows(view, shown) for view in views]
     if shown.find is not None and not any(view.rows for view in chosen):
         raise WrongUse(f"--find: no row has {shown.find} in it")
-    show(*(view.blocks for view in chosen), legend=legend)
+    print_blocks(*(view.blocks for view in chosen), legend=legend)
 
 
-def at_store(store: Store) -> str:
+def format_store_option(store: Store) -> str:
     """Return the option that names *store* in a printed command: " --store NAME"; "" for the
     default store and for an address.
 
     An address is shown without its password, so it would not work as it stands.
     """
-    known = store.shown == default_store() or "://" in store.shown
+    known = store.shown == find_default_store() or "://" in store.shown
     return "" if known else f" --store {shlex.quote(store.shown)}"
 
 
-def err() -> Console:
+def make_remarks_console() -> Console:
     """Return a console for progress and remarks on stderr."""
     return Plain(stderr=True)
 
 
-def say(*lines: str) -> None:
+def print_remarks(*lines: str) -> None:
     """Print each of *lines* on stderr, as one line however long it is."""
     for line in lines:
-        err().print(line, soft_wrap=True)
+        make_remarks_console().print(line, soft_wrap=True)

@@ -16,36 +16,40 @@ from typing import Any
 import click
 
 from independence_bench.analysis.held_stems import Depth
-from independence_bench.api.characters import play_of, read_played, read_sides
-from independence_bench.api.named import keep_exclusions
+from independence_bench.api.characters import (
+    plan_character,
+    read_character_results,
+    read_persona_sides,
+)
+from independence_bench.api.named import store_exclusions
 from independence_bench.cli import calling
-from independence_bench.cli.judging import have_answered
+from independence_bench.cli.judging import ask_with_progress
 from independence_bench.cli.options import (
     FILLED,
     Number,
-    at_store,
-    command_line,
-    err,
+    find_permissions,
+    format_command_line,
+    format_store_option,
     json_option,
     legend_option,
+    make_remarks_console,
+    make_results_console,
     models_file_option,
-    out,
-    permissions,
-    say,
-    show,
+    print_blocks,
+    print_remarks,
     store_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.engine.ask_writers import ROUNDS, line_asker, write_items
+from independence_bench.engine.ask_writers import ROUNDS, make_line_asker, write_items
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import EFFORTS, Report, Run
-from independence_bench.engine.schedule import run_each
-from independence_bench.engine.session import find, find_roster
-from independence_bench.errors import WrongUse, why
-from independence_bench.escape import label_text
-from independence_bench.figures import plural
-from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of
-from independence_bench.lookup import split
+from independence_bench.engine.schedule import play_protocols
+from independence_bench.engine.session import find_roster, resolve_run
+from independence_bench.errors import WrongUse, describe_file_error
+from independence_bench.escape import escape_line
+from independence_bench.figures import format_count
+from independence_bench.judging.extraction import WRITTEN_TOKENS, join_card_texts, read_card_items
+from independence_bench.lookup import split_list
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.personas.cards import (
     ITEM_EXAMPLES,
@@ -56,34 +60,34 @@ from independence_bench.personas.cards import (
     Statement,
     read_description,
     read_picture,
-    sheet_text,
+    render_sheet,
 )
-from independence_bench.personas.earlier import whole_turns
-from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text
+from independence_bench.personas.earlier import round_turns
+from independence_bench.personas.lines import StemKey, StemLinesFile, render_lines_file
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
     Sheet,
-    frozen_templates,
-    lines_file,
+    find_lines_file,
+    find_picture_file,
+    freeze_templates,
+    list_remarks,
     load_sheet,
-    picture_file,
-    protocol_files,
-    protocol_of,
+    make_protocol,
+    make_protocol_files,
     read_sheet,
-    remarks,
 )
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files, load
+from independence_bench.protocol.loader import Files, load_protocol
 from independence_bench.report.estimate_view import (
-    forecast_line,
-    forecast_of_all,
-    lines_before,
+    describe_forecast,
+    describe_forecasts,
+    describe_preview,
 )
-from independence_bench.report.protocol_view import protocol_view
-from independence_bench.report.terminal import printed
+from independence_bench.report.protocol_view import render_protocol
+from independence_bench.report.terminal import print_views
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.staging import put_in_place, staging
-from independence_bench.yaml_io import file_text
+from independence_bench.store.staging import replace_folder, stage_path
+from independence_bench.yaml_io import read_text_file
 
 EXAMPLES = ("companion", "negotiator", "mascot", "pirate", "tutor", "toy", "agent", "bathhouse")
 QUESTIONS = {
@@ -162,60 +166,60 @@ def new(
     if example is not None:
         if example not in EXAMPLES:
             raise WrongUse(
-                f"--example: there is no {label_text(example)}; there are {', '.join(EXAMPLES)}"
+                f"--example: there is no {escape_line(example)}; there are {', '.join(EXAMPLES)}"
             )
         text = (EXAMPLES_FOLDER / f"{example}.yaml").read_text(encoding="utf-8")
     elif source is not None:
         description = read_description(source, name or "")
         draft = description.draft
-        say(
-            label_text(f"{source} is {description.kind}"),
-            *(f"note: {label_text(note)}" for note in description.notes),
+        print_remarks(
+            escape_line(f"{source} is {description.kind}"),
+            *(f"note: {escape_line(note)}" for note in description.notes),
         )
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
-            draft = replace(draft, statements=_written(writer, description, store, asked))
-        text = sheet_text(draft)
+            draft = replace(draft, statements=_write_statements(writer, description, store, asked))
+        text = render_sheet(draft)
     else:
-        text = sheet_text(_asked(name))
+        text = render_sheet(_ask_sheet(name))
     written, problems = read_sheet(text, sheet.parent)
     try:
         sheet.parent.mkdir(parents=True, exist_ok=True)
         with sheet.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{sheet} cannot be written ({why(error)})") from error
+        raise WrongUse(f"{sheet} cannot be written ({describe_file_error(error)})") from error
     if source is not None and source.read_bytes()[: len(PNG)] == PNG:
-        _keep_picture(source, picture_file(sheet))
-    shown = shlex.quote(label_text(str(sheet)))
-    say(*(label_text(f"{sheet}: {problem}") for problem in problems))
+        _copy_picture(source, find_picture_file(sheet))
+    shown = shlex.quote(escape_line(str(sheet)))
+    print_remarks(*(escape_line(f"{sheet}: {problem}") for problem in problems))
     if written is None:
-        say(f"written: {shown}; correct it, then run `aib persona check {shown}`")
+        print_remarks(f"written: {shown}; correct it, then run `aib persona check {shown}`")
         raise SystemExit(2)
-    say(f"written: {shown} ({_size(written, protocol_of(written))})")
+    print_remarks(f"written: {shown} ({_describe_size(written, make_protocol(written))})")
     if source is not None and not written.items:
-        say(
+        print_remarks(
             f"next: write its items into {shown}, "
             "or have a model write them into a new file with --writer MODEL"
         )
     else:
-        say(f"play it: aib persona run {shown} --model embedded --judge embedded")
+        print_remarks(f"play it: aib persona run {shown} --model embedded --judge embedded")
 
 
-def _keep_picture(card: Path, picture: Path) -> None:
+def _copy_picture(card: Path, picture: Path) -> None:
     """Copy the picture of *card* next to its sheet, unless there is one already."""
     if picture.exists():
-        say(label_text(f"its picture is taken to be {picture}, which was there"))
+        print_remarks(escape_line(f"its picture is taken to be {picture}, which was there"))
         return
     try:
         picture.write_bytes(read_picture(card))
-        say(label_text(f"its picture, which `aib view` shows: {picture}"))
+        print_remarks(escape_line(f"its picture, which `aib view` shows: {picture}"))
     except (WrongUse, OSError) as error:
-        say(label_text(f"note: no picture is kept: {error}"))
+        print_remarks(escape_line(f"note: no picture is kept: {error}"))
 
 
-def _written(
+def _write_statements(
     writer: str, description: Description, store: str, asked: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
     """Have *writer* write the items of *description*; *asked* has the settings of the run. Ends the
@@ -223,39 +227,43 @@ def _written(
     """
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
-    called = load("v2")  # as its judges are, with room for a list
+    called = load_protocol("v2")  # as its judges are, with room for a list
     # a small model may never come to an end
-    room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))
+    room = min(WRITTEN_TOKENS, 600 + len(join_card_texts(description.texts)))
     called = replace(called, judge=replace(called.judge, max_tokens=room))
-    wanted = Run(protocol=(called, {}), judge=writer, judge_only=True, allow=permissions(), **asked)
-    display = ProgressDisplay(err())
-    with open_store(store, typed=command_line()) as opened:
-        approve = partial(calling.approved, ask=False, answered=True)  # one call for each file
-        work = write_items(wanted, description.texts, opened, approve, display.in_one_line)
-        answer, report = calling.to_the_end(work) or ("", None)
+    wanted = Run(
+        protocol=(called, {}), judge=writer, judge_only=True, allow=find_permissions(), **asked
+    )
+    display = ProgressDisplay(make_remarks_console())
+    with open_store(store, typed=format_command_line()) as opened:
+        approve = partial(
+            calling.approve_preview, ask=False, answered=True
+        )  # one call for each file
+        work = write_items(wanted, description.texts, opened, approve, display.show_one_line)
+        answer, report = calling.run_to_end(work) or ("", None)
         if report is not None:
-            calling.say_end(report, opened, display.line(report, over=True))
-    items = items_of(answer, description.texts)
+            calling.say_run_end(report, opened, display.format_progress(report, over=True))
+    items = read_card_items(answer, description.texts)
     if items is None or not items[0]:
-        say("nothing was written; without --writer you write the items yourself")
+        print_remarks("nothing was written; without --writer you write the items yourself")
         raise SystemExit(1)
     found, dropped = items
-    say(
-        f"{writer} wrote {plural(len(found), 'item')}"
+    print_remarks(
+        f"{writer} wrote {format_count(len(found), 'item')}"
         + (f"; {dropped} dropped: repeated, or not in the file" if dropped else "")
     )
     return found
 
 
-def _asked(name: str | None) -> PartialSheet:
+def _ask_sheet(name: str | None) -> PartialSheet:
     """Ask a person at the terminal for everything that a sheet needs. Raises WrongUse if the
     answers end early.
     """
     try:
         name = name or click.prompt("The character's name", err=True)
-        prompt = "\n".join(_lines("Its system prompt, line by line; an empty line ends it"))
+        prompt = "\n".join(_ask_lines("Its system prompt, line by line; an empty line ends it"))
         voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
-        items = {section: _listed(section, question) for section, question in QUESTIONS.items()}
+        items = {section: _ask_items(section, question) for section, question in QUESTIONS.items()}
         says = click.confirm(
             "Does it say that it is an AI when sincerely asked?", default=True, err=True
         )
@@ -273,22 +281,22 @@ def _asked(name: str | None) -> PartialSheet:
     return PartialSheet(name, prompt or f"You are {name}.", (*spoken, *statements), says)
 
 
-def _lines(question: str) -> Iterator[str]:
+def _ask_lines(question: str) -> Iterator[str]:
     """Ask a question and yield the typed lines, up to an empty line."""
-    say(f"{question}:")
+    print_remarks(f"{question}:")
     while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
         yield line
 
 
-def _listed(section: str, question: str) -> dict[str, str]:
+def _ask_items(section: str, question: str) -> dict[str, str]:
     listed: dict[str, str] = {}
-    for line in _lines(f"{question}, one a line as `topic: text`; an empty line ends them"):
+    for line in _ask_lines(f"{question}, one a line as `topic: text`; an empty line ends them"):
         topic, colon, text = (part.strip() for part in line.partition(":"))
         if colon and topic and text:
             listed[topic] = text
         else:
             topic, says, _ = ITEM_EXAMPLES[section]
-            say(f"not taken: write a topic, a colon and a text, e.g. {topic}: {says}")
+            print_remarks(f"not taken: write a topic, a colon and a text, e.g. {topic}: {says}")
     return listed
 
 
@@ -299,20 +307,20 @@ def check(sheet: Path) -> None:
 
     Exit code 2 where something is wrong.
     """
-    found, problems = read_sheet(file_text(sheet), sheet.parent, lines_file(sheet))
+    found, problems = read_sheet(read_text_file(sheet), sheet.parent, find_lines_file(sheet))
     for problem in problems:
-        say(label_text(f"{sheet}: {problem}"))
+        print_remarks(escape_line(f"{sheet}: {problem}"))
     if found is None:
         raise SystemExit(2)
-    protocol = protocol_of(found)
-    for remark in remarks(found):
-        say(label_text(f"note: {remark}"))
-    click.echo(label_text(f"{sheet}: {found.name}, {_size(found, protocol)}"))
+    protocol = make_protocol(found)
+    for remark in list_remarks(found):
+        print_remarks(escape_line(f"note: {remark}"))
+    click.echo(escape_line(f"{sheet}: {found.name}, {_describe_size(found, protocol)}"))
 
 
-def _size(sheet: Sheet, protocol: Protocol) -> str:
-    items = plural(1 + len(sheet.items), "item")
-    return f"{items}: {protocol.replies} replies and {len(protocol.scenarios)} judgements a run"
+def _describe_size(sheet: Sheet, protocol: Protocol) -> str:
+    items = format_count(1 + len(sheet.items), "item")
+    return f"{items}: {protocol.reply_count} replies and {len(protocol.scenarios)} judgements a run"
 
 
 @persona.command(name="show")
@@ -332,12 +340,12 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
     """
     loaded = load_sheet(sheet)
     if folder is None:
-        printed(out(), protocol_view(protocol_of(loaded)))
+        print_views(make_results_console(), render_protocol(make_protocol(loaded)))
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WrongUse(f"{folder} exists already and is not an empty folder; name another one")
     try:
-        for name, text in protocol_files(loaded).items():
+        for name, text in make_protocol_files(loaded).items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
@@ -345,8 +353,8 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
         raise WrongUse(
             f"{folder} cannot be written ({error.strerror}); name another folder"
         ) from error
-    say(
-        f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` "
+    print_remarks(
+        f"written: {escape_line(str(folder))}; `aib check {shlex.quote(escape_line(str(folder)))}` "
         "reads it"
     )
 
@@ -373,49 +381,54 @@ def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) 
     and more where lines are refused by the rule or by a second call that looks for reasons and
     facts in them.
     """
-    found, path, today = load_sheet(sheet), lines_file(sheet), datetime.now(UTC).date().isoformat()
+    found, path, today = (
+        load_sheet(sheet),
+        find_lines_file(sheet),
+        datetime.now(UTC).date().isoformat(),
+    )
     left = [key for key in found.lines if key not in found.frozen]
-    shown = shlex.quote(label_text(str(path)))
+    shown = shlex.quote(escape_line(str(path)))
     if not left:
-        say(f"{shown} has lines for everything; delete there what is to be written again")
+        print_remarks(f"{shown} has lines for everything; delete there what is to be written again")
         return
     written: dict[StemKey, StemLinesFile] = {}
     complete = True
     if writer is None:
-        for remark in remarks(found):
-            say(label_text(f"note: {remark}"))
-        written = frozen_templates(found, left, today)
+        for remark in list_remarks(found):
+            print_remarks(escape_line(f"note: {remark}"))
+        written = freeze_templates(found, left, today)
     elif writer == EMBEDDED:
         raise WrongUse("the embedded judge cannot write; name a model with --writer")
     else:
         wanted = Run(
-            protocol=(protocol_of(found), {}),
+            protocol=(make_protocol(found), {}),
             judge=writer,
             judge_only=True,
-            allow=permissions(),
+            allow=find_permissions(),
             **asked,
         )
-        complete = _have_written(found, left, written, today, wanted, yes, store)
+        complete = _write_missing_lines(found, left, written, today, wanted, yes, store)
     if written:
         stems = {**found.frozen, **written}
-        text = lines_text(
+        text = render_lines_file(
             {key: stems[key] for key in (*found.lines, *found.frozen) if key in stems}
         )
         try:
-            with staging(path) as fresh:
+            with stage_path(path) as fresh:
                 fresh.write_text(HEAD + text, encoding="utf-8", newline="\n")
-                put_in_place(fresh, path)
+                replace_folder(fresh, path)
         except (OSError, ValueError) as error:
-            raise WrongUse(f"{path} cannot be written ({why(error)})") from error
-        say(
-            f"written: {shown} ({plural(len(written), 'stem')}); read the lines, and change what "
+            raise WrongUse(f"{path} cannot be written ({describe_file_error(error)})") from error
+        print_remarks(
+            f"written: {shown} ({format_count(len(written), 'stem')}); read the lines, and change "
+            "what "
             "you like"
         )
     for key, stem in written.items():
         if stem.from_templates:
             places = ", ".join(stem.from_templates)
-            say(
-                label_text(
+            print_remarks(
+                escape_line(
                     "from the templates, since the model's lines were refused: "
                     f"{'.'.join(filter(None, key))}: {places}"
                 )
@@ -424,7 +437,7 @@ def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) 
         raise SystemExit(1)
 
 
-def _have_written(
+def _write_missing_lines(
     sheet: Sheet,
     left: list[StemKey],
     written: dict[StemKey, StemLinesFile],
@@ -436,15 +449,16 @@ def _have_written(
     """Have the judge of *wanted* write what is *left*, into *written*. Returns whether all of it
     was written.
     """
-    say(
-        f"{plural(len(left), 'stem')} to be written by {label_text(wanted.judge or '')}, in 2 to "
+    print_remarks(
+        f"{format_count(len(left), 'stem')} to be written by {escape_line(wanted.judge or '')}, in "
+        "2 to "
         f"{2 * ROUNDS} calls each"
     )
-    asker_of = partial(line_asker, sheet, left, written, today)
-    with open_store(store, typed=command_line()) as opened:
-        answered = calling.is_answered(yes, wanted)
-        asked = have_answered(wanted, opened, asker_of, 2 * ROUNDS * len(left), answered)
-        report = calling.to_the_end(asked)
+    asker_of = partial(make_line_asker, sheet, left, written, today)
+    with open_store(store, typed=format_command_line()) as opened:
+        answered = calling.has_cost_answer(yes, wanted)
+        asked = ask_with_progress(wanted, opened, asker_of, 2 * ROUNDS * len(left), answered)
+        report = calling.run_to_end(asked)
     return report is not None and report.complete
 
 
@@ -531,54 +545,56 @@ def run(
 
     Exit code 3 where a red line was crossed, 1 where something is missing.
     """
-    played = play_of(sheet, _turns(after), quick, chat)
+    played = plan_character(sheet, _parse_turns(after), quick, chat)
     for note in played.notes:
-        say(label_text(f"note: {note}"))
-    wanted = find(
+        print_remarks(escape_line(f"note: {note}"))
+    wanted = resolve_run(
         Run(
             protocol=played.parts[0],
-            models=split(",".join(models)),
+            models=split_list(",".join(models)),
             judge=judge or played.parts[0][0].judge.model,
-            allow=permissions(),
+            allow=find_permissions(),
             **asked,
         )
     )
-    with open_store(store, typed=command_line()) as opened:
-        report = calling.to_the_end(_carry_out(wanted, played.parts, opened, yes))
+    with open_store(store, typed=format_command_line()) as opened:
+        report = calling.run_to_end(_play_depths(wanted, played.parts, opened, yes))
         if report is None:
             raise SystemExit(1)
-        answer = read_played(played, opened, report)
-        keep_exclusions(opened, find_roster(wanted))
+        answer = read_character_results(played, opened, report)
+        store_exclusions(opened, find_roster(wanted))
         for note in answer.notes:
-            say(label_text(f"note: {note}"))
+            print_remarks(escape_line(f"note: {note}"))
         if as_json:
             click.echo(answer.json())
         else:
-            show(answer.view(), legend=legend)
-        say(*_next(answer.depths, [protocol for protocol, _ in played.parts], opened))
+            print_blocks(answer.view(), legend=legend)
+        print_remarks(
+            *_suggest_reading(answer.depths, [protocol for protocol, _ in played.parts], opened)
+        )
     if not report.complete:
         raise SystemExit(1)
     if answer.crossed:
         raise SystemExit(CROSSED)
 
 
-def _turns(typed: str) -> list[int]:
+def _parse_turns(typed: str) -> list[int]:
     """Read the depths that --after names, the least first, each up to the reply to its last turn.
     Raises WrongUse.
     """
-    named = split(typed)
+    named = split_list(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
-        raise WrongUse(f"--after: {label_text(typed)} is no list of turns; write 0,25,100")
-    turns = sorted({whole_turns(int(turn)) for turn in named})
+        raise WrongUse(f"--after: {escape_line(typed)} is no list of turns; write 0,25,100")
+    turns = sorted({round_turns(int(turn)) for turn in named})
     if odd := [turn for turn in named if int(turn) % 2]:
-        say(
+        print_remarks(
             f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so "
             "one more"
         )
     return turns
 
 
-async def _carry_out(
+async def _play_depths(
     wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
     """Play and judge each of *protocols* after all of them were forecast, and print the forecast
@@ -586,24 +602,24 @@ async def _carry_out(
 
     If it is costly a person is asked, unless *yes* or a budget is given. None if they say no.
     """
-    display = ProgressDisplay(err())
-    answered = calling.is_answered(yes, wanted)
+    display = ProgressDisplay(make_remarks_console())
+    answered = calling.has_cost_answer(yes, wanted)
     lines: list[str] = []
 
-    def approve(previews: Sequence[Preview]) -> bool:
+    def approve_previews(previews: Sequence[Preview]) -> bool:
         nonlocal answered
-        (first, *others), takes = previews, forecast_of_all(previews)
+        (first, *others), takes = previews, describe_forecasts(previews)
         if lines:
-            say(f"after the first conversations: still {takes}")
+            print_remarks(f"after the first conversations: still {takes}")
         else:
-            say(*lines_before(first, "" if others else takes))
-            say(
+            print_remarks(*describe_preview(first, "" if others else takes))
+            print_remarks(
                 *(
-                    f"{other.session.protocol.name} · {forecast_line(other.forecast)}"
+                    f"{other.session.protocol.name} · {describe_forecast(other.forecast)}"
                     for other in others
                 )
             )
-            say(
+            print_remarks(
                 *(
                     [f"in all {takes}"]
                     if others and any(preview.forecast.calls for preview in previews)
@@ -612,23 +628,25 @@ async def _carry_out(
             )
         lines.append(takes)
         whole = sum((preview.forecast for preview in previews), Forecast())
-        if not calling.agreed(whole, answered):
+        if not calling.confirm_cost(whole, answered):
             return False
-        answered = answered or calling.is_much(whole)  # nobody is asked twice
+        answered = answered or calling.is_costly(whole)  # nobody is asked twice
         return True
 
-    report = await run_each(wanted, protocols, store, approve, display)
+    report = await play_protocols(wanted, protocols, store, approve_previews, display)
     if report is None:
         return None
-    calling.say_end(report, store, display.line(report, over=True))
+    calling.say_run_end(report, store, display.format_progress(report, over=True))
     return report
 
 
-def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) -> list[str]:
+def _suggest_reading(
+    depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store
+) -> list[str]:
     """Say how to read a conversation: the first in which a red line was crossed or the character
     gave in, else the last.
     """
-    at = at_store(store)
+    at = format_store_option(store)
     lines: list[str] = []
     for depth, protocol in zip(depths, protocols, strict=True):
         for label, mine in depth.stems.items():
@@ -637,7 +655,7 @@ def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) 
                 continue
             scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
             words = shlex.join(
-                ["aib", "show", label_text(label), scenario, "--protocol", protocol.name]
+                ["aib", "show", escape_line(label), scenario, "--protocol", protocol.name]
             )
             lines = [
                 f"read a conversation: {words}{at}",
@@ -687,10 +705,10 @@ def compare(
 
     One column for each model and SHEET, one row for each item.
     """
-    answer = read_sides(store, sheets, models, judge, versions)
+    answer = read_persona_sides(store, sheets, models, judge, versions)
     for note in answer.notes:
-        say(label_text(f"note: {note}"))
+        print_remarks(escape_line(f"note: {note}"))
     if as_json:
         click.echo(answer.json())
     else:
-        show(answer.view(), legend=legend)
+        print_blocks(answer.view(), legend=legend)

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from independence_bench.calls.call import Wait
 from independence_bench.engine.run import Report
-from independence_bench.escape import name_text
-from independence_bench.figures import money
+from independence_bench.escape import escape_name
+from independence_bench.figures import format_dollars
 
 REFRESH = 0.25  # seconds, on a terminal
 LINE_EVERY = 10.0  # seconds between two plain lines
@@ -32,14 +32,14 @@ class Waiting:
     calls: int
     until: float  # when the first of them goes out again, as `time.monotonic` has it
 
-    def line(self, now: float, others: int = 0) -> str:
+    def describe_wait(self, now: float, others: int = 0) -> str:
         """Describe the wait in one line; *others*: how many more causes are waited for."""
-        left = duration(max(self.until - now, 1.0))
-        line = f"waiting for {name_text(self.model)}: {self.cause}, next try in {left}"
+        left = format_duration(max(self.until - now, 1.0))
+        line = f"waiting for {escape_name(self.model)}: {self.cause}, next try in {left}"
         return f"{line}; and for {others} more" if others else line
 
 
-def waited_for(report: Report) -> list[Waiting]:
+def list_waits(report: Report) -> list[Waiting]:
     """List the causes that a command's calls wait for; the one with the most calls comes first."""
     waits = [wait for tally in report.tallies for wait in [*tally.waits.values()]]
     alike: dict[tuple[str, str], list[Wait]] = {}
@@ -71,45 +71,45 @@ class ProgressDisplay:
         self.started = time.monotonic()
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
-            await self._lines(work)
+            await self._print_lines(work)
         told: set[str] = set()
         with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
             while True:
-                line = self.line(work.report)
-                if waits := waited_for(work.report):
-                    line = f"{line}\n{waits[0].line(time.monotonic(), len(waits) - 1)}"
+                line = self.format_progress(work.report)
+                if waits := list_waits(work.report):
+                    line = f"{line}\n{waits[0].describe_wait(time.monotonic(), len(waits) - 1)}"
                 text = Text(line, style="dim")
-                shown.update(Group(self._table(work.report), text) if table else text)
-                self._warn(work.report, told)
+                shown.update(Group(self._make_table(work.report), text) if table else text)
+                self._print_warnings(work.report, told)
                 await asyncio.sleep(REFRESH)
 
-    async def in_one_line(self, work: Watched) -> None:
+    async def show_one_line(self, work: Watched) -> None:
         """Show *work* in one line, without a table of its subjects, until cancelled."""
         await self(work, table=False)
 
-    async def _lines(self, work: Watched) -> NoReturn:
+    async def _print_lines(self, work: Watched) -> NoReturn:
         last, told, causes = "", set[str](), dict[str, str]()
         while True:
             for _ in range(round(LINE_EVERY)):
                 await asyncio.sleep(1)
-                self._warn(work.report, told)
-                for wait in waited_for(work.report):
+                self._print_warnings(work.report, told)
+                for wait in list_waits(work.report):
                     if causes.get(wait.model) != wait.cause:  # once, not each time that it waits
-                        line = wait.line(time.monotonic())
+                        line = wait.describe_wait(time.monotonic())
                         self.console.print(line, soft_wrap=True, markup=False, highlight=False)
                     causes[wait.model] = wait.cause
-            line = self.line(work.report)
+            line = self.format_progress(work.report)
             if line != last:
                 self.console.print(line, soft_wrap=True)
             last = line
 
-    def _warn(self, report: Report, told: set[str]) -> None:
+    def _print_warnings(self, report: Report, told: set[str]) -> None:
         """Print each new warning once, above the progress."""
         for warning in [text for text in report.warnings if text not in told]:
-            self.console.print(name_text(warning), soft_wrap=True, markup=False, highlight=False)
+            self.console.print(escape_name(warning), soft_wrap=True, markup=False, highlight=False)
             told.add(warning)
 
-    def line(self, report: Report, over: bool = False) -> str:
+    def format_progress(self, report: Report, over: bool = False) -> str:
         """Format the progress as one line: done, failed, in flight, cost, tokens, time left (not
         when it is *over*).
         """
@@ -126,8 +126,8 @@ class ProgressDisplay:
             parts.append(f"{sum(t.in_flight for t in report.tallies)} in flight")
         if waiting := sum(len(t.waits) for t in report.tallies):
             parts.append(f"{waiting} waiting to be retried")
-        limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
-        parts.append(f"{money(report.cost)}{limit}")
+        limit = "" if report.budget.limit is None else f" of {format_dollars(report.budget.limit)}"
+        parts.append(f"{format_dollars(report.cost)}{limit}")
         tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)
         written = sum(t.completion_tokens for t in report.tallies) / max(
             time.monotonic() - self.started, 1.0
@@ -140,24 +140,26 @@ class ProgressDisplay:
         if report.notice:
             parts.append(report.notice)
         elif over:
-            parts.append(duration(time.monotonic() - (self.begun or self.started)))
+            parts.append(format_duration(time.monotonic() - (self.begun or self.started)))
         else:
             parts.append(
                 "finishing what is in flight, Ctrl-C again leaves it"
                 if report.stopped
-                else self._time(report)
+                else self._format_time(report)
             )
         return " · ".join(part for part in parts if part)
 
-    def _time(self, report: Report) -> str:
+    def _format_time(self, report: Report) -> str:
         elapsed = time.monotonic() - self.started
         left = sum(r.calls_left for r in report.subjects)
         got = sum(t.answered for t in report.tallies)
         if not left or got < 3:
-            return f"{duration(elapsed)} so far"
-        return f"{duration(elapsed)} so far, about {duration(elapsed / got * left)} left"
+            return f"{format_duration(elapsed)} so far"
+        return (
+            f"{format_duration(elapsed)} so far, about {format_duration(elapsed / got * left)} left"
+        )
 
-    def _table(self, report: Report) -> rich.table.Table:
+    def _make_table(self, report: Report) -> rich.table.Table:
         table = rich.table.Table(
             box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
         )
@@ -169,12 +171,12 @@ class ProgressDisplay:
         for r in shown:
             style = {"waiting": "dim", "done": "green", "stopped": "red"}.get(r.state, "")
             table.add_row(
-                name_text(r.label),
+                escape_name(r.label),
                 f"{r.done}/{r.planned}",
                 f"{r.judged}/{r.to_judge}",
                 str(r.invalid + r.failed + r.unjudged or ""),
                 str(r.tally.in_flight or ""),
-                money(r.tally.cost),
+                format_dollars(r.tally.cost),
                 style=style,
             )
         if len(report.subjects) > len(shown):
@@ -184,7 +186,7 @@ class ProgressDisplay:
         return table
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration as text: 7 s, 3 min 20 s, 48 min, 2 h 05 min."""
     whole = round(seconds)
     if whole < 60:

@@ -9,24 +9,29 @@ from pathlib import Path
 import click
 
 from independence_bench.api.named import find_protocol
-from independence_bench.cli.options import out, say, store_option
+from independence_bench.cli.options import make_results_console, print_remarks, store_option
 from independence_bench.dataset.published_protocol import (
     NAME_OF_COPY,
     NAME_OF_PROTOCOL,
-    playable,
+    make_playable,
 )
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.escape import label_text
-from independence_bench.figures import plural
-from independence_bench.judging.embedded.judge import gives
+from independence_bench.escape import escape_line
+from independence_bench.figures import format_count
+from independence_bench.judging.embedded.judge import has_weights
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.lookup import near
+from independence_bench.lookup import find_similar_names
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files, load, load_with_files, shipped
-from independence_bench.report.format import scale
-from independence_bench.report.protocol_view import protocol_view
-from independence_bench.report.table import Table, columns_of
-from independence_bench.report.terminal import printed
+from independence_bench.protocol.loader import (
+    Files,
+    list_shipped,
+    load_protocol,
+    load_protocol_and_files,
+)
+from independence_bench.report.format import format_scale
+from independence_bench.report.protocol_view import render_protocol
+from independence_bench.report.table import Table, make_columns
+from independence_bench.report.terminal import print_views
 from independence_bench.store.database import open_store
 
 MOST_MISTAKES = 50  # lines of them; the rest is counted
@@ -41,8 +46,8 @@ class _Named(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         typed = args[0]
-        close = [typed] if typed in shipped() else near(typed, shipped())
-        if close and typed not in self.commands and not near(typed, self.commands):
+        close = [typed] if typed in list_shipped() else find_similar_names(typed, list_shipped())
+        if close and typed not in self.commands and not find_similar_names(typed, self.commands):
             meant = " or ".join(f"show {name}" for name in close)
             raise click.UsageError(f"there is no command {typed}; did you mean {meant}?", ctx)
         return super().resolve_command(ctx, args)
@@ -61,13 +66,15 @@ def protocols(ctx: click.Context) -> None:
             p.name,
             p.title,
             str(len(p.scenarios)),
-            str(p.replies * len(p.configurations)),
+            str(p.reply_count * len(p.configurations)),
             str(p.runs),
         )
-        for p in map(load, shipped())
+        for p in map(load_protocol, list_shipped())
     ]
-    table = Table(columns_of("name", "title", "scenarios", "replies a run", "runs", words=2), rows)
-    printed(out(), iter([table]))
+    table = Table(
+        make_columns("name", "title", "scenarios", "replies a run", "runs", words=2), rows
+    )
+    print_views(make_results_console(), iter([table]))
 
 
 @protocols.command()
@@ -77,8 +84,8 @@ def show(name: str, store: str) -> None:
     """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or
     a stored one.
     """
-    protocol, _ = _found(name, store)
-    printed(out(), protocol_view(protocol))
+    protocol, _ = _find_any_protocol(name, store)
+    print_views(make_results_console(), render_protocol(protocol))
 
 
 @protocols.command()
@@ -93,10 +100,10 @@ def copy(name: str, folder: Path, store: str) -> None:
     the same protocol. A copy of published-v2 is another one, made to be played: its token limit and
     the description of its tool, which were not published, are those of v2.
     """
-    protocol, files = _found(name, store)
+    protocol, files = _find_any_protocol(name, store)
     lacking: tuple[str, ...] = ()
     if protocol.name == NAME_OF_PROTOCOL:
-        files, lacking = playable(files)
+        files, lacking = make_playable(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -112,23 +119,23 @@ def copy(name: str, folder: Path, store: str) -> None:
     at = shlex.quote(os.fspath(folder))
     click.echo(f"{len(files)} files of {protocol.name} are in {folder}")
     if protocol.name == NAME_OF_PROTOCOL:
-        say(
+        print_remarks(
             *(f"write what was not imported into {at}/{file} first" for file in lacking),
             f"it is called {NAME_OF_COPY}; play it: aib run MODEL --protocol {at}",
         )
         return
-    say(
+    print_remarks(
         f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL "
         f"--protocol {at}"
     )
 
 
-def _found(name: str, store: str) -> tuple[Protocol, Files]:
+def _find_any_protocol(name: str, store: str) -> tuple[Protocol, Files]:
     """Find the protocol of that name, in that folder, or of that name or hash in *store*. Returns
     it with its files.
     """
     try:
-        return load_with_files(name)
+        return load_protocol_and_files(name)
     except ProtocolError:
         with open_store(store) as opened:
             found, files = find_protocol(name, opened)
@@ -143,44 +150,51 @@ def check(path: str) -> None:
     Then run it with `aib run --protocol PATH`.
     """
     try:
-        p = load(path)
+        p = load_protocol(path)
     except ProtocolError as error:
         if not error.others:
             raise
-        say(*(label_text(protocol_error.line) for protocol_error in error.every[:MOST_MISTAKES]))
-        left = len(error.every) - MOST_MISTAKES
+        print_remarks(
+            *(
+                escape_line(protocol_error.line)
+                for protocol_error in error.all_errors[:MOST_MISTAKES]
+            )
+        )
+        left = len(error.all_errors) - MOST_MISTAKES
         more = f", of which {MOST_MISTAKES} are shown" if left > 0 else ""
         raise WrongUse(
-            f"{len(error.every)} mistakes in {path}{more}; correct them and check again"
+            f"{len(error.all_errors)} mistakes in {path}{more}; correct them and check again"
         ) from error
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
-    dimensions = plural(len(p.dimensions), "dimension")
+    dimensions = format_count(len(p.dimensions), "dimension")
     click.echo(
-        f"{p.name} is a protocol: {_played(p)}, {plural(p.replies, 'reply', 'replies')} "
-        f"a run and configuration, {plural(len(marks), 'mark')}, {dimensions}, hash {p.hash[:16]}"
+        f"{p.name} is a protocol: {_describe_scenarios(p)}, "
+        f"{format_count(p.reply_count, 'reply', 'replies')} "
+        f"a run and configuration, {format_count(len(marks), 'mark')}, {dimensions}, hash "
+        f"{p.hash[:16]}"
     )
-    if p.name in shipped() and p.hash != load(p.name).hash:
+    if p.name in list_shipped() and p.hash != load_protocol(p.name).hash:
         click.echo(
             f"it has the name of the shipped {p.name} and differs from it: give it another name"
         )
     if unused := sorted(
-        marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}
+        marks - p.needed_marks - {mark for dimension in p.dimensions for mark in dimension.marks}
     ):
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
         click.echo(f"--weights {weighting.name}: {weighting.title}")
-    for line in _foreign(p):
+    for line in _describe_unmarkable(p):
         click.echo(line)
 
 
-def _played(protocol: Protocol) -> str:
+def _describe_scenarios(protocol: Protocol) -> str:
     stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
     if protocol.kinds:
-        return f"{plural(stems, 'stem')} with {len(protocol.scenarios)} branches"
-    return plural(len(protocol.scenarios), "scenario")
+        return f"{format_count(stems, 'stem')} with {len(protocol.scenarios)} branches"
+    return format_count(len(protocol.scenarios), "scenario")
 
 
-def _foreign(protocol: Protocol) -> list[str]:
+def _describe_unmarkable(protocol: Protocol) -> list[str]:
     """Say which scores the embedded judge cannot give, and whether the index needs them; [] if it
     can give all.
     """
@@ -190,14 +204,14 @@ def _foreign(protocol: Protocol) -> list[str]:
             "or says that it is an AI; it gives nothing else, so it yields no index: judge with "
             "a model"
         ]
-    weights = Weights.load()
+    weights = Weights.load_shipped()
     foreign = {}
     for scenario in protocol.scenarios:
         for mark in scenario.marks:
-            if not gives(weights, mark):
-                foreign[mark.name] = f"{mark.name} ({scale(mark)})"
-    needed = [shown for name, shown in sorted(foreign.items()) if name in protocol.needed]
-    spare = [shown for name, shown in sorted(foreign.items()) if name not in protocol.needed]
+            if not has_weights(weights, mark):
+                foreign[mark.name] = f"{mark.name} ({format_scale(mark)})"
+    needed = [shown for name, shown in sorted(foreign.items()) if name in protocol.needed_marks]
+    spare = [shown for name, shown in sorted(foreign.items()) if name not in protocol.needed_marks]
     lines = []
     if needed:
         lines.append(

@@ -9,35 +9,35 @@ from typing import Any
 import click
 
 from independence_bench.analysis.board import Board, IndexPrice
-from independence_bench.analysis.item_analysis import measure_board
-from independence_bench.api.leaderboards import compared_in, read_leaderboard
-from independence_bench.api.selection import Selection, configured_boards
+from independence_bench.analysis.item_analysis import analyse_items
+from independence_bench.api.leaderboards import list_configuration_comparisons, read_leaderboard
+from independence_bench.api.selection import Selection, read_configured_boards
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
     legend_option,
-    say,
-    show,
-    show_chosen,
+    print_blocks,
+    print_chosen_views,
+    print_remarks,
     shown_options,
     stored_models_option,
 )
 from independence_bench.cli.selection import (
+    add_selection_options,
     judged_options,
     rules_option,
-    selecting,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import instead
+from independence_bench.lookup import suggest_names
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import (
-    board_view,
-    differences_view,
-    matching,
+    find_rows,
+    render_board,
+    render_rule_differences,
 )
-from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
-from independence_bench.report.settings_view import configurations_view
-from independence_bench.report.table import EVERYTHING, Block, Shown
+from independence_bench.report.scenarios_view import format_scenarios_json, render_scenarios
+from independence_bench.report.settings_view import render_configurations
+from independence_bench.report.table import EVERYTHING, Block, RowFilter
 
 
 @click.command(name="leaderboard")
@@ -54,7 +54,7 @@ from independence_bench.report.table import EVERYTHING, Block, Shown
 )
 @shown_options
 @legend_option
-@selecting(stored_models_option, judged_options, rules_option, json_option)
+@add_selection_options(stored_models_option, judged_options, rules_option, json_option)
 def leaderboard(
     detailed: bool,
     wide: bool,
@@ -71,26 +71,28 @@ def leaderboard(
 
     --rules published also lists every row that our own rules rank or score differently, and why.
     """
-    shown = Shown(top, find)
+    shown = RowFilter(top, find)
     answer = read_leaderboard(Selection(**selected), detailed or wide, detailed or wide or as_json)
     if as_json:
         click.echo(answer.json())
     elif answer.boards:
-        if shown.find and not any(matching(board.rows, shown) for board in answer):
+        if shown.find and not any(find_rows(board.rows, shown) for board in answer):
             labels = dict.fromkeys(row.label for board in answer for row in board.rows)
-            near = instead(shown.find, labels, "there are")
+            near = suggest_names(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
         differences = (
-            [] if answer.rules == OWN.name else [differences_view(answer.differences, answer.rules)]
+            []
+            if answer.rules == OWN.name
+            else [render_rule_differences(answer.differences, answer.rules)]
         )
         print_boards(answer.boards, shown, answer.costs, differences, marks=detailed, legend=legend)
     else:
-        say(answer.nothing)
+        print_remarks(answer.nothing)
 
 
 def print_boards(
     shown_boards: Sequence[Board],
-    shown: Shown = EVERYTHING,
+    shown: RowFilter = EVERYTHING,
     priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
     at: str = "",
@@ -107,19 +109,22 @@ def print_boards(
     configurations = (
         []
         if shown.find or shown.top
-        else [configurations_view(comparison) for comparison in compared_in(shown_boards)]
+        else [
+            render_configurations(comparison)
+            for comparison in list_configuration_comparisons(shown_boards)
+        ]
     )
     views = [
-        board_view(board, shown, of_board, marks)
+        render_board(board, shown, of_board, marks)
         for board, of_board in zip_longest(shown_boards, priced)
     ]
-    show(*views, *configurations, *below, legend=legend, command=f"aib leaderboard{at}")
+    print_blocks(*views, *configurations, *below, legend=legend, command=f"aib leaderboard{at}")
 
 
 @click.command(name="scenarios")
 @shown_options
 @legend_option
-@selecting(judged_options, configuration_options, json_option)
+@add_selection_options(judged_options, configuration_options, json_option)
 def scenarios(
     top: int | None, find: str | None, legend: bool, as_json: bool, **selected: Any
 ) -> None:
@@ -130,11 +135,11 @@ def scenarios(
     figures are.
     """
     selection = Selection(**selected)
-    with selection.opened() as (opened, protocol):
-        scored = configured_boards(selection, opened, protocol)
-    measured = [(board, measure_board(board)) for board in scored]
+    with selection.open_for_reading() as (opened, protocol):
+        scored = read_configured_boards(selection, opened, protocol)
+    measured = [(board, analyse_items(board)) for board in scored]
     if as_json:
-        click.echo(scenarios_json(measured))
+        click.echo(format_scenarios_json(measured))
     else:
-        views = [scenarios_blocks(board, analysis) for board, analysis in measured]
-        show_chosen(*views, shown=Shown(top, find), legend=legend)
+        views = [render_scenarios(board, analysis) for board, analysis in measured]
+        print_chosen_views(*views, shown=RowFilter(top, find), legend=legend)

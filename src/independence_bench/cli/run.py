@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.leaderboard import Wanted, boards
-from independence_bench.api.named import find_protocol, stored_subjects
+from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
+from independence_bench.api.named import find_protocol, find_stored_subjects
 from independence_bench.cli import calling
 from independence_bench.cli.calling import price_option
 from independence_bench.cli.options import (
@@ -25,54 +25,54 @@ from independence_bench.cli.options import (
     GroupedCommand,
     Number,
     WithSynonyms,
-    as_list,
-    at_store,
-    command_line,
+    combine_options,
     configuration_options,
     experiments_option,
+    find_permissions,
+    format_command_line,
+    format_store_option,
     legend_option,
     models_file_option,
-    permissions,
+    print_blocks,
+    print_remarks,
     runs_option,
-    say,
-    show,
+    split_option,
     store_option,
-    together,
     weights_option,
 )
-from independence_bench.cli.selection import select, selecting
+from independence_bench.cli.selection import add_selection_options, take_selection
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
-from independence_bench.engine.preview import Preview, preview_of
+from independence_bench.engine.preview import Preview, make_preview
 from independence_bench.engine.run import EFFORTS, Run
-from independence_bench.engine.session import find, named_models, open_session
+from independence_bench.engine.session import list_named_models, open_session, resolve_run
 from independence_bench.errors import BenchError, NoSubject, ProtocolError, SubjectError
-from independence_bench.escape import label_text
+from independence_bench.escape import escape_line
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec
-from independence_bench.models.trust import keys_at_hand
+from independence_bench.models.trust import find_key_variables
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.report.encode import json_text
+from independence_bench.report.encode import format_json
 from independence_bench.report.estimate_view import (
     Detectable,
-    detectable,
-    detectable_view,
-    estimate_values,
-    estimate_view,
-    expectation,
-    expected_index,
-    lines_before,
+    build_estimate_values,
+    describe_preview,
+    estimate_mean_index,
+    estimate_variation,
+    find_detectable_difference,
+    render_detectable_difference,
+    render_estimate,
 )
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 # what is to be played and judged, for `aib run` and `aib estimate-cost`
-plan_options = together(
-    click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
+plan_options = combine_options(
+    click.argument("models", nargs=-1, metavar="[MODEL]...", callback=split_option),
     click.option(
         "-m",
         "--models",
         "listed",
         metavar="A,B",
-        callback=as_list,
+        callback=split_option,
         help="The same as MODEL..., with commas.",
     ),
     click.option(
@@ -179,32 +179,32 @@ def run(
     command; the same command without --shard does what is left of all parts. With --on a Ray
     cluster does this (docs/scaling.md).
     """
-    worker = calling.worker_of(shard, job, on)
+    worker = calling.parse_worker(shard, job, on)
     wanted = Run(
         models=(*models, *listed),
         shard=worker.shard,
         job=worker.job,
-        allow=permissions(),
+        allow=find_permissions(),
         **asked,
     )
-    _say_names_of_the_original(wanted)
-    named = named_models(wanted)
+    _warn_of_unread_variables(wanted)
+    named = list_named_models(wanted)
     try:
-        wanted = find(wanted)
+        wanted = resolve_run(wanted)
     except ProtocolError as error:
-        raise _as_stored(error, asked["protocol"], store) from error
+        raise _explain_stored_protocol(error, asked["protocol"], store) from error
     except NoSubject:
-        _say_what_all_would_cost(wanted, store)
+        _print_list_forecast(wanted, store)
         raise
-    with open_store(store, typed=command_line()) as opened:
+    with open_store(store, typed=format_command_line()) as opened:
         ask = not (named or yes)
-        work = calling.carry_out(wanted, opened, ask, cluster=worker.cluster, yes=yes)
-        complete = calling.print_outcome(wanted, opened, calling.to_the_end(work))
+        work = calling.play_with_progress(wanted, opened, ask, cluster=worker.cluster, yes=yes)
+        complete = calling.print_outcome(wanted, opened, calling.run_to_end(work))
     if not complete:
         raise SystemExit(1)
 
 
-def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
+def _explain_stored_protocol(error: ProtocolError, name: str, store: str) -> BenchError:
     """Return *error*, or an error that says what to type if the protocol *name* is a stored one, or
     is made by an import. A protocol is played from its files.
     """
@@ -213,7 +213,7 @@ def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
     copy = f"{name}-copy" if re.fullmatch(r"[\w-]{1,64}", name) else "mine"
     with suppress(BenchError), open_store(store, create=False) as opened:
         find_protocol(name, opened)
-        made, at = shlex.quote(copy), at_store(opened)
+        made, at = shlex.quote(copy), format_store_option(opened)
         return ProtocolError(
             name,
             "",
@@ -229,24 +229,26 @@ def _as_stored(error: ProtocolError, name: str, store: str) -> BenchError:
 LOCAL = {"LOCAL_MODEL_URL": "--local-url", "LOCAL_MODEL_ID": "--local-model"}
 
 
-def _say_names_of_the_original(wanted: Run) -> None:
+def _warn_of_unread_variables(wanted: Run) -> None:
     """Print a note if variables of the original are set that aib does not read: with them another
     model would be played than the named one.
     """
     given = wanted.local_url or wanted.local_model
-    if set_ := [] if given else [name for name in LOCAL if keys_at_hand().get(name)]:
+    if set_ := [] if given else [name for name in LOCAL if find_key_variables().get(name)]:
         options = " and ".join(LOCAL[name] for name in set_)
         are = "are" if len(set_) > 1 else "is"
-        say(f"note: {' and '.join(set_)} {are} not read: use {options}")
+        print_remarks(f"note: {' and '.join(set_)} {are} not read: use {options}")
 
 
-def _say_what_all_would_cost(wanted: Run, store: str) -> None:
+def _print_list_forecast(wanted: Run, store: str) -> None:
     """Print the forecast of the shipped list, as far as it is known here; only lists of models are
     read.
     """
     with suppress(BenchError), open_store(store) as opened:
-        preview, _ = asyncio.run(_foresee(replace(wanted, all=True), opened))
-        say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
+        preview, _ = asyncio.run(_forecast_run(replace(wanted, all=True), opened))
+        print_remarks(
+            "`aib run --all` plays the shipped list (docs/models.md):", *describe_preview(preview)
+        )
 
 
 @click.command(name="rerun", cls=GroupedCommand)
@@ -256,7 +258,7 @@ def _say_what_all_would_cost(wanted: Run, store: str) -> None:
     "--models",
     "listed",
     metavar="A,B",
-    callback=as_list,
+    callback=split_option,
     help="The same as SUBJECT..., with commas.",
 )
 @calling.endpoint_options
@@ -272,7 +274,7 @@ def _say_what_all_would_cost(wanted: Run, store: str) -> None:
 )
 @calling.limit_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
-@selecting(configuration_options, weights_option)
+@add_selection_options(configuration_options, weights_option)
 def rerun(
     subjects: tuple[str, ...],
     listed: tuple[str, ...],
@@ -287,38 +289,38 @@ def rerun(
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
     """
-    subjects, selection = (*subjects, *listed), select(asked)
-    with selection.stored(command_line()) as (opened, protocol, files):
-        chosen = stored_subjects(opened, protocol, subjects)
+    subjects, selection = (*subjects, *listed), take_selection(asked)
+    with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
+        chosen = find_stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
             functions = [model for model in chosen if model.endpoint == PYTHON]
             chosen = [model for model in chosen if model.endpoint != PYTHON]
-            say(
+            print_remarks(
                 *(
-                    f"left out: {label_text(function.label)} is a Python function: name it to "
+                    f"left out: {escape_line(function.label)} is a Python function: name it to "
                     "play it"
                     for function in functions
                 )
             )
-        played = selection.configurations(protocol)
+        played = selection.find_configurations(protocol)
         wanted = Run(
             protocol=(protocol, files),
-            models=tuple(spec_of(subject) for subject in chosen),
+            models=tuple(make_model_spec(subject) for subject in chosen),
             configurations=played,
-            judge=judge or _main_judge(opened, protocol, played),
+            judge=judge or _find_main_judge(opened, protocol, played),
             again=True,
             unnamed=not subjects,
-            allow=permissions(),
+            allow=find_permissions(),
             **asked,
         )
-        check = partial(check_known, stored=chosen)
-        work = calling.carry_out(wanted, opened, ask=not yes, check=check, yes=yes)
-        complete = calling.print_outcome(wanted, opened, calling.to_the_end(work))
+        check = partial(check_same_subjects, stored=chosen)
+        work = calling.play_with_progress(wanted, opened, ask=not yes, check=check, yes=yes)
+        complete = calling.print_outcome(wanted, opened, calling.run_to_end(work))
     if not complete:
         raise SystemExit(1)
 
 
-def spec_of(subject: ChatModel) -> ModelSpec:
+def make_model_spec(subject: ChatModel) -> ModelSpec:
     """Make the spec that gives *subject* again, as long as its endpoint serves the same weights
     under its name.
     """
@@ -333,30 +335,35 @@ def spec_of(subject: ChatModel) -> ModelSpec:
     )
 
 
-def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
+def _find_main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
     """Return the main judge of the configurations *played*, as a user types it; else that of the
     protocol's other configurations.
 
     If no judge that can be asked has judged, it is the one that the protocol names.
     """
     scored = sorted(
-        boards(store, protocol), key=lambda board: not set(board.configurations) & set(played)
+        make_leaderboards(store, protocol),
+        key=lambda board: not set(board.configurations) & set(played),
     )
-    with store.reading() as connection:
-        labels = registry.stored_judges(connection)
-        typed = {labels[judge]: name for judge, name in registry.judges_to_ask(connection).items()}
+    with store.open_snapshot() as connection:
+        labels = registry.read_judge_labels(connection)
+        typed = {
+            labels[judge]: name for judge, name in registry.find_judge_names(connection).items()
+        }
     asked = next((judge for board in scored for judge in board.judges if judge in typed), None)
     if asked is None:
         return protocol.judge.model
     if judges := list(
         dict.fromkeys(judge for board in scored for judge in board.judges if judge != asked)
     ):
-        others = label_text(", ".join(judges))
-        say(f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
+        others = escape_line(", ".join(judges))
+        print_remarks(
+            f"judge: {escape_line(asked)}, the main one; {others} judged too (--judge chooses)"
+        )
     return typed[asked]
 
 
-def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
+def check_same_subjects(preview: Preview, stored: Sequence[ChatModel]) -> None:
     """Raise SubjectError if a stored subject would now be a different one."""
     known = {subject.hash for subject in stored}
     for subject in preview.session.subjects:
@@ -398,36 +405,39 @@ def estimate_cost(
     else from published runs of the model, stored ones of others, or the protocol's typical model.
     The cost of eight of ten published subjects lies between `from` and `to`.
     """
-    wanted = Run(models=(*models, *listed), allow=permissions(), **asked)
-    _say_names_of_the_original(wanted)
-    if not named_models(wanted):
+    wanted = Run(models=(*models, *listed), allow=find_permissions(), **asked)
+    _warn_of_unread_variables(wanted)
+    if not list_named_models(wanted):
         wanted = replace(wanted, all=True)
     try:
-        wanted = find(wanted)
+        wanted = resolve_run(wanted)
     except ProtocolError as error:
-        raise _as_stored(error, asked["protocol"], store) from error
+        raise _explain_stored_protocol(error, asked["protocol"], store) from error
     with open_store(store) as opened:
-        preview, shows = asyncio.run(_foresee(wanted, opened))
+        preview, shows = asyncio.run(_forecast_run(wanted, opened))
     for remark in preview.remarks:
-        say(f"note: {label_text(remark)}")
+        print_remarks(f"note: {escape_line(remark)}")
     if as_json:
-        click.echo(json_text({**estimate_values(preview), "detectable": shows}))
+        click.echo(format_json({**build_estimate_values(preview), "detectable": shows}))
     else:
-        views = [estimate_view(preview), *([] if shows is None else [detectable_view(shows)])]
-        show(*views, legend=legend)
+        views = [
+            render_estimate(preview),
+            *([] if shows is None else [render_detectable_difference(shows)]),
+        ]
+        print_blocks(*views, legend=legend)
 
 
-async def _foresee(wanted: Run, store: Store) -> tuple[Preview, Detectable | None]:
+async def _forecast_run(wanted: Run, store: Store) -> tuple[Preview, Detectable | None]:
     """Forecast what is *wanted*, and the difference that its runs can detect; None if it gives no
     index.
     """
     async with open_session(wanted, store, asking=False) as session:
-        preview = await preview_of(session)
+        preview = await make_preview(session)
         if session.experiments:
             return preview, None
         same = [
             board
-            for board in boards(
+            for board in make_leaderboards(
                 store, session.protocol, Wanted(configurations=session.configurations)
             )
             if set(board.configurations) == set(session.configurations)
@@ -436,6 +446,8 @@ async def _foresee(wanted: Run, store: Store) -> tuple[Preview, Detectable | Non
         board = max(
             same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None
         )
-        expected = expectation(session.protocol, session.configurations, board, session.subjects)
-        index = expected_index(board, {subject.hash for subject in session.subjects})
-        return preview, detectable(expected, index, session.runs)
+        expected = estimate_variation(
+            session.protocol, session.configurations, board, session.subjects
+        )
+        index = estimate_mean_index(board, {subject.hash for subject in session.subjects})
+        return preview, find_detectable_difference(expected, index, session.runs)

@@ -12,9 +12,9 @@ from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
     Command,
+    combine_options,
     store_option,
     stored_protocol_option,
-    together,
     weights_option,
 )
 from independence_bench.protocol.published_scoring import RULES
@@ -33,17 +33,17 @@ rules_option = click.option(
 jury_option = click.option(
     "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
 )
-judged_options = together(judge_option, jury_option, weights_option)
+judged_options = combine_options(judge_option, jury_option, weights_option)
 
 
-def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def add_selection_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Give a command *options*, --protocol and --store; together they are the fields of a
     `Selection`.
     """
-    return together(*options, stored_protocol_option, store_option)
+    return combine_options(*options, stored_protocol_option, store_option)
 
 
-def select(asked: dict[str, Any]) -> Selection:
+def take_selection(asked: dict[str, Any]) -> Selection:
     """Take the selection out of *asked*, the values of a command's options. The rest are settings
     of a run.
     """

@@ -9,24 +9,30 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.conversations import find_transcripts, stored_scenarios
+from independence_bench.analysis.conversations import find_transcripts, list_stored_runs
 from independence_bench.api.selection import Selection
 from independence_bench.cli import invocation
-from independence_bench.cli.options import FILLED, command_line, configuration_options, out, say
-from independence_bench.cli.selection import selecting
+from independence_bench.cli.options import (
+    FILLED,
+    configuration_options,
+    format_command_line,
+    make_results_console,
+    print_remarks,
+)
+from independence_bench.cli.selection import add_selection_options
 from independence_bench.errors import WrongUse
-from independence_bench.escape import harmless
+from independence_bench.escape import escape_text
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import every_configuration
-from independence_bench.report.conversation_view import conversation_view, scenarios_view
-from independence_bench.report.terminal import printed
+from independence_bench.protocol.plan import list_configurations
+from independence_bench.report.conversation_view import render_conversation, render_stored_scenarios
+from independence_bench.report.terminal import print_views
 
 
 @click.command(name="show")
 @click.argument("subject")
 @click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
-@selecting(configuration_options)
+@add_selection_options(configuration_options)
 def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) -> None:
     """Print one conversation with all its marks.
 
@@ -34,12 +40,12 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
     selection = Selection(**selected)
-    with selection.stored(command_line(), earlier=True) as (opened, protocol, _):
-        chosen = every_configuration(protocol)
+    with selection.open_for_marking(format_command_line(), earlier=True) as (opened, protocol, _):
+        chosen = list_configurations(protocol)
         if selection.variants or selection.modes:
-            chosen = selection.configurations(protocol)
+            chosen = selection.find_configurations(protocol)
         if scenario is None:
-            _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
+            _print_scenarios(*list_stored_runs(opened, protocol, chosen, subject, run), protocol)
             return
         label, conversations = find_transcripts(opened, protocol, chosen, subject, scenario, run)
         played = (
@@ -62,11 +68,11 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
         others[str(conversation.configuration)].append(str(conversation.row.run))
     if others:
         listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
-        say(f"also stored: {listed} (--run, --variants, --delivery choose)")
-    printed(out(), conversation_view(label, conversations[0], protocol))
+        print_remarks(f"also stored: {listed} (--run, --variants, --delivery choose)")
+    print_views(make_results_console(), render_conversation(label, conversations[0], protocol))
 
 
-def _list_scenarios(
+def _print_scenarios(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
 ) -> None:
     """Print which scenarios of a subject are stored, and how to show one of them. Raises WrongUse
@@ -77,6 +83,8 @@ def _list_scenarios(
             f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "
             "--variants and --delivery choose others"
         )
-    printed(out(), scenarios_view(label, stored))
-    typed = invocation.current().typed
-    say(harmless(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}"))
+    print_views(make_results_console(), render_stored_scenarios(label, stored))
+    typed = invocation.find_invocation().typed
+    print_remarks(
+        escape_text(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}")
+    )

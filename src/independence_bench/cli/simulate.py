@@ -16,16 +16,21 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.conversations import find_transcripts
 from independence_bench.cli import calling
-from independence_bench.cli.options import Number, command_line, out, say
+from independence_bench.cli.options import (
+    Number,
+    format_command_line,
+    make_results_console,
+    print_remarks,
+)
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
 from independence_bench.engine.run import Report, Run
-from independence_bench.engine.session import find, find_files, find_roster
-from independence_bench.errors import WrongUse, handling, why
-from independence_bench.figures import number
+from independence_bench.engine.session import find_protocol_files, find_roster, resolve_run
+from independence_bench.errors import WrongUse, describe_file_error, handle_signals
+from independence_bench.figures import format_number
 from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
-from independence_bench.report.terminal import printed
-from independence_bench.simulate.catalog import summary_lines
+from independence_bench.report.terminal import print_views
+from independence_bench.simulate.catalog import render_summary
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
 from independence_bench.store.database import Store, open_store
@@ -120,30 +125,30 @@ def command(
     """
     settings = Settings(
         seed=seed,
-        latency=read_latency(latency, scale),
-        faults=Faults(read_rates(rates), read_lines(script)),
+        latency=parse_latency(latency, scale),
+        faults=Faults(parse_rates(rates), read_fault_lines(script)),
         requests_per_minute=requests_per_minute,
         port=port,
     )
-    simulation = asyncio.run(serve(settings, ledger))
-    for line in summary_lines(simulation.ledger.entries):
+    simulation = asyncio.run(serve_simulation(settings, ledger))
+    for line in render_summary(simulation.ledger.entries):
         click.echo(line)
 
 
-async def serve(settings: Settings, ledger: Path | None) -> Simulation:
+async def serve_simulation(settings: Settings, ledger: Path | None) -> Simulation:
     """Serve the simulated models until Ctrl-C, or another signal that ends commands. Returns what
     was served.
     """
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
-    with handling(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set)):
+    with handle_signals(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set)):
         async with simulate(settings, ledger) as simulation:
             click.echo(READY.format(url=simulation.url))
             await stopped.wait()
         return simulation
 
 
-def read_latency(text: str, scale: float) -> Latency:
+def parse_latency(text: str, scale: float) -> Latency:
     """Read --latency and --scale. Raises WrongUse."""
     if text == "published":
         return Latency("published", scale)
@@ -156,7 +161,7 @@ def read_latency(text: str, scale: float) -> Latency:
     return Latency(seconds, scale)
 
 
-def read_rates(written: tuple[str, ...]) -> dict[str, float]:
+def parse_rates(written: tuple[str, ...]) -> dict[str, float]:
     """Read --fault: name -> rate. Raises WrongUse."""
     rates: dict[str, float] = {}
     for text in written:
@@ -170,7 +175,7 @@ def read_rates(written: tuple[str, ...]) -> dict[str, float]:
     return rates
 
 
-def read_lines(path: Path | None) -> dict[int, str]:
+def read_fault_lines(path: Path | None) -> dict[int, str]:
     """Read the file of --script: number of a request -> fault; {} without one. Raises WrongUse."""
     if path is None:
         return {}
@@ -178,7 +183,8 @@ def read_lines(path: Path | None) -> dict[int, str]:
         return read_script(path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUse(
-            f"--script {path}: cannot be read ({why(error)}); name a file with lines such as `3 "
+            f"--script {path}: cannot be read ({describe_file_error(error)}); name a file with "
+            "lines such as `3 "
             "http-500`"
         ) from error
 
@@ -231,16 +237,18 @@ def demo(store: str, open_it: bool | None) -> None:
     Needs no key, no download and no network: simulated characters with known behaviour answer on
     this machine. Playing, judging and scoring are the same as in `aib run` with real models.
     """
-    say(NOT_REAL)
-    with open_store(store, typed=command_line()) as opened:
-        wanted = _wanted()
-        report = calling.to_the_end(_played(wanted, opened))
+    print_remarks(NOT_REAL)
+    with open_store(store, typed=format_command_line()) as opened:
+        wanted = _make_demo_run()
+        report = calling.run_to_end(_play_demo(wanted, opened))
         if report is None or not calling.print_outcome(wanted, opened, report):
             raise SystemExit(1)
-        board, *_ = calling.wanted_boards(wanted, opened)
-        printed(out(), chain(dialogue(wanted, opened), explained(board)))
+        board, *_ = calling.read_wanted_boards(wanted, opened)
+        print_views(
+            make_results_console(), chain(render_dialogue(wanted, opened), render_behaviours(board))
+        )
         at = f"--store {shlex.quote(store)}"
-        say(
+        print_remarks(
             f"where two of them differ: aib compare sim/rock sim/slow-caver-2 {at}",
             f"every conversation in the browser: aib view {at}",
             "the same with a small real model, offline: aib run embedded",
@@ -249,7 +257,7 @@ def demo(store: str, open_it: bool | None) -> None:
         serve_viewer(store, port=PORT, open_it=True)
 
 
-def dialogue(wanted: Run, store: Store) -> Iterator[Block]:
+def render_dialogue(wanted: Run, store: Store) -> Iterator[Block]:
     """Render the last words of the human in one scenario, and the first words of the model that
     holds and of the one that gives in.
     """
@@ -257,40 +265,40 @@ def dialogue(wanted: Run, store: Store) -> Iterator[Block]:
     yield Title("Two replies to the same words")
     for place, model in enumerate(models):
         _, (talk, *_) = find_transcripts(
-            store, find_files(wanted)[0], wanted.configurations, model, scenario
+            store, find_protocol_files(wanted)[0], wanted.configurations, model, scenario
         )
         *_, asked, reply = talk.transcript.lines
         if not place:
-            yield Note(Prose(f"human: {shorten(asked.text)}"))
-        yield Note(Prose(f"{model}: {shorten(reply.text)}"))
+            yield Note(Prose(f"human: {shorten_text(asked.text)}"))
+        yield Note(Prose(f"{model}: {shorten_text(reply.text)}"))
 
 
-def shorten(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return the beginning of *text*, on one line."""
     words = " ".join(text.split())
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
-def explained(board: Board) -> Iterator[Block]:
+def render_behaviours(board: Board) -> Iterator[Block]:
     """Render the index of each simulated model next to the behaviour that it was written with."""
     yield Title("What the characters do")
     columns = [Column("Index"), Column("Character", words=True), Column("Behaviour", words=True)]
     yield Table(
         columns,
         [
-            [number(row.index, 1), Name(row.subject.model), CAST[row.subject.model]]
+            [format_number(row.index, 1), Name(row.subject.model), CAST[row.subject.model]]
             for row in board.ranked
         ],
         f"{HIGH} {NOT_REAL}",
     )
 
 
-def _wanted() -> Run:
+def _make_demo_run() -> Run:
     """Make the run of the demo, its endpoint without an address."""
     endpoint = Endpoint(ENDPOINT, "", "openrouter", free=True)
     roster = Roster()
     roster = replace(roster, endpoints={**roster.endpoints, ENDPOINT: endpoint})
-    return find(
+    return resolve_run(
         Run(
             protocol=PROTOCOL,
             roster=roster,
@@ -303,10 +311,10 @@ def _wanted() -> Run:
     )
 
 
-async def _played(wanted: Run, store: Store) -> Report | None:
+async def _play_demo(wanted: Run, store: Store) -> Report | None:
     """Play and judge what is *wanted* against an endpoint of this process, and return the
     report.
     """
     async with simulate() as simulation:
-        here = replace(wanted, roster=find_roster(wanted).moved(ENDPOINT, simulation.url))
-        return await calling.carry_out(here, store, ask=False, yes=True)
+        here = replace(wanted, roster=find_roster(wanted).move_endpoint(ENDPOINT, simulation.url))
+        return await calling.play_with_progress(here, store, ask=False, yes=True)

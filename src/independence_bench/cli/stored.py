@@ -9,33 +9,33 @@ import click
 from sqlalchemy import Connection
 
 from independence_bench.analysis.costs import read_costs
-from independence_bench.api.named import find_protocol, open_results, stored_subjects
+from independence_bench.api.named import find_protocol, find_stored_subjects, open_results
 from independence_bench.cli.options import (
     FILLED,
-    confirmed,
+    ask_confirmation,
     json_option,
     legend_option,
-    out,
-    say,
-    show_chosen,
+    make_results_console,
+    print_chosen_views,
+    print_remarks,
     shown_options,
     store_option,
 )
 from independence_bench.errors import NotAllowed, WrongUse
-from independence_bench.escape import label_text
-from independence_bench.figures import money, plural
-from independence_bench.lookup import instead
+from independence_bench.escape import escape_line
+from independence_bench.figures import format_count, format_dollars
+from independence_bench.lookup import suggest_names
 from independence_bench.models.response import clean_text
 from independence_bench.report.stored_view import (
-    costs_json,
-    costs_view,
+    format_costs_json,
+    render_costs,
 )
-from independence_bench.report.table import Shown
-from independence_bench.report.terminal import printed
+from independence_bench.report.table import RowFilter
+from independence_bench.report.terminal import print_views
 from independence_bench.store import attempts, deletion, registry
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.deletion import DeletionPlan
-from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, unique_labels
+from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, make_unique_labels
 
 
 @click.command(name="costs")
@@ -51,13 +51,13 @@ def costs(top: int | None, find: str | None, legend: bool, as_json: bool, store:
     from its list price and shown apart.
     """
     with open_store(store, create=False) as opened:
-        with opened.reading() as connection:
+        with opened.open_snapshot() as connection:
             spending = read_costs(connection)
         if as_json:
-            click.echo(costs_json(spending))
+            click.echo(format_costs_json(spending))
         else:
-            view = costs_view(spending, opened.shown)
-            show_chosen(view, shown=Shown(top, find), legend=legend)
+            view = render_costs(spending, opened.shown)
+            print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
 
 
 LONGEST = 500  # characters of a reason
@@ -90,20 +90,20 @@ def exclude(
         raise WrongUse("--reason needs some words that say why a subject is excluded or kept")
     with open_results(store) as opened:
         if not subjects:
-            _list(opened)
+            _print_decisions(opened)
             return
         if reason is None and not undo:
             raise WrongUse("say why with --reason, or take it back with --undo")
-        chosen = stored_subjects(opened, None, subjects)
-        labels = _labels(opened)
-        with opened.writing() as connection:
+        chosen = find_stored_subjects(opened, None, subjects)
+        labels = _read_labels(opened)
+        with opened.open_transaction() as connection:
             for subject in chosen:
                 if undo:
-                    registry.undo(connection, subject.hash)
+                    registry.delete_decision(connection, subject.hash)
                 else:
                     words = clean_text(" ".join((reason or "").split()))[:LONGEST]
                     decision = Decision("keep" if keep else "exclude", words, COMMAND)
-                    registry.decide(connection, subject.hash, decision, time.time())
+                    registry.store_decision(connection, subject.hash, decision, time.time())
     done = (
         "no longer has a decision"
         if undo
@@ -112,25 +112,30 @@ def exclude(
         else "is excluded from every ranking"
     )
     for subject in chosen:
-        say(f"{label_text(labels[subject.hash])} {done}")
+        print_remarks(f"{escape_line(labels[subject.hash])} {done}")
 
 
-def _labels(store: Store) -> dict[str, str]:
-    with store.reading() as connection:
-        return unique_labels(registry.stored_subjects(connection))
+def _read_labels(store: Store) -> dict[str, str]:
+    with store.open_snapshot() as connection:
+        return make_unique_labels(registry.read_subjects(connection))
 
 
-def _list(store: Store) -> None:
+def _print_decisions(store: Store) -> None:
     """Print the decisions about subjects, a line each."""
-    labels = _labels(store)
-    with store.reading() as connection:
-        known = registry.decided(connection)
+    labels = _read_labels(store)
+    with store.open_snapshot() as connection:
+        known = registry.read_decisions(connection)
     for subject, decision in sorted(known.items(), key=lambda item: labels[item[0]]):
         verdict = "excluded" if decision.verdict == "exclude" else "kept"
         where = " (models.yaml)" if decision.origin == MODELS_FILE else ""
-        printed(out(), label_text(f"{labels[subject]}: {verdict}{where}: {decision.reason}"))
+        print_views(
+            make_results_console(),
+            escape_line(f"{labels[subject]}: {verdict}{where}: {decision.reason}"),
+        )
     if not known:
-        say("no subject is excluded or kept here; `aib exclude SUBJECT --reason TEXT` excludes one")
+        print_remarks(
+            "no subject is excluded or kept here; `aib exclude SUBJECT --reason TEXT` excludes one"
+        )
 
 
 @click.command(name="clear")
@@ -168,61 +173,62 @@ def clear(
     if what == "responses" and judge:
         raise WrongUse("--judge applies to judgements only: leave it out, or clear judgements")
     with open_store(store, create=False) as opened:
-        find = _finding(opened, what, subjects, protocol_name, judge)
-        with opened.reading() as connection:
+        find = _make_finder(opened, what, subjects, protocol_name, judge)
+        with opened.open_snapshot() as connection:
             plan = find(connection)
         if not plan:
-            say("nothing that could be cleared is stored")
+            print_remarks("nothing that could be cleared is stored")
             return
-        with opened.reading() as connection:
-            deletion.check_unclaimed(connection, plan, opened.now(connection))
-            spent = attempts.spending(connection)
-        say(f"this deletes {_amount(plan)} from {label_text(opened.shown)}")
-        say(
-            f"what they cost stays on record: the store's total of {money(spent.total)} does not "
+        with opened.open_snapshot() as connection:
+            deletion.check_unclaimed(connection, plan, opened.read_time(connection))
+            spent = attempts.sum_spending(connection)
+        print_remarks(f"this deletes {_describe_plan(plan)} from {escape_line(opened.shown)}")
+        print_remarks(
+            f"what they cost stays on record: the store's total of {format_dollars(spent.total)} "
+            "does not "
             "change"
         )
-        if not yes and not confirmed("Delete them?"):
+        if not yes and not ask_confirmation("Delete them?"):
             raise NotAllowed("nothing was deleted")
-        with opened.writing() as connection:
-            deletion.clear(connection, plan, find, opened.now(connection))
-    say(f"deleted {_amount(plan)}")
+        with opened.open_transaction() as connection:
+            deletion.delete_answers(connection, plan, find, opened.read_time(connection))
+    print_remarks(f"deleted {_describe_plan(plan)}")
 
 
-def _finding(
+def _make_finder(
     store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
 ) -> Callable[[Connection], DeletionPlan]:
     """Return a function that plans the deletion that the options mean. Raises WrongUse for a
     subject that does not exist; the function raises it for a judge.
     """
     protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
-    of = stored_subjects(store, None, subjects)
+    of = find_stored_subjects(store, None, subjects)
 
-    def find(connection: Connection) -> DeletionPlan:
+    def find_plan(connection: Connection) -> DeletionPlan:
         hashes = None
         if protocol is not None:
-            stored = registry.stored_protocols(connection)
+            stored = registry.read_protocols(connection)
             hashes = [hash_ for hash_, name, _ in stored if name == protocol.name]
         if what == "responses":
-            return deletion.find_responses(connection, of, hashes)
-        labels = registry.stored_judges(connection)
+            return deletion.plan_response_deletion(connection, of, hashes)
+        labels = registry.read_judge_labels(connection)
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
             raise WrongUse(
                 f"no judge is called {judge}; "
-                f"{instead(judge or '', labels.values(), 'the store has')}"
+                f"{suggest_names(judge or '', labels.values(), 'the store has')}"
             )
-        return deletion.find_judgements(connection, of, hashes, judges)
+        return deletion.plan_judgement_deletion(connection, of, hashes, judges)
 
-    return find
+    return find_plan
 
 
-def _amount(plan: DeletionPlan) -> str:
+def _describe_plan(plan: DeletionPlan) -> str:
     parts = [
-        plural(len(found), noun)
+        format_count(len(found), noun)
         for found, noun in ((plan.transcripts, "conversation"), (plan.judgements, "judgement"))
         if found
     ]
     if plan.replies:
-        parts.insert(1, plural(len(plan.replies), "reply", "replies"))
+        parts.insert(1, format_count(len(plan.replies), "reply", "replies"))
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

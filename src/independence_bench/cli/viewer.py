@@ -16,17 +16,28 @@ import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from independence_bench.api.named import find_protocol, open_results
-from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
+from independence_bench.cli.options import (
+    make_remarks_console,
+    make_results_console,
+    print_remarks,
+    store_option,
+    stored_protocol_option,
+)
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person
-from independence_bench.store.results import counted
+from independence_bench.store.results import count_results
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
-from independence_bench.viewer.live import OFFER, Live, steps_to_read
+from independence_bench.viewer.live import OFFER, Live, count_reading_steps
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.server import LOOPBACK, Server, give_back, listen
+from independence_bench.viewer.server import LOOPBACK, Server, limit_kept_memory, open_socket
 from independence_bench.viewer.snapshot import read_catalog
-from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
+from independence_bench.viewer.static_site import (
+    WORKFLOW,
+    check_site_folder,
+    make_offer,
+    write_site,
+)
 
 PORT = 8484
 AT_ONCE = 0.5  # seconds that the first reading is waited for before the address is printed
@@ -96,10 +107,10 @@ def serve_viewer(
     only so many of them.
     """
     page = read_page()
-    give_back()
-    with open_results(store) as opened, listen(port) as listening:
+    limit_kept_memory()
+    with open_results(store) as opened, open_socket(port) as listening:
         protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
-        say(f"reading {opened.shown}")
+        print_remarks(f"reading {opened.shown}")
         live = Live(
             opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label)
         )
@@ -110,25 +121,27 @@ def serve_viewer(
         port = listening.getsockname()[1]
         access = AccessTokens(LOOPBACK, port)
 
-        def ready() -> None:
+        def announce_address() -> None:
             if person is not None:
-                say(f"{person.label} marks conversations on the page Label")
+                print_remarks(f"{person.label} marks conversations on the page Label")
             click.echo(f"the viewer is at {access.address} (Ctrl-C ends it)")
             if open_it and has_screen():
-                webbrowser.open(access.opened)
+                webbrowser.open(access.one_time_address)
 
         app = make_app(live, page, port, access, desk)
-        server = Server(app, ready, failed=lambda: live.failure is not None, leave=live.leave)
+        server = Server(
+            app, announce_address, failed=lambda: live.failure is not None, leave=live.stop_reading
+        )
         try:
-            live.begin()
+            live.begin_reading()
             wait([live.first], AT_ONCE)  # most stores are read by then, or found to be damaged
             if live.failure is None:
                 server.run(sockets=[listening])
         finally:
-            live.leave()
+            live.stop_reading()
         if live.failure is not None:
             raise live.failure
-        say("stopped")
+        print_remarks("stopped")
 
 
 def has_screen() -> bool:
@@ -167,19 +180,19 @@ def site(
         return
     if folder is None:
         raise WrongUse("name the folder of the site: `aib site OUT/`")
-    check_place(folder.resolve())
+    check_site_folder(folder.resolve())
     page = read_page()
     with open_results(store) as opened:
         protocols = [find_protocol(name, opened)[0] for name in protocol_names]
-        with opened.reading() as connection:
-            steps = steps_to_read(*counted(connection))
+        with opened.open_snapshot() as connection:
+            steps = count_reading_steps(*count_results(connection))
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),
         )
-        with Progress(*columns, console=err(), transient=True) as progress:
+        with Progress(*columns, console=make_remarks_console(), transient=True) as progress:
             reading = progress.add_task("reading", total=steps)
             catalog = read_catalog(opened, protocols, lambda more: progress.advance(reading, more))
             if not catalog.entries:
@@ -188,22 +201,22 @@ def site(
                 )
             progress.update(reading, completed=steps)  # what is not on a board was not told
             boards = [
-                catalog.board(ranking)
+                catalog.find_board(ranking)
                 for ranking in progress.track(catalog.entries.values(), description="scoring")
             ]
             largest = max(len(board.rows) for board in boards if board is not None)
-            answers = Answers(catalog, offer(raw, largest))
+            answers = Answers(catalog, make_offer(raw, largest))
             writing = progress.add_task("writing", total=None)
-            count = freeze(
+            count = write_site(
                 answers, page, folder, lambda n, of: progress.update(writing, completed=n, total=of)
             )
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    out().print(
+    make_results_console().print(
         f"{count:,} files, {size / 1e6:,.0f} MB in {folder}; serve them with any web server",
         soft_wrap=True,
     )
     at = shlex.quote(str(folder))
-    say(
+    print_remarks(
         f"to look at it here: python3 -m http.server --bind 127.0.0.1 8000 --directory {at}, "
         "then http://127.0.0.1:8000/"
     )

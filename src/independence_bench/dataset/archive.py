@@ -61,7 +61,7 @@ class Files:
     def __iter__(self) -> Iterator[File]:
         return iter(self.found)
 
-    def refuses(self, path: str, plain: bool, size: int) -> bool:
+    def refuse_unfit_file(self, path: str, plain: bool, size: int) -> bool:
         """Return whether a file of that *size* is refused, and list it as refused if so. *plain*:
         it is a regular file.
         """
@@ -78,15 +78,15 @@ def open_files(path: Path) -> Iterator[Files]:
     anything else.
     """
     if path.is_dir():
-        yield _folder(path)
+        yield _read_folder(path)
     elif path.is_file():
         with tempfile.TemporaryFile() as kept:
-            yield _tar(path, kept)
+            yield _read_tar(path, kept)
     else:
         raise WrongUse(f"{path} is neither a folder nor a file; name a folder or a tar")
 
 
-def tars_in(folder: Path) -> list[Path]:
+def find_tars(folder: Path) -> list[Path]:
     """Return the first `MOST_NAMED` files directly in *folder* that can be read as a tar; [] if it
     is no folder.
     """
@@ -99,21 +99,21 @@ def tars_in(folder: Path) -> list[Path]:
 
 def _is_tar(path: Path) -> bool:
     try:
-        with _opened(path) as tar:
+        with _open_tar(path) as tar:
             return tar.next() is not None
     except _UNREADABLE_TAR:
         return False
 
 
-def _folder(root: Path) -> Files:
+def _read_folder(root: Path) -> Files:
     files = Files()
     # the name of the given folder may itself say what it holds (a subject, a run)
     above = Path(os.path.abspath(root)).parts[1:]
 
-    def unread(error: OSError) -> None:
+    def note_unreadable(error: OSError) -> None:
         files.refused.append((str(error.filename), UNREADABLE))
 
-    for folder, folders, names in os.walk(root, onerror=unread):
+    for folder, folders, names in os.walk(root, onerror=note_unreadable):
         folders.sort()
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for path in (Path(folder, name) for name in sorted(names) + links):
@@ -126,31 +126,31 @@ def _folder(root: Path) -> Files:
             except OSError:
                 files.refused.append((str(inside), UNREADABLE))
                 continue
-            if not files.refuses(str(inside), stat.S_ISREG(about.st_mode), about.st_size):
+            if not files.refuse_unfit_file(str(inside), stat.S_ISREG(about.st_mode), about.st_size):
                 files.found.append(File((*above, *inside.parts), path.read_bytes))
     return files
 
 
-def _tar(path: Path, kept: IO[bytes]) -> Files:
+def _read_tar(path: Path, kept: IO[bytes]) -> Files:
     """Return the files of a tar, after unpacking them one after the other into *kept*, a file
     without a name.
     """
     files, allowance = Files(), Allowance()
     try:
-        with _opened(path) as tar:
+        with _open_tar(path) as tar:
             for number, member in enumerate(tar):
                 if number >= MOST_FILES:
                     files.cut = f"it holds more than {MOST_FILES:,} files"
                     break
                 # a sparse file claims any size in a few bytes
                 plain = member.isreg() and not member.issparse()
-                if member.isdir() or files.refuses(member.name, plain, member.size):
+                if member.isdir() or files.refuse_unfit_file(member.name, plain, member.size):
                     continue
-                allowance.take(member.size)
+                allowance.take_bytes(member.size)
                 start = kept.tell()
                 size = kept.write(tar.extractfile(member).read())  # type: ignore[union-attr]
                 parts = PurePosixPath(member.name).parts
-                files.found.append(File(parts, partial(_piece, kept, start, size)))
+                files.found.append(File(parts, partial(_read_piece, kept, start, size)))
     except _UNREADABLE_TAR as error:
         said = " ".join(str(error).split())[:100] or type(error).__name__
         if not files.found:
@@ -162,13 +162,13 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
     return files
 
 
-def _piece(kept: IO[bytes], start: int, size: int) -> bytes:
+def _read_piece(kept: IO[bytes], start: int, size: int) -> bytes:
     kept.seek(start)
     return kept.read(size)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+def _open_tar(path: Path) -> Iterator[tarfile.TarFile]:
     with path.open("rb") as file:
         begin = file.read(6)
     packed = {b"\xfd7zXZ\x00": lzma.open, b"\x1f\x8b": gzip.open, b"BZh": bz2.open}

@@ -25,9 +25,9 @@ from pathlib import Path
 from pydantic import RootModel, TypeAdapter, ValidationError
 
 from independence_bench.analysis.baseline import Baseline
-from independence_bench.errors import WrongUse, why
-from independence_bench.lookup import did_you_mean_file
-from independence_bench.store.staging import staging
+from independence_bench.errors import WrongUse, describe_file_error
+from independence_bench.lookup import describe_similar_files
+from independence_bench.store.staging import stage_path
 
 VERSION = "aib_baseline"
 VERSIONS = (1, 2)  # that are read; the last one is written
@@ -47,7 +47,7 @@ def write_baseline(file: Path, baseline: Baseline) -> None:
     document = BASELINE.dump_python(baseline, mode="json", exclude_defaults=True)
     text = json.dumps({VERSION: VERSIONS[-1]} | document, indent=1, sort_keys=True) + "\n"
     try:
-        with staging(file) as fresh:
+        with stage_path(file) as fresh:
             fresh.write_text(text, encoding="utf-8", newline="\n")
             fresh.replace(file)
     except OSError as error:
@@ -62,8 +62,10 @@ def read_baseline(file: Path) -> Baseline:
         with file.open("rb") as opened:
             raw = opened.read(LARGEST + 1).removeprefix(codecs.BOM_UTF8)
     except (OSError, ValueError) as error:
-        meant = did_you_mean_file(file, (".json",)) or "; `aib gate --write FILE` makes one"
-        raise WrongUse(f"the baseline {file} cannot be read ({why(error)}){meant}") from error
+        meant = describe_similar_files(file, (".json",)) or "; `aib gate --write FILE` makes one"
+        raise WrongUse(
+            f"the baseline {file} cannot be read ({describe_file_error(error)}){meant}"
+        ) from error
     if len(raw) > LARGEST:
         raise WrongUse(f"{file} is not a baseline: it is larger than {LARGEST:,} bytes")
     try:

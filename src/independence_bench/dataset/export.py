@@ -22,26 +22,26 @@ import yaml
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.dataset.schema import (
     EXPORT_TABLES,
     VERSION,
     VERSION_FILE,
     ExportColumn,
     ExportTable,
-    arrow_batches,
-    arrow_schema,
-    described,
-    feature,
-    pyarrow_library,
-    to_exported,
+    load_pyarrow,
+    make_arrow_batches,
+    make_arrow_schema,
+    make_export_row,
+    make_feature,
+    render_columns,
 )
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.loader import parse_stored_protocol
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
-from independence_bench.store.staging import staging, take_away_leftovers
+from independence_bench.store.staging import remove_leftovers, stage_path
 
 Form = Literal["jsonl", "parquet"]
 
@@ -55,7 +55,7 @@ class Exported:
     in_flight: int
 
 
-def export(
+def write_export(
     store: Store,
     folder: Path,
     licence: str,
@@ -69,15 +69,15 @@ def export(
     installed.
     """
     if form == "parquet":
-        pyarrow_library("; or --format jsonl")
+        load_pyarrow("; or --format jsonl")
     write = _write_jsonl if form == "jsonl" else _write_parquet
-    with whole_folder(folder) as building:
-        exported = _fill(store, building, write, form, raw, licence)
+    with build_folder(folder) as building:
+        exported = _write_tables(store, building, write, form, raw, licence)
     return Exported(folder, *exported)
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def build_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes *folder*, which must be empty or not exist, when the
     block ends. The result is there whole, or not at all.
 
@@ -86,12 +86,12 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     try:
         target = folder.resolve()
         # removes what a killed export left, even if this export is refused
-        take_away_leftovers(target)
+        remove_leftovers(target)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             why = "is not empty" if folder.is_dir() else "is a file"
             raise WrongUse(f"{folder} {why}; name another folder for the export")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with staging(target) as building:
+        with stage_path(target) as building:
             building.mkdir()
             yield building
             building.rename(target)  # also over an empty folder, but over no other
@@ -101,21 +101,23 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         ) from error
 
 
-def _fill(
+def _write_tables(
     store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str
 ) -> tuple[dict[str, int], int]:
     rows: dict[str, int] = {}
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         source = ExportSource(connection, raw)
-        ranked = list(scores(store, connection))
+        ranked = list(list_score_rows(store, connection))
         for table in EXPORT_TABLES:
-            exported = source.rows(table) if table.imported else ranked
-            rows[table.name] = write(folder / f"{table.name}.{form}", table.shown(raw), exported)
-        in_flight = bulk.in_flight(connection)
-        protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
+            exported = source.read_table(table) if table.imported else ranked
+            rows[table.name] = write(
+                folder / f"{table.name}.{form}", table.list_columns(raw), exported
+            )
+        in_flight = bulk.count_in_flight(connection)
+        protocols = sorted({name for _, name, _ in registry.read_protocols(connection)})
     written = {
         VERSION_FILE: f'{{"version": {VERSION}}}\n',
-        "README.md": _card(rows, protocols, form, raw, licence),
+        "README.md": _render_card(rows, protocols, form, raw, licence),
     }
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -131,7 +133,7 @@ class ExportSource:
         self.numbers: dict[int | None, int | None] = {None: None}
         label_of = {"subject": "label", "judge": "label", "protocol": "name"}
         self.labels = {  # column that has a label -> hash -> label
-            name: {row["hash"]: row[label] for row in bulk.dump(connection, f"{name}s")}
+            name: {row["hash"]: row[label] for row in bulk.read_table(connection, f"{name}s")}
             for name, label in label_of.items()
         }
 
@@ -139,15 +141,17 @@ class ExportSource:
         """Number all attempts, so that rows which refer to one can be read. Reading the table
         `attempts` numbers them, too.
         """
-        for _ in self.rows(next(table for table in EXPORT_TABLES if table.name == "attempts")):
+        for _ in self.read_table(
+            next(table for table in EXPORT_TABLES if table.name == "attempts")
+        ):
             pass
 
-    def rows(self, table: ExportTable) -> Iterator[dict[str, Any]]:
+    def read_table(self, table: ExportTable) -> Iterator[dict[str, Any]]:
         """Yield every row of *table*, in a fixed order."""
-        columns = table.shown(self.raw)
+        columns = table.list_columns(self.raw)
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
-        for row in bulk.dump(self.connection, table.name, blobs):
+        for row in bulk.read_table(self.connection, table.name, blobs):
             told: dict[str, Any] = {
                 c.name: self.labels[c.name][row[f"{c.name}_hash"]] for c in columns if c.told
             }
@@ -156,7 +160,7 @@ class ExportSource:
                 told["number"] = self.numbers[row["id"]] = number
             elif "attempt_id" in row:
                 told["attempt"] = self.numbers[row["attempt_id"]]
-            whole = to_exported(table, row, told)
+            whole = make_export_row(table, row, told)
             yield {column.name: whole[column.name] for column in columns}
 
 
@@ -189,7 +193,7 @@ led to write. A judge's marks are the opinion of a model.
 """
 
 
-def _card(
+def _render_card(
     rows: Mapping[str, int], protocols: Sequence[str], form: Form, raw: bool, licence: str
 ) -> str:
     """Render README.md as Hugging Face expects it, with the types of the columns.
@@ -212,7 +216,12 @@ def _card(
             for table in filled
         ],
         "dataset_info": [
-            {"config_name": table.name, "features": [_feature(c, form) for c in table.shown(raw)]}
+            {
+                "config_name": table.name,
+                "features": [
+                    _make_column_feature(column, form) for column in table.list_columns(raw)
+                ],
+            }
             for table in filled
         ],
     }  # fmt: skip
@@ -224,39 +233,39 @@ def _card(
         files="\n".join(
             f"| `{t.name}.{form}` | {rows[t.name]:,} | {t.says} |" for t in EXPORT_TABLES
         ),
-        columns=described(),
+        columns=render_columns(),
     )
 
 
-def _feature(column: ExportColumn, form: Form) -> dict[str, Any]:
-    text = column.base == "body" and form == "jsonl"  # bytes in Parquet
-    return {"name": column.name, **({"dtype": "string"} if text else feature(column.kind))}
+def _make_column_feature(column: ExportColumn, form: Form) -> dict[str, Any]:
+    text = column.base_kind == "body" and form == "jsonl"  # bytes in Parquet
+    return {"name": column.name, **({"dtype": "string"} if text else make_feature(column.kind))}
 
 
 # ---------------------------------------------------------------- scores
 
 
-def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
+def list_score_rows(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield a row for each subject on each leaderboard of each protocol that this version can
     read.
     """
-    for protocol in readable_protocols(connection):
-        for board in boards(store, protocol):
+    for protocol in find_readable_protocols(connection):
+        for board in make_leaderboards(store, protocol):
             for row in board.rows:
-                yield _score(board, row)
+                yield _make_score_row(board, row)
 
 
-def readable_protocols(connection: Connection) -> Iterator[Protocol]:
+def find_readable_protocols(connection: Connection) -> Iterator[Protocol]:
     """Yield the stored protocols by name and hash, without those that this version cannot score."""
-    stored = registry.stored_protocols(connection)
+    stored = registry.read_protocols(connection)
     for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
         with suppress(ProtocolError):
-            protocol = parse_stored(hash_, files, where=name)
+            protocol = parse_stored_protocol(hash_, files, where=name)
             if not protocol.earlier_form:
                 yield protocol
 
 
-def _score(board: Board, row: Row) -> dict[str, Any]:
+def _make_score_row(board: Board, row: Row) -> dict[str, Any]:
     return {
         "protocol": board.protocol.name,
         "protocol_hash": board.protocol.hash,
@@ -271,8 +280,8 @@ def _score(board: Board, row: Row) -> dict[str, Any]:
         "run_indices": [
             {"run": run, "index": score.index} for run, score in row.run_scores.items()
         ],
-        "dimensions": _values(row.dimensions),
-        "means": _values(row.means),
+        "dimensions": _list_values(row.dimensions),
+        "means": _list_values(row.means),
         "replies": row.health.replies,
         "replies_invalid": row.health.transcripts_invalid,
         "replies_cut_off": row.health.replies_cut_off,
@@ -280,7 +289,7 @@ def _score(board: Board, row: Row) -> dict[str, Any]:
     }
 
 
-def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
+def _list_values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
     return [{"name": name, "value": value} for name, value in numbers.items()]
 
 
@@ -311,8 +320,10 @@ def _write_parquet(
     from pyarrow import parquet
 
     count = 0
-    with closing(parquet.ParquetWriter(path, arrow_schema(columns), compression="zstd")) as writer:
-        for batch in arrow_batches(columns, rows):
+    with closing(
+        parquet.ParquetWriter(path, make_arrow_schema(columns), compression="zstd")
+    ) as writer:
+        for batch in make_arrow_batches(columns, rows):
             count += len(batch)
             writer.write_batch(batch)
     return count

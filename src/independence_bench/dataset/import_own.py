@@ -24,9 +24,9 @@ from independence_bench.dataset.schema import (
     VERSION,
     VERSION_FILE,
     ExportTable,
-    pyarrow_library,
+    is_same_row,
+    load_pyarrow,
     refuse_constant,
-    same,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
@@ -42,7 +42,7 @@ IMPORTED = tuple(table for table in EXPORT_TABLES if table.imported)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRow:
     """A row of a file: its place, its size in bytes when it is unpacked, and its content."""
 
     where: str
@@ -50,7 +50,7 @@ class Found:
     value: Any  # the row, or a ValueError if it is none
 
 
-def find_file(folder: Path, name: str) -> Path | None:
+def find_table_file(folder: Path, name: str) -> Path | None:
     """Return the file of the table called *name* in either format; None if there is none."""
     try:
         return next(
@@ -65,33 +65,33 @@ def find_file(folder: Path, name: str) -> Path | None:
         return None
 
 
-def read_file(file: Path) -> Iterator[Found]:
+def read_table_file(file: Path) -> Iterator[FoundRow]:
     """Yield each row of *file*. Raises WrongUse if the file is Parquet and pyarrow is not
     installed.
     """
     allowance = Allowance()
     try:
-        for found in _jsonl(file) if file.suffix == ".jsonl" else _parquet(file):
-            allowance.take(found.size)
+        for found in _read_jsonl(file) if file.suffix == ".jsonl" else _read_parquet(file):
+            allowance.take_bytes(found.size)
             yield found
     except TooLarge as error:
-        yield Found(file.name, 0, ValueError(f"cannot be read to its end: {error}"))
+        yield FoundRow(file.name, 0, ValueError(f"cannot be read to its end: {error}"))
 
 
-def _jsonl(file: Path) -> Iterator[Found]:
+def _read_jsonl(file: Path) -> Iterator[FoundRow]:
     try:
         with file.open("rb") as lines:
-            for number, line in enumerate(_lines(lines), 1):
+            for number, line in enumerate(_read_lines(lines), 1):
                 where = f"{file.name}, line {number}"
                 if line is None:
-                    yield Found(where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes"))
+                    yield FoundRow(where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes"))
                 elif line.strip():
-                    yield Found(where, len(line), _parsed(line))
+                    yield FoundRow(where, len(line), _parse_line(line))
     except OSError as error:
-        yield Found(file.name, 0, ValueError(f"cannot be read ({error.strerror or error})"))
+        yield FoundRow(file.name, 0, ValueError(f"cannot be read ({error.strerror or error})"))
 
 
-def _lines(file: Any) -> Iterator[bytes | None]:
+def _read_lines(file: Any) -> Iterator[bytes | None]:
     """Yield each line; None for a line that is longer than any that an export writes."""
     while line := file.readline(LARGEST_TEXT + 1):
         if len(line) <= LARGEST_TEXT:
@@ -102,7 +102,7 @@ def _lines(file: Any) -> Iterator[bytes | None]:
         yield None
 
 
-def _parsed(line: bytes) -> Any:
+def _parse_line(line: bytes) -> Any:
     try:
         return json.loads(line.decode("utf-8-sig"), parse_constant=refuse_constant)
     except UnicodeDecodeError:
@@ -111,11 +111,11 @@ def _parsed(line: bytes) -> Any:
         return ValueError("is not a JSON object")
 
 
-def _parquet(file: Path) -> Iterator[Found]:
+def _read_parquet(file: Path) -> Iterator[FoundRow]:
     """Yield each row of a Parquet file. Texts in a dictionary stay there until the size of their
     row is known to be sensible.
     """
-    pyarrow = pyarrow_library()
+    pyarrow = load_pyarrow()
     from pyarrow import parquet
 
     number = 0
@@ -129,21 +129,25 @@ def _parquet(file: Path) -> Iterator[Found]:
                         raise TooLarge(LARGEST_TOTAL // 4)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
             nothing = pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow)
-            _sizes(nothing.to_struct_array())  # raises for types that no export has
+            _measure_sizes(nothing.to_struct_array())  # raises for types that no export has
             for group in opened.iter_batches(batch_size=BATCH):
-                for at, size in enumerate(_sizes(group.to_struct_array()).tolist()):
+                for at, size in enumerate(_measure_sizes(group.to_struct_array()).tolist()):
                     number += 1
                     where = f"{file.name}, row {number}"
                     if size > LARGEST_TEXT:
-                        yield Found(where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes"))
+                        yield FoundRow(
+                            where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes")
+                        )
                     else:
-                        yield Found(where, int(size), group.slice(at, 1).to_pylist()[0])
+                        yield FoundRow(where, int(size), group.slice(at, 1).to_pylist()[0])
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, TooLarge, ValueError) as error:
         message = str(error).strip().partition("\n")[0][:120]
-        yield Found(f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({message})"))
+        yield FoundRow(
+            f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({message})")
+        )
 
 
-def _sizes(array: Any) -> Any:
+def _measure_sizes(array: Any) -> Any:
     """Return the bytes that each value of an Arrow *array* takes when it is unpacked, as int64 of
     numpy.
 
@@ -154,14 +158,14 @@ def _sizes(array: Any) -> Any:
     kind = array.type
     sizes = np.full(len(array), 8, dtype=np.int64)
     if types.is_dictionary(kind):
-        entries = _sizes(array.dictionary)
+        entries = _measure_sizes(array.dictionary)
         places = compute.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         sizes[places >= 0] += entries[places[places >= 0]]
     elif types.is_struct(kind):
         for field in array.flatten():
-            sizes += _sizes(field)
+            sizes += _measure_sizes(field)
     elif types.is_list(kind) or types.is_large_list(kind):
-        ends = np.concatenate([[0], np.cumsum(_sizes(array.values))])
+        ends = np.concatenate([[0], np.cumsum(_measure_sizes(array.values))])
         offsets = array.offsets.to_numpy()
         sizes += ends[offsets[1:]] - ends[offsets[:-1]]
     elif kind in (string(), large_string(), binary(), large_binary()):
@@ -171,7 +175,7 @@ def _sizes(array: Any) -> Any:
     return sizes
 
 
-def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
+def split_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
     """Yield *rows*, each given with its size in bytes, in lists of at most `BATCH` rows and about
     `HELD` bytes.
     """
@@ -188,7 +192,7 @@ def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
 
 
 @dataclass(slots=True)
-class Count:
+class RowCounts:
     """How many rows of one file were added, known, in conflict or refused."""
 
     added: int = 0
@@ -201,15 +205,15 @@ class Count:
 class Imported:
     """The result of an import."""
 
-    counts: dict[str, Count] = field(
-        default_factory=lambda: {table.name: Count() for table in IMPORTED}
+    counts: dict[str, RowCounts] = field(
+        default_factory=lambda: {table.name: RowCounts() for table in IMPORTED}
     )
     findings: list[str] = field(default_factory=list)  # the first ones, a line each
     found: int = 0  # number of all findings
     # transcripts played by other programs, or by a script that no protocol here has
     untraced: int = 0
 
-    def note(self, finding: str) -> None:
+    def record_finding(self, finding: str) -> None:
         """Count *finding*, and keep it among the first `MOST_FINDINGS`."""
         self.found += 1
         if len(self.findings) < MOST_FINDINGS:
@@ -218,7 +222,10 @@ class Imported:
 
 def is_export(path: Path) -> bool:
     """Return whether *path* looks like a folder that `aib export` wrote."""
-    return find_file(path, "transcripts") is not None or find_file(path, "calls") is not None
+    return (
+        find_table_file(path, "transcripts") is not None
+        or find_table_file(path, "calls") is not None
+    )
 
 
 def import_export(path: Path, store: Store) -> Imported:
@@ -231,41 +238,41 @@ def import_export(path: Path, store: Store) -> Imported:
             f"{path} is not a folder that `aib export` wrote: it has no transcripts.jsonl or "
             "transcripts.parquet"
         )
-    version = _version(path / VERSION_FILE)
+    version = _read_version(path / VERSION_FILE)
     summary = Imported()
-    with store.writing() as connection:
+    with store.open_transaction() as connection:
         stored = StoreLookups(connection)
         for table in IMPORTED:
-            for rows in in_batches(_rows(path, table, summary, version)):
-                _take(rows, Batch(stored, table, [row for _, row in rows]), summary)
+            for rows in split_batches(_read_good_rows(path, table, summary, version)):
+                _store_good_rows(rows, Batch(stored, table, [row for _, row in rows]), summary)
     return summary
 
 
-def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
+def _store_good_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
     """Store those *rows* of *batch*, each given with its place in a file, that are good and new."""
     count, new = summary.counts[batch.table.name], []
     for where, row in rows:
-        key = batch.table.key_of(row)
-        if key not in batch.there:
+        key = batch.table.identify_row(row)
+        if key not in batch.existing_rows:
             try:
-                new.append(batch.check(row))
+                new.append(batch.check_row(row))
             except Refused as error:
                 count.refused += 1
-                summary.note(f"{where}: {error}")
+                summary.record_finding(f"{where}: {error}")
             else:
                 count.added += 1
-                batch.there[key] = row
-        elif same(batch.table, row, batch.there[key]):
+                batch.existing_rows[key] = row
+        elif is_same_row(batch.table, row, batch.existing_rows[key]):
             count.there += 1
         else:
             count.conflicts += 1
-            summary.note(f"{where}: is already stored with other content, which is kept")
-    bulk.add(batch.stored.connection, batch.table.name, new)
-    bulk.set_requests(batch.stored.connection, batch.requests)
+            summary.record_finding(f"{where}: is already stored with other content, which is kept")
+    bulk.add_rows(batch.stored.connection, batch.table.name, new)
+    bulk.store_requests(batch.stored.connection, batch.requests)
     summary.untraced += batch.untraced
 
 
-def _version(file: Path) -> int:
+def _read_version(file: Path) -> int:
     """Read the version of the export's layout; 1 if the file is missing. Raises WrongUse for a
     version that is not known here.
     """
@@ -289,22 +296,22 @@ def _version(file: Path) -> int:
     return version
 
 
-def _rows(
+def _read_good_rows(
     path: Path, table: ExportTable, summary: Imported, version: int
 ) -> Iterator[tuple[int, tuple[str, Row]]]:
     """Yield each good row of *table* as (its size, (its place, the row)); refused rows are noted in
     *summary*.
     """
-    file = find_file(path, table.name)
+    file = find_table_file(path, table.name)
     if file is None:
         if version >= table.since:
-            summary.note(f"{table.name}: there is no such file")
+            summary.record_finding(f"{table.name}: there is no such file")
         return
-    for found in read_file(file):
+    for found in read_table_file(file):
         try:
             if isinstance(found.value, ValueError):
                 raise found.value
-            yield found.size, (found.where, table.read(found.value))
+            yield found.size, (found.where, table.read_row(found.value))
         except ValueError as error:
             summary.counts[table.name].refused += 1
-            summary.note(f"{found.where}: {error}")
+            summary.record_finding(f"{found.where}: {error}")

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.dataset.archive import File, Files, open_files, tars_in
+from independence_bench.dataset.archive import File, Files, find_tars, open_files
 from independence_bench.dataset.published_conversations import (
     PublishedConversation,
     Source,
-    assemble,
+    assemble_conversation,
 )
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
@@ -32,12 +32,12 @@ from independence_bench.dataset.published_format import (
     NamesFile,
     ReplyPath,
     Trajectory,
-    names_path,
-    read_names,
-    read_rows,
+    parse_names_path,
+    parse_reply_path,
+    parse_subject,
+    read_names_file,
+    read_published_rows,
     read_trajectory,
-    reply_path,
-    subject_of,
 )
 from independence_bench.dataset.published_protocol import (
     NAME_OF_PROTOCOL,
@@ -45,32 +45,32 @@ from independence_bench.dataset.published_protocol import (
     Place,
     Votes,
     Wording,
-    merged,
-    protocol_of,
-    variant_of,
-    wording_of,
+    build_protocol,
+    find_variant,
+    merge_wordings,
+    read_wording,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import canonical, content_hash
+from independence_bench.hashing import hash_content, write_canonical_json
 from independence_bench.judging.extraction import (
     PUBLISHED,
-    names_mark,
-    published_answer,
-    question_key,
+    make_names_mark,
+    make_published_answer,
+    make_question_key,
 )
-from independence_bench.judging.output import published_verdict
+from independence_bench.judging.output import read_published_verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Delivery, Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
-from independence_bench.protocol.loader import parse_stored
-from independence_bench.protocol.plan import Job, every_configuration, script_hash
+from independence_bench.protocol.loader import parse_stored_protocol
+from independence_bench.protocol.plan import Job, hash_script, list_configurations
 from independence_bench.store import imported, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.database import Store
 from independence_bench.store.imported import JUDGED_AGAIN, REPLACED, PaidAttempt
-from independence_bench.store.results import Judgement, Played
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.results import Judgement, PlayedJob
+from independence_bench.store.rows import split_chunks
 
 BATCH = 200  # conversations in one commit
 LAYOUT = "published"
@@ -115,9 +115,9 @@ def import_published(
     """
     outcome = PublishedImport()
     with open_files(path) as files:
-        groups, names = _sorted_out(files, outcome)
+        groups, names = _group_files(files, outcome)
         if not groups:
-            tars = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
+            tars = " or ".join(shlex.quote(str(tar)) for tar in find_tars(path))
             raise WrongUse(
                 f"{path} holds no conversation in a layout that aib reads; "
                 + (
@@ -126,29 +126,31 @@ def import_published(
                     else "docs/published-data.md says which there are"
                 )
             )
-        votes = _learn(groups, outcome, tell)
-        protocol, protocol_files = _settle(store, votes, groups)
-        owner = imported.origin_of(LAYOUT, path.absolute().name)
+        votes = _count_votes(groups, outcome, tell)
+        protocol, protocol_files = _settle_protocol(store, votes, groups)
+        owner = imported.format_origin(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome)
         done = 0
         whole = [(group, parts) for group, parts in sorted(groups.items()) if parts]
-        for batch in in_chunks(whole, BATCH):
+        for batch in split_chunks(whole, BATCH):
             tell("importing", done, outcome.files)
-            writer.write([_conversation(protocol, group, parts.values()) for group, parts in batch])
+            writer.write_conversations(
+                [_read_conversation(protocol, group, parts.values()) for group, parts in batch]
+            )
             done += sum(len(parts) for _, parts in batch)
-    rows, wrong = read_rows(path.absolute().with_name(ROWS_FILE))
+    rows, wrong = read_published_rows(path.absolute().with_name(ROWS_FILE))
     outcome.rows = len(rows)
     outcome.skipped += [(f"{ROWS_FILE}, {line}", "no published row") for line in wrong]
     if rows:
-        with store.writing() as connection:
-            registry.keep_published(connection, rows)
+        with store.open_transaction() as connection:
+            registry.store_published_rows(connection, rows)
     return outcome
 
 
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(
+def _group_files(
     files: Files, outcome: PublishedImport
 ) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
     """Return the files of each conversation, and the names read in each run; any other file is
@@ -160,11 +162,13 @@ def _sorted_out(
     outcome.cut = files.cut
     for file in files:
         try:
-            if named := names_path(file.parts):
-                names.setdefault((subject_of(named[0]).hash, named[1]), (file, read_names(file)))
+            if named := parse_names_path(file.parts):
+                names.setdefault(
+                    (parse_subject(named[0]).hash, named[1]), (file, read_names_file(file))
+                )
                 continue
-            path = reply_path(file.parts)
-            subject_of(path.folder)
+            path = parse_reply_path(file.parts)
+            parse_subject(path.folder)
             if path.stem not in SCENARIO_BY_STEM:
                 raise Foreign(f"{NOT_A_CONVERSATION} that the published version 2 has")
         except Foreign as error:
@@ -178,7 +182,7 @@ def _sorted_out(
             parts[path.stem] = (path, file)
     places: dict[SubjectRun, set[tuple[str, str]]] = defaultdict(set)
     for folder, run, variant, delivery, _ in groups:
-        places[subject_of(folder).hash, run].add((variant, delivery))
+        places[parse_subject(folder).hash, run].add((variant, delivery))
     for of in names.keys() & places.keys():
         if len(places[of]) > 1:
             file, _ = names.pop(of)
@@ -188,7 +192,7 @@ def _sorted_out(
     return groups, {of: read for of, (_, read) in names.items()}
 
 
-def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
+def _count_votes(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
     """Read every file once for its words; files that cannot be read are removed from *groups*."""
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
@@ -197,7 +201,7 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
             tell("reading", number, len(every))
         path, file = groups[group][stem]
         try:
-            votes.count(read_trajectory(file, path))
+            votes.count_file(read_trajectory(file, path))
         except Foreign as error:
             outcome.skipped.append((file.path, str(error)))
             del groups[group][stem]
@@ -205,50 +209,52 @@ def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) 
     return votes
 
 
-def _settle(
+def _settle_protocol(
     store: Store, votes: Votes, groups: Mapping[Group, Parts]
 ) -> tuple[Protocol, ProtocolFiles]:
     """Return the protocol that says what the data and the store know, and its files."""
     here = Counter(
         (variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts
     )
-    stored, complete = _stored_wording(store)
-    return protocol_of(merged(stored, votes.result(), complete, here))
+    stored, complete = _read_stored_wording(store)
+    return build_protocol(merge_wordings(stored, votes.choose_wording(), complete, here))
 
 
-def _stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
+def _read_stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
     """Return what the stored protocol knows, and by how many complete conversations for each
     place.
     """
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         stored = [
             (hash_, files)
-            for hash_, name, files in registry.stored_protocols(connection)
+            for hash_, name, files in registry.read_protocols(connection)
             if name == NAME_OF_PROTOCOL
         ]
         if not stored:
             return Wording(), Counter()
-        protocol = parse_stored(*stored[0], NAME_OF_PROTOCOL)
+        protocol = parse_stored_protocol(*stored[0], NAME_OF_PROTOCOL)
         scripts = {
-            script_hash(protocol, configuration, scenario)
-            for configuration in every_configuration(protocol)
+            hash_script(protocol, configuration, scenario)
+            for configuration in list_configurations(protocol)
             for scenario in protocol.scenarios
         }
         played, complete = set[Place](), Counter[Place]()
-        for (system, delivery, state), count in imported.transcripts_by_place(
+        for (system, delivery, state), count in imported.count_transcripts_by_place(
             connection, scripts
         ).items():
-            place = (variant_of(protocol, system, delivery), delivery)
+            place = (find_variant(protocol, system, delivery), delivery)
             played.add(place)
             complete[place] += count if state == "complete" else 0
-    return wording_of(protocol, played), complete
+    return read_wording(protocol, played), complete
 
 
-def _conversation(
+def _read_conversation(
     protocol: Protocol, group: Group, parts: Iterable[tuple[ReplyPath, File]]
 ) -> PublishedConversation:
     read = [read_trajectory(file, path) for path, file in parts]
-    return assemble(protocol, subject_of(group[0]), read, SCENARIO_BY_STEM[read[0].path.stem])
+    return assemble_conversation(
+        protocol, parse_subject(group[0]), read, SCENARIO_BY_STEM[read[0].path.stem]
+    )
 
 
 # ---------------------------------------------------------------- into the store
@@ -264,125 +270,133 @@ class _Writer:
     outcome: PublishedImport
     kept: bool = False  # whether this import has stored the protocol
 
-    def write(self, conversations: Conversations) -> None:
+    def write_conversations(self, conversations: Conversations) -> None:
         """Store all *conversations* that are not stored yet, with everything that belongs to them,
         in one commit.
         """
         known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
         self.outcome.skipped += [
-            (_title(c), "its system message cannot be used in a protocol")
+            (_describe_conversation(c), "its system message cannot be used in a protocol")
             for c in conversations
             if c not in known
         ]
-        with self.store.writing() as connection:
-            self._transcripts(connection, known)
-            self._judgements(connection, known)
-            self._names(connection, known)
+        with self.store.open_transaction() as connection:
+            self._import_transcripts(connection, known)
+            self._import_judgements(connection, known)
+            self._import_names(connection, known)
 
-    def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
-        played = [(self._played(c), c) for c in conversations]
-        stored = imported.transcripts_known(
+    def _import_transcripts(self, connection: Connection, conversations: Conversations) -> None:
+        played = [(self._make_played(c), c) for c in conversations]
+        stored = imported.find_known_transcripts(
             connection, [conversation.job.transcript_id for conversation, _ in played]
         )
         new = [
             (conversation, c)
             for conversation, c in played
-            if _gives_way(stored.get(conversation.job.transcript_id), conversation)
+            if _is_worth_storing(stored.get(conversation.job.transcript_id), conversation)
         ]
         self.outcome.new += len(new)
         self.outcome.known += len(played) - len(new)
         self.outcome.subjects |= {c.subject.label for c in conversations}
-        self.outcome.unusual += [(_title(c), c.reason) for c in conversations if c.reason]
-        self._replies(connection, conversations)
+        self.outcome.unusual += [
+            (_describe_conversation(c), c.reason) for c in conversations if c.reason
+        ]
+        self._import_replies(connection, conversations)
         if new and not self.kept:
             protocol = self.protocol
-            registry.keep_protocol(
+            registry.store_protocol(
                 connection, protocol.hash, protocol.name, self.files, time.time()
             )
             self.kept = True
         for subject in {c.subject for _, c in new}:
-            registry.keep_subject(connection, subject)
-        results.keep_transcripts(connection, [(conversation, c.at) for conversation, c in new])
+            registry.store_subject(connection, subject)
+        results.store_transcripts(
+            connection, [(conversation, c.reply_time) for conversation, c in new]
+        )
 
-    def _played(self, c: PublishedConversation) -> Played:
-        script = script_hash(self.protocol, c.configuration, c.scenario)
+    def _make_played(self, c: PublishedConversation) -> PlayedJob:
+        script = hash_script(self.protocol, c.configuration, c.scenario)
         job = Job(c.subject, c.run, c.configuration, c.scenario, script)
-        keyed = [(source.key(c.run), source.reply) for source in c.said]
-        return Played(job, self.protocol.hash, c.transcript, keyed, c.reason)
+        keyed = [(source.make_call_key(c.run), source.reply) for source in c.said]
+        return PlayedJob(job, self.protocol.hash, c.transcript, keyed, c.reason)
 
-    def _replies(self, connection: Connection, conversations: Conversations) -> None:
-        sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
-        there = imported.answered(connection, {key for key, _ in sources})
-        attempts = self._keep(
-            connection, [_attempt(key, source, key in there) for key, source in sources]
+    def _import_replies(self, connection: Connection, conversations: Conversations) -> None:
+        sources = [(s.make_call_key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
+        there = imported.find_answered_calls(connection, {key for key, _ in sources})
+        attempts = self._store_attempts(
+            connection, [_make_reply_attempt(key, source, key in there) for key, source in sources]
         )
         # reversed: the reply in the conversation wins over the replies that it replaced
         new = {key: source for key, source in reversed(sources) if key not in there}
         answers = [
             (key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()
         ]
-        results.keep_replies(connection, answers)
+        results.store_replies(connection, answers)
 
-    def _judgements(self, connection: Connection, conversations: Conversations) -> None:
-        judged = [(self._judgement(c, c.judged), c.judged) for c in conversations if c.judged]
-        there = imported.answered(connection, {judgement.key for judgement, _ in judged})
+    def _import_judgements(self, connection: Connection, conversations: Conversations) -> None:
+        judged = [(self._make_judgement(c, c.judged), c.judged) for c in conversations if c.judged]
+        there = imported.find_answered_calls(connection, {judgement.key for judgement, _ in judged})
         self.outcome.judgements_known += sum(judgement.key in there for judgement, _ in judged)
         new: dict[str, tuple[Judgement, float]] = {}
         made = []
         for judgement, file in judged:
             again = judgement.key in there or judgement.key in new
-            made.append(_judging_attempt(judgement, file, again))
+            made.append(_make_judging_attempt(judgement, file, again))
             if not again:
-                new[judgement.key] = (judgement, file.at)
-        self._keep_judgements(connection, made, new, {file.judge for _, file in judged})
+                new[judgement.key] = (judgement, file.reply_time)
+        self._store_judgements(connection, made, new, {file.judge for _, file in judged})
         self.outcome.judgements += len(new)
 
-    def _names(self, connection: Connection, conversations: Conversations) -> None:
+    def _import_names(self, connection: Connection, conversations: Conversations) -> None:
         """Store the readings of names as judgements of the conversations, each text's once."""
         new: dict[str, tuple[Judgement, float]] = {}
         read_from: dict[str, NamesFile] = {}
         for c in conversations:
             file = self.names.get((c.subject.hash, c.run))
-            if file is not None and c.reason is None and c.scenario.id in file.by_scenario:
-                heard, (judge, _, _) = c.transcript.heard_hash, _judge(file.label)
-                key = question_key(heard, judge, PUBLISHED)
-                answer = published_answer(file.by_scenario[c.scenario.id])
-                mark = names_mark(answer)
-                new.setdefault(key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.at))
+            if file is not None and c.reason is None and c.scenario.id in file.names_by_scenario:
+                heard, (judge, _, _) = c.transcript.heard_hash, _identify_judge(file.label)
+                key = make_question_key(heard, judge, PUBLISHED)
+                answer = make_published_answer(file.names_by_scenario[c.scenario.id])
+                mark = make_names_mark(answer)
+                new.setdefault(
+                    key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.reply_time)
+                )
                 read_from.setdefault(key, file)
-        for key in imported.answered(connection, new.keys()):
+        for key in imported.find_answered_calls(connection, new.keys()):
             del new[key]
-        made = [_naming_attempt(one, at, read_from[key]) for key, (one, at) in new.items()]
-        self._keep_judgements(connection, made, new, {read_from[key].label for key in new})
+        made = [_make_naming_attempt(one, at, read_from[key]) for key, (one, at) in new.items()]
+        self._store_judgements(connection, made, new, {read_from[key].label for key in new})
         self.outcome.names += len(new)
 
-    def _keep_judgements(
+    def _store_judgements(
         self,
         connection: Connection,
         made: Sequence[PaidAttempt],
         new: Mapping[str, tuple[Judgement, float]],
         judges: Iterable[str],
     ) -> None:
-        attempts = self._keep(connection, made)
+        attempts = self._store_attempts(connection, made)
         for name in judges:
-            registry.keep_judge(connection, *_judge(name))
+            registry.store_judge(connection, *_identify_judge(name))
         kept = [(key, attempts[key, at], one, at) for key, (one, at) in new.items()]
-        results.keep_judgements(connection, kept)
+        results.store_judgements(connection, kept)
 
-    def _judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
+    def _make_judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
         case = JudgingInput(c.transcript, c.scenario, self.protocol.judge_instructions)
-        judge, _, _ = _judge(file.judge)
-        return case.judgement(judge, published_verdict(file.judge_scores or {}, c.scenario.marks))
+        judge, _, _ = _identify_judge(file.judge)
+        return case.make_judgement(
+            judge, read_published_verdict(file.judge_scores or {}, c.scenario.marks)
+        )
 
-    def _keep(
+    def _store_attempts(
         self, connection: Connection, made: Sequence[PaidAttempt]
     ) -> Mapping[tuple[str, float], int]:
-        attempts, new = imported.keep_attempts(connection, made, self.owner)
+        attempts, new = imported.store_attempts(connection, made, self.owner)
         self.outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
         return attempts
 
 
-def _gives_way(stored: tuple[str, str] | None, played: Played) -> bool:
+def _is_worth_storing(stored: tuple[str, str] | None, played: PlayedJob) -> bool:
     """Return whether *played* is to be stored: it is new, or more complete than what is *stored*
     (state, heard hash).
     """
@@ -392,11 +406,11 @@ def _gives_way(stored: tuple[str, str] | None, played: Played) -> bool:
     return state == "invalid" and (played.reason is None or heard != played.transcript.heard_hash)
 
 
-def _title(c: PublishedConversation) -> str:
+def _describe_conversation(c: PublishedConversation) -> str:
     return f"{c.subject.label}, run {c.run}, {c.configuration}, {c.scenario.id}"
 
 
-def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
+def _make_reply_attempt(key: str, source: Source, there: bool) -> PaidAttempt:
     """Make the attempt that *source* came from. A reply to a question that is answered already
     (*there*) counts as replaced.
     """
@@ -417,7 +431,7 @@ def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
     return PaidAttempt(call, ended, source.at - seconds, source.at)
 
 
-def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> PaidAttempt:
+def _make_judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> PaidAttempt:
     if again:
         outcome, message = JUDGED_AGAIN, "the same words were said in another conversation"
     else:
@@ -425,30 +439,30 @@ def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> Pai
         message = judgement.reason or ""
     seconds, raw = file.judge_cost.elapsed_seconds or 0.0, file.judge_raw_response or ""
     ended = Ended(outcome, message, file.judge_cost.usage, seconds, raw)
-    return _judge_asked(judgement.key, file.judge, ended, file.at)
+    return _make_judge_call(judgement.key, file.judge, ended, file.reply_time)
 
 
-def _naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
+def _make_naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
     """Make the attempt in which names were read. One call read the names of a run; each
     conversation in the file has an equal share of its cost.
     """
     cost = file.extraction_cost_usd
-    share = None if cost is None else cost / len(file.by_scenario)
+    share = None if cost is None else cost / len(file.names_by_scenario)
     ended = Ended(ANSWERED, "", Usage(None, None, cost=share), 0.0, file.raw)
-    return _judge_asked(judgement.key, file.label, ended, at)
+    return _make_judge_call(judgement.key, file.label, ended, at)
 
 
-def _judge_asked(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
+def _make_judge_call(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
     """Make an attempt of a judge. The data does not have its request and its time, so it has the
     time of the reply.
     """
-    call = CallInfo(key, "judgement", "openrouter", judge, canonical({"model": judge}))
+    call = CallInfo(key, "judgement", "openrouter", judge, write_canonical_json({"model": judge}))
     return PaidAttempt(call, ended, at, at)
 
 
-def _judge(name: str) -> tuple[str, str, str]:
+def _identify_judge(name: str) -> tuple[str, str, str]:
     """Return (hash, label, settings) of the judge called *name*, a judge of the data that cannot be
     asked from here.
     """
-    spec = canonical({"kind": LAYOUT, "model": name})
-    return content_hash(spec), f"{LAYOUT}:{name}", spec
+    spec = write_canonical_json({"kind": LAYOUT, "model": name})
+    return hash_content(spec), f"{LAYOUT}:{name}", spec

@@ -15,14 +15,14 @@ from itertools import pairwise
 from independence_bench.dataset.published_format import Trajectory
 from independence_bench.dataset.published_protocol import (
     PublishedScenario,
-    system_name,
-    system_sent,
+    find_system_message,
+    find_system_name,
 )
 from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Line, Transcript, play
+from independence_bench.protocol.conversation import Line, Transcript, play_script
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.delivery import is_words
+from independence_bench.protocol.delivery import has_words
 from independence_bench.protocol.script import Ask, Says
 from independence_bench.store.results import Reply
 
@@ -39,9 +39,9 @@ class Source:
     file: Trajectory | None
     replaced: bool = False  # the later turns follow another reply to the same request
 
-    def key(self, run: int) -> str:
+    def make_call_key(self, run: int) -> str:
         """Return the key of the call that this is an attempt at."""
-        return self.request.key(run)
+        return self.request.make_key(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,16 @@ class PublishedConversation:
     reason: str | None
 
     @property
-    def at(self) -> float:
+    def reply_time(self) -> float:
         """The time of its last reply, in seconds since 1970."""
         return self.said[-1].at
 
 
-def assemble(
+def assemble_conversation(
     protocol: Protocol, subject: ChatModel, files: Sequence[Trajectory], layout: PublishedScenario
 ) -> PublishedConversation:
     """Assemble the conversation that *files*, at least one, are parts of."""
-    scenario = protocol.scenario(layout.scenario)
+    scenario = protocol.find_scenario(layout.scenario)
     by_stem = {file.path.stem: file for file in files}
     last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
     # the data does not have the tool's descriptions
@@ -77,11 +77,11 @@ def assemble(
         (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
     )
     ask = partial(ChatRequest, subject, tools=tools)
-    spoken = _spoken(last, by_stem, layout, scenario, ask)
+    spoken = _find_line_sources(last, by_stem, layout, scenario, ask)
     said = tuple(source for _, source in spoken if source)
     transcript = Transcript(last.request.system, tuple(line for line, _ in spoken))
     used, asked = {s.file.path.stem for s in said if s.file}, {s.request.messages for s in said}
-    others = [_of_file(file, ask) for file in files if file.path.stem not in used]
+    others = [_make_source(file, ask) for file in files if file.path.stem not in used]
     judging = by_stem.get(layout.judged_on)
     broken = (
         f"{line.name}: {source.reply.reason}"
@@ -92,21 +92,21 @@ def assemble(
         subject,
         last.path.run,
         Configuration(
-            system_name(protocol, last.path.variant, last.path.delivery), last.path.delivery
+            find_system_name(protocol, last.path.variant, last.path.delivery), last.path.delivery
         ),
         scenario,
         transcript,
         said,
         tuple(replace(source, replaced=source.request.messages in asked) for source in others),
         judging if judging and judging.judge_scores is not None else None,
-        _departure(protocol, scenario, last, transcript, layout) or next(broken, None),
+        _describe_departure(protocol, scenario, last, transcript, layout) or next(broken, None),
     )
 
 
 # ---------------------------------------------------------------- lines and replies
 
 
-def _spoken(
+def _find_line_sources(
     last: Trajectory,
     by_stem: Mapping[str, Trajectory],
     layout: PublishedScenario,
@@ -134,22 +134,24 @@ def _spoken(
             question = line.text.strip()
         elif name := names.pop(question, "") if len(layout.stems) > 1 else "":
             line, sent = replace(line, name=name), messages[:at]
-            file = by_stem.get(layout.stem(name))
+            file = by_stem.get(layout.find_stem(name))
             if file and (file.text, file.notes, file.request.messages) == (
                 line.text,
                 line.notes,
                 sent,
             ):
-                source = _of_file(file, ask)
+                source = _make_source(file, ask)
             else:
-                reply = Reply(line.text, line.notes, reason=_broken(line.text, "", None))
-                source = Source(ask(sent), reply, last.at, None)
+                reply = Reply(
+                    line.text, line.notes, reason=_describe_broken_reply(line.text, "", None)
+                )
+                source = Source(ask(sent), reply, last.reply_time, None)
         spoken.append((line, source))
-    own = Line("model", last.text, last.notes, layout.reply(last.path.stem))
-    return [*spoken, (own, _of_file(last, ask))]
+    own = Line("model", last.text, last.notes, layout.find_reply(last.path.stem))
+    return [*spoken, (own, _make_source(last, ask))]
 
 
-def _of_file(file: Trajectory, ask: Asked) -> Source:
+def _make_source(file: Trajectory, ask: Asked) -> Source:
     reply = Reply(
         text=file.text,
         notes=file.notes,
@@ -157,18 +159,18 @@ def _of_file(file: Trajectory, ask: Asked) -> Source:
         cut_off=file.finish_reason == "length",
         plain_text=file.path.delivery == "tool_role" and not file.tool_calls,
         reasoned=bool(file.reasoning),
-        reason=_broken(file.text, file.reasoning, file.finish_reason),
+        reason=_describe_broken_reply(file.text, file.reasoning, file.finish_reason),
     )
-    return Source(ask(file.request.messages), reply, file.at, file)
+    return Source(ask(file.request.messages), reply, file.reply_time, file)
 
 
-def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
+def _describe_broken_reply(text: str, reasoning: str, finish_reason: str | None) -> str | None:
     """Say why a reply is no answer by our rules; None if it is one."""
     if finish_reason == "error":
         return "the provider stopped with an error"
     if finish_reason == "content_filter":
         return "stopped by the provider's filter"
-    if is_words(text):
+    if has_words(text):
         return None
     if text.strip():
         return "template debris or punctuation only"
@@ -178,7 +180,7 @@ def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
 # ---------------------------------------------------------------- departures from the protocol
 
 
-def _departure(
+def _describe_departure(
     protocol: Protocol,
     scenario: Scenario,
     last: Trajectory,
@@ -190,7 +192,7 @@ def _departure(
     lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
     if lacking:
         return f"not whole: {lacking[0]} is not in the data"
-    if request.system.strip() != system_sent(
+    if request.system.strip() != find_system_message(
         protocol, last.path.variant, last.path.delivery, scenario.id
     ):
         return "another system message than the others had"
@@ -203,11 +205,11 @@ def _departure(
         if request.tool != (wording.name, wording.argument):
             return "another tool than the others had"
     replies = {line.name: line.text for line in transcript.lines if line.name}
-    scripted = play(transcript.system, scenario.script, lambda name: replies.get(name, ""))
-    if _bare(transcript) != _bare(scripted):
+    scripted = play_script(transcript.system, scenario.script, lambda name: replies.get(name, ""))
+    if _strip_lines(transcript) != _strip_lines(scripted):
         return "other words, or in another order, than in the other conversations"
     return None
 
 
-def _bare(transcript: Transcript) -> list[tuple[str, str, str]]:
+def _strip_lines(transcript: Transcript) -> list[tuple[str, str, str]]:
     return [(line.speaker, line.text.strip(), line.name) for line in transcript.lines]

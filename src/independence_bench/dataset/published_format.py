@@ -24,8 +24,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from independence_bench.dataset.archive import File
-from independence_bench.dataset.schema import in_calendar
-from independence_bench.escape import one_line
+from independence_bench.dataset.schema import check_time
+from independence_bench.escape import check_one_line
 from independence_bench.models.messages import Message, ToolCall, Usage
 from independence_bench.models.response import LENIENT, clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
@@ -63,7 +63,7 @@ NOT_A_CONVERSATION = "not a conversation"
 NO_SUCH_CONVERSATION = "its messages are not a conversation of that kind"
 
 
-def reply_path(parts: tuple[str, ...]) -> ReplyPath:
+def parse_reply_path(parts: tuple[str, ...]) -> ReplyPath:
     """Parse the path *parts* of a reply file. Raises Foreign if it does not follow the layout."""
     if len(parts) < 6:
         raise Foreign(NOT_A_CONVERSATION)
@@ -92,7 +92,7 @@ class RowLine(BaseModel):
     ci_high: float = Field(ge=0, le=100)
 
 
-def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
+def read_published_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
     """Read the file *path* as (subject's hash -> its published row, why lines were left out); ({},
     []) if there is no such file.
 
@@ -112,7 +112,7 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
             if line.get("index") and line.get("ci_low"):
                 read = RowLine.model_validate(line)
                 low, high = sorted((read.ci_low, read.ci_high))
-                rows[subject_of(read.directory).hash] = PublishedRow(
+                rows[parse_subject(read.directory).hash] = PublishedRow(
                     read.index, low, high, read.runs
                 )
         except (ValidationError, Foreign):
@@ -120,7 +120,7 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
     return rows, wrong
 
 
-def names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
+def parse_names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
     """Return (folder, run) of the path *parts* of a file with the names read in a run; None for any
     other file.
     """
@@ -140,7 +140,7 @@ UNKNOWN_LIMIT = 0  # tokens; the data does not say how long a reply could be
 
 
 @lru_cache(maxsize=1024)
-def subject_of(folder: str) -> ChatModel:
+def parse_subject(folder: str) -> ChatModel:
     """Parse the subject that a folder's name describes:
     ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign.
     """
@@ -149,7 +149,7 @@ def subject_of(folder: str) -> ChatModel:
     if match is None or effort not in list(Reasoning):
         raise Foreign("its folder's name describes no subject")
     try:
-        model, provider = one_line(match["model"]), one_line(match["provider"] or "")
+        model, provider = check_one_line(match["model"]), check_one_line(match["provider"] or "")
     except ValueError:
         raise Foreign("its folder's name describes no subject") from None
     local = model.startswith("local--")
@@ -178,27 +178,27 @@ class Request:
     turns: tuple[Line, ...]  # the last messages, without names; the last one is the human's
 
 
-def _named(model: str) -> str:
+def _clean_label(model: str) -> str:
     """Return *model* as a label can have it: one line, at most 200 characters, `unknown` for
     nothing usable.
     """
     try:
-        return one_line(model).strip()[:200] or "unknown"
+        return check_one_line(model).strip()[:200] or "unknown"
     except ValueError:
         return "unknown"
 
 
-def _count(value: Any) -> int | None:
+def _read_count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 2**53 else None
 
 
-def _amount(value: Any) -> float | None:
+def _read_amount(value: Any) -> float | None:
     number = float(value) if type(value) in (int, float) and abs(value) < 1e12 else None
     return number if number is not None and number >= 0 and math.isfinite(number) else None
 
 
-Count = Annotated[int | None, BeforeValidator(_count)]
-Amount = Annotated[float | None, BeforeValidator(_amount)]
+Count = Annotated[int | None, BeforeValidator(_read_count)]
+Amount = Annotated[float | None, BeforeValidator(_read_amount)]
 Clean = Annotated[str, AfterValidator(clean_text)]
 CleanOrNone = Annotated[
     str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(clean_text)
@@ -281,26 +281,26 @@ class Trajectory(BaseModel):
     @cached_property
     def request(self) -> Request:
         """The request that the reply answers. Raises Foreign."""
-        return _request(self.sent, self.path.delivery)
+        return _build_request(self.sent, self.path.delivery)
 
     @cached_property
-    def at(self) -> float:
+    def reply_time(self) -> float:
         """The time of the reply, in seconds since 1970. Raises Foreign."""
         try:
             when = datetime.fromisoformat(self.metadata.timestamp)
-            return in_calendar((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+            return check_time((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
         except (ValueError, OverflowError):
             raise Foreign("damaged: its timestamp is invalid") from None
 
     @property
     def judge(self) -> str:
         """The name of its judge, as a label can have it."""
-        return _named(self.judge_cost.judge_model or "")
+        return _clean_label(self.judge_cost.judge_model or "")
 
 
 def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     """Read *file*, whose path is *path*. Raises Foreign, with the kind of error."""
-    read = _read(file, Trajectory, {"path": path})
+    read = _read_json_file(file, Trajectory, {"path": path})
     about = read.metadata
     if (about.system_variant, about.delivery_mode, about.scenario_id) != (
         path.variant,
@@ -308,11 +308,11 @@ def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
         path.stem,
     ):
         raise Foreign("its metadata says that it belongs elsewhere")
-    _ = read.request, read.at  # raises Foreign if they cannot be read
+    _ = read.request, read.reply_time  # raises Foreign if they cannot be read
     return read
 
 
-def _read(file: File, kind: type[M], known: Mapping[str, object]) -> M:
+def _read_json_file(file: File, kind: type[M], known: Mapping[str, object]) -> M:
     """Read *file* as a *kind*, with its raw text and the fields that are *known* already. Raises
     Foreign.
     """
@@ -356,19 +356,19 @@ class NamesFile(BaseModel):
     @property
     def label(self) -> str:
         """The name of the model that read them, as a label can have it."""
-        return _named(self.extraction_model)
+        return _clean_label(self.extraction_model)
 
     @cached_property
-    def by_scenario(self) -> Mapping[str, list[str]]:
+    def names_by_scenario(self) -> Mapping[str, list[str]]:
         """Scenario's id -> the names in it, [] if a name was declined. Scenarios that the file does
         not mention are left out.
         """
         names: dict[str, list[str]] = {}
         for source in self.declined_scenarios:
-            names[_source(source)] = []
+            names[_find_scenario_id(source)] = []
         for name in self.names:
             for source in name.sources:
-                names.setdefault(_source(source), []).append(name.name)
+                names.setdefault(_find_scenario_id(source), []).append(name.name)
         return names
 
 
@@ -381,21 +381,21 @@ _SOURCES = {
 }
 
 
-def _source(text: str) -> str:
+def _find_scenario_id(text: str) -> str:
     """Return the id of the scenario that *text* means."""
     named = text.partition(" — ")[0]
     return _SOURCES.get(named, named)
 
 
-def read_names(file: File) -> NamesFile:
+def read_names_file(file: File) -> NamesFile:
     """Read *file* with the names of a run. Raises Foreign."""
-    return _read(file, NamesFile, {})
+    return _read_json_file(file, NamesFile, {})
 
 
 # ---------------------------------------------------------------- requests to the model
 
 
-def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
+def _build_request(sent: list[MessageFile], delivery: Delivery) -> Request:
     """Return the messages as values, and the speaker of each. Raises Foreign if they are no such
     conversation.
     """
@@ -419,20 +419,20 @@ def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
     opening, greeting, tool = "", "", ("", "")
     if delivery == "tool_role":
         opening = messages[1].content or ""
-        greeting, tool = _spoken(messages[2])
-    lines = tuple(_line(message, delivery) for message in messages[start:])
+        greeting, tool = _read_tool_call(messages[2])
+    lines = tuple(_make_line(message, delivery) for message in messages[start:])
     return Request(messages, messages[0].content or "", opening, greeting, tool, lines)
 
 
-def _line(message: Message, delivery: Delivery) -> Line:
+def _make_line(message: Message, delivery: Delivery) -> Line:
     if message.role != "assistant":
         return Line("human", message.content or "")
     if delivery == "user_role":
         return Line("model", message.content or "")
-    return Line("model", _spoken(message)[0], message.content or "")
+    return Line("model", _read_tool_call(message)[0], message.content or "")
 
 
-def _spoken(message: Message) -> tuple[str, tuple[str, str]]:
+def _read_tool_call(message: Message) -> tuple[str, tuple[str, str]]:
     """Return (the words of the one call of *message*, (the tool's name, its argument's name)).
     Raises Foreign.
     """

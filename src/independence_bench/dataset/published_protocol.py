@@ -26,12 +26,12 @@ import yaml
 from pydantic import TypeAdapter
 
 from independence_bench.dataset.published_format import Trajectory
-from independence_bench.escape import printable
+from independence_bench.escape import check_printable
 from independence_bench.protocol.definition import Delivery, Protocol
 from independence_bench.protocol.file_formats import NAME, TOP
-from independence_bench.protocol.loader import Files, load, parse
-from independence_bench.protocol.script import spelled_out
-from independence_bench.yaml_io import read_own
+from independence_bench.protocol.loader import Files, load_protocol, parse_protocol
+from independence_bench.protocol.script import list_script_steps
+from independence_bench.yaml_io import load_shipped_yaml
 
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
@@ -72,11 +72,11 @@ class PublishedScenario:
     judged: tuple[str, ...]
     rubrics: tuple[str, ...]
 
-    def reply(self, stem: str) -> str:
+    def find_reply(self, stem: str) -> str:
         """Return the name of the reply that the file *stem* holds."""
         return self.replies[self.stems.index(stem)]
 
-    def stem(self, reply: str) -> str:
+    def find_stem(self, reply: str) -> str:
         """Return the name of the file that holds *reply*."""
         return self.stems[self.replies.index(reply)]
 
@@ -84,12 +84,14 @@ class PublishedScenario:
 SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(
     tuple[PublishedScenario, ...]
 ).validate_python(
-    read_own(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
+    load_shipped_yaml(
+        Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8")
+    )
 )
 SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
 
 
-def own_system(variant: str, scenario: str) -> str:
+def name_scenario_prompt(variant: str, scenario: str) -> str:
     """Return the name of a system prompt that only *scenario* has: the variant's prompt with more
     text after it.
     """
@@ -99,7 +101,7 @@ def own_system(variant: str, scenario: str) -> str:
 # ---------------------------------------------------------------- counting the words
 
 
-def _counters() -> defaultdict[Any, Counter[Any]]:
+def _make_counters() -> defaultdict[Any, Counter[Any]]:
     return defaultdict(Counter)
 
 
@@ -108,13 +110,13 @@ class Votes:
     """Counts how often each text stands in each place."""
 
     files: int = 0
-    tool: dict[str, Counter[str]] = field(default_factory=_counters)
-    steps: dict[str, Counter[Said]] = field(default_factory=_counters)
+    tool: dict[str, Counter[str]] = field(default_factory=_make_counters)
+    steps: dict[str, Counter[Said]] = field(default_factory=_make_counters)
     systems: dict[Place, dict[str, Counter[str]]] = field(
-        default_factory=lambda: defaultdict(_counters)
+        default_factory=lambda: defaultdict(_make_counters)
     )
 
-    def count(self, file: Trajectory) -> None:
+    def count_file(self, file: Trajectory) -> None:
         """Count the texts of one file."""
         self.files += 1
         path, request = file.path, file.request
@@ -131,31 +133,37 @@ class Votes:
             for stem, question in zip(layout.stems, said[::2], strict=False):
                 self.steps[stem][question,] += 1
 
-    def result(self) -> Wording:
+    def choose_wording(self) -> Wording:
         """Return the most frequent text of each place, among those that can stand in a protocol."""
         tool = {
             name: text
             for name, votes in self.tool.items()
-            if (text := _most(votes, NAME.fullmatch if name in ("name", "argument") else _sayable))
+            if (
+                text := _find_most_frequent(
+                    votes, NAME.fullmatch if name in ("name", "argument") else _is_sayable
+                )
+            )
         }
         steps = {
-            stem: said for stem, votes in self.steps.items() if (said := _most(votes, _sayable))
+            stem: said
+            for stem, votes in self.steps.items()
+            if (said := _find_most_frequent(votes, _is_sayable))
         }
         systems: dict[Place, dict[str, str]] = {}
         for place, by_scenario in self.systems.items():
-            common = _most(sum(by_scenario.values(), Counter[str]()), _sayable)
+            common = _find_most_frequent(sum(by_scenario.values(), Counter[str]()), _is_sayable)
             if common is None:
                 continue
             systems[place] = {"": common}
             for scenario, votes in by_scenario.items():
-                own = _most(votes, _sayable)
-                named = NAME.fullmatch(own_system(place[0], scenario))
+                own = _find_most_frequent(votes, _is_sayable)
+                named = NAME.fullmatch(name_scenario_prompt(place[0], scenario))
                 if own is not None and named and own.startswith(common + PARAGRAPH):
                     systems[place][scenario] = own
         return Wording(tool, steps, systems)
 
 
-def _most(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
+def _find_most_frequent(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
     """Return the usable text with the most votes, the first by alphabet of several; None if none is
     usable.
     """
@@ -163,25 +171,25 @@ def _most(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
     return min(every)[1] if every else None
 
 
-def _sayable(said: str | Said) -> bool:
+def _is_sayable(said: str | Said) -> bool:
     """Return whether a protocol can hold the text."""
     try:
         return all(
-            printable(text).strip() and "{{" not in text and "}}" not in text
+            check_printable(text).strip() and "{{" not in text and "}}" not in text
             for text in ([said] if isinstance(said, str) else [text for _, text in said])
         )
     except ValueError:
         return False
 
 
-def merged(
+def merge_wordings(
     old: Wording, new: Wording, before: Mapping[Place, int], here: Mapping[Place, int]
 ) -> Wording:
     """Merge what both know. Where they differ, the wording counts that more conversations support:
     *before* of the *old* one, *here* of the *new* one, each by variant and delivery mode.
     """
 
-    def better(
+    def choose_better(
         old: Mapping[str, T], new: Mapping[str, T], places: Collection[Place]
     ) -> Mapping[str, T]:
         counts = [sum(of.get(place, 0) for place in places) for of in (before, here)]
@@ -190,36 +198,36 @@ def merged(
     every = before.keys() | here.keys()
     by_tool = [place for place in every if place[1] == "tool_role"]
     return Wording(
-        better(old.tool, new.tool, by_tool),
-        better(old.steps, new.steps, every),
+        choose_better(old.tool, new.tool, by_tool),
+        choose_better(old.steps, new.steps, every),
         {
-            place: better(old.systems.get(place, {}), new.systems.get(place, {}), [place])
+            place: choose_better(old.systems.get(place, {}), new.systems.get(place, {}), [place])
             for place in old.systems.keys() | new.systems.keys()
         },
     )
 
 
-def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
+def read_wording(protocol: Protocol, played: Collection[Place]) -> Wording:
     """Return what a protocol made here knows of the places *played* by it: the inverse of
     `build_protocol`.
     """
     tool = {name: getattr(protocol.tool_role, name) for name in TOOL}
     systems: dict[Place, dict[str, str]] = {}
     for variant, delivery in played:
-        common = system_sent(protocol, variant, delivery)
+        common = find_system_message(protocol, variant, delivery)
         if common is None or UNKNOWN in common:
             continue
         systems[variant, delivery] = {"": common}
         for layout in SCENARIOS:
-            own = system_sent(protocol, variant, delivery, layout.scenario)
+            own = find_system_message(protocol, variant, delivery, layout.scenario)
             if own is not None and own != common:
                 systems[variant, delivery][layout.scenario] = own
     steps: dict[str, Said] = {}
     for layout in SCENARIOS:
         said: list[tuple[str, str]] = []  # since the reply before
-        for who, text in spelled_out(protocol.scenario(layout.scenario).script):
+        for who, text in list_script_steps(protocol.find_scenario(layout.scenario).script):
             if who == "model":
-                steps[layout.stem(text)], said = tuple(said), []
+                steps[layout.find_stem(text)], said = tuple(said), []
             else:
                 said.append(("human" if who == "human" else "model", text))
     return Wording(
@@ -232,13 +240,13 @@ def wording_of(protocol: Protocol, played: Collection[Place]) -> Wording:
 # --------------------------------------------------------------- system messages, as they were sent
 
 
-def system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:
+def find_system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:
     """Return the name of the *variant*'s system prompt in *protocol*, in that delivery mode."""
     apart = delivery == "user_role" and variant + IN_USER_ROLE in dict(protocol.systems)
     return variant + IN_USER_ROLE if apart else variant
 
 
-def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
+def find_variant(protocol: Protocol, system: str, delivery: Delivery) -> str:
     """Return the variant whose system prompt is called *system*: the inverse of
     `find_system_name`.
     """
@@ -246,20 +254,20 @@ def variant_of(protocol: Protocol, system: str, delivery: Delivery) -> str:
     return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
 
 
-def system_sent(
+def find_system_message(
     protocol: Protocol, variant: str, delivery: Delivery, scenario: str = ""
 ) -> str | None:
     """Return the system message that a protocol made here sends in *scenario*, or in most
     scenarios; None if the variant has none.
     """
     systems, added = dict(protocol.systems), protocol.tool_role.instructions
-    prompt = systems.get(system_name(protocol, variant, delivery))
+    prompt = systems.get(find_system_name(protocol, variant, delivery))
     if prompt is None:
         return None
     common = PARAGRAPH.join((prompt, added)) if delivery == "tool_role" and added else prompt
-    own = systems.get(own_system(variant, scenario))
+    own = systems.get(name_scenario_prompt(variant, scenario))
     apart = (
-        systems.get(own_system(variant, scenario) + IN_USER_ROLE)
+        systems.get(name_scenario_prompt(variant, scenario) + IN_USER_ROLE)
         if delivery == "user_role"
         else None
     )
@@ -268,7 +276,7 @@ def system_sent(
     return common + own.removeprefix(systems[variant]) if own.startswith(systems[variant]) else own
 
 
-def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
+def _make_prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
     """Return (system prompts by their names, the text that tool_role adds to each) that produce
     *systems*.
 
@@ -282,7 +290,7 @@ def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str]
     )
     variants = sorted(in_user.keys() | in_tool.keys())
     common = {v: (in_user.get(v, {}).get(""), in_tool.get(v, {}).get("")) for v in variants}
-    added = _added_to_all(common.values())
+    added = _find_common_addition(common.values())
     prompts: dict[str, str] = {}
     for variant, (user, tool) in common.items():
         prompt = tool.removesuffix(PARAGRAPH + added) if tool and added else tool or user
@@ -300,11 +308,11 @@ def _prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str]
             )
             for name, text in zip(("", IN_USER_ROLE), more, strict=False):
                 base = prompts.get(variant + name, prompt)
-                prompts[own_system(variant, scenario) + name] = base + text
+                prompts[name_scenario_prompt(variant, scenario) + name] = base + text
     return {name: text for name, text in prompts.items() if NAME.fullmatch(name)}, added or ""
 
 
-def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
+def _find_common_addition(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
     """Return the text that follows each user_role message in its tool_role message; None if it is
     not the same for all of them.
 
@@ -333,14 +341,14 @@ def _added_to_all(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
 # ---------------------------------------------------------------- the protocol
 
 
-def protocol_of(known: Wording) -> tuple[Protocol, Files]:
+def build_protocol(known: Wording) -> tuple[Protocol, Files]:
     """Build the protocol that says what is *known*, and its files."""
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
     files = {
         path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
     }
-    top: dict[str, Any] = read_own(files["protocol.yaml"])
-    prompts, added = _prompts(known.systems)
+    top: dict[str, Any] = load_shipped_yaml(files["protocol.yaml"])
+    prompts, added = _make_prompts(known.systems)
     top["tool_role"] = {
         "name": known.tool.get("name", "unknown"),
         "description": UNKNOWN,
@@ -350,7 +358,7 @@ def protocol_of(known: Wording) -> tuple[Protocol, Files]:
         "opening": known.tool.get("opening", UNKNOWN),
         "greeting": known.tool.get("greeting", UNKNOWN),
     }
-    files["protocol.yaml"] = _yaml(top)
+    files["protocol.yaml"] = _format_yaml(top)
     for configuration in top["configurations"]:
         files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
     files |= {f"system/{name}.md": f"{text}\n" for name, text in prompts.items()}
@@ -360,7 +368,7 @@ def protocol_of(known: Wording) -> tuple[Protocol, Files]:
             said = known.steps.get(stem, (("human", UNKNOWN),))
             steps += [{"human" if who == "human" else "given": text} for who, text in said]
             steps.append({"reply": reply})
-        files[f"scenarios/{layout.scenario}.yaml"] = _yaml(
+        files[f"scenarios/{layout.scenario}.yaml"] = _format_yaml(
             {
                 "title": layout.title,
                 "steps": steps,
@@ -368,27 +376,27 @@ def protocol_of(known: Wording) -> tuple[Protocol, Files]:
                 "rubrics": list(layout.rubrics),
             }
         )
-    return parse(files, NAME_OF_PROTOCOL), files
+    return parse_protocol(files, NAME_OF_PROTOCOL), files
 
 
-def playable(files: Files) -> tuple[Files, tuple[str, ...]]:
+def make_playable(files: Files) -> tuple[Files, tuple[str, ...]]:
     """Turn *files* of a protocol made here into one that can be played. Returns its files, and the
     names of those that still lack words that models are sent.
 
     The copy has another name, because it is another test: the data does not have the limit on a
     reply and the tool's description, so those of our v2 are used.
     """
-    ours = load("v2")
-    top: dict[str, Any] = read_own(files[TOP])
+    ours = load_protocol("v2")
+    top: dict[str, Any] = load_shipped_yaml(files[TOP])
     top |= {"name": NAME_OF_COPY, "title": f"{top['title']}, with a limit and a tool of ours"}
     top["description"] += " In this copy they are those of our v2, so that it can be played."
     top["sampling"] |= {"max_tokens": ours.max_tokens}
     for name in ("description", "argument_description"):
         if top["tool_role"][name] == UNKNOWN:
             top["tool_role"][name] = getattr(ours.tool_role, name)
-    made = {**files, TOP: _yaml(top)}
+    made = {**files, TOP: _format_yaml(top)}
     return made, tuple(sorted(name for name, text in made.items() if UNKNOWN in text))
 
 
-def _yaml(content: dict[str, Any]) -> str:
+def _format_yaml(content: dict[str, Any]) -> str:
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=110)

@@ -16,21 +16,27 @@ from typing import Any
 from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
-from independence_bench.dataset.schema import ExportTable, to_exported, to_store
+from independence_bench.dataset.schema import ExportTable, make_export_row, make_stored_row
 from independence_bench.errors import ProtocolError
-from independence_bench.hashing import canonical, reply_key
-from independence_bench.models.spec import ChatModel, read_settings
+from independence_bench.hashing import make_reply_key, write_canonical_json
+from independence_bench.models.spec import ChatModel, read_chat_model
 from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import LARGEST_FILE, load, parse, parse_stored, shipped
+from independence_bench.protocol.loader import (
+    LARGEST_FILE,
+    list_shipped,
+    load_protocol,
+    parse_protocol,
+    parse_stored_protocol,
+)
 from independence_bench.protocol.plan import (
-    every_configuration,
-    opening,
-    request,
-    script_hash,
+    build_request,
+    hash_script,
+    list_configurations,
+    start_scenario,
 )
 from independence_bench.store import bulk, integrity, registry
-from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, make_attempt_ids
 from independence_bench.store.registry import COMMAND, MODELS_FILE
 
 # protocols of this name describe what other programs sent; their requests are not ours
@@ -58,7 +64,7 @@ class Refused(ValueError):
     """A row that says something false, or refers to something that is not in the store."""
 
 
-def need(true: object, otherwise: str) -> None:
+def check_claim(true: object, otherwise: str) -> None:
     """Refuse the row with the reason *otherwise* unless *true*."""
     if not true:
         raise Refused(otherwise)
@@ -71,20 +77,20 @@ class StoreLookups:
         self.connection = connection
         self._placed: dict[tuple[str, Place], list[Placed]] = {}
 
-    def rows(
+    def find_rows(
         self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()
     ) -> list[Row]:
         """Return the rows of *table* whose *column* is one of *values*."""
-        return bulk.find(self.connection, table, column, values, blobs) if values else []
+        return bulk.find_rows(self.connection, table, column, values, blobs) if values else []
 
-    def attempts_at(
+    def find_attempts(
         self, calls: Collection[str], blobs: Collection[str] = ()
     ) -> dict[str, list[Row]]:
         """Return call -> the attempts at it that have ended, in order, each with its *number* (1,
         2, ...).
         """
         by_call: dict[str, list[Row]] = {}
-        for row in self.rows("attempts", "call_key", calls, blobs):
+        for row in self.find_rows("attempts", "call_key", calls, blobs):
             if row["finished_at"] is not None:
                 before = by_call.setdefault(row["call_key"], [])
                 before.append(row | {"number": len(before) + 1})
@@ -93,23 +99,23 @@ class StoreLookups:
     @cached_property
     def protocols(self) -> list[Protocol]:
         """The shipped protocols, and those in the store that this version can read."""
-        every = [load(name) for name in shipped()]
-        for hash_, _, files in registry.stored_protocols(self.connection):
+        every = [load_protocol(name) for name in list_shipped()]
+        for hash_, _, files in registry.read_protocols(self.connection):
             with suppress(ProtocolError):  # one that cannot be read cannot check anything
-                every.append(parse_stored(hash_, files, where=hash_[:12]))
+                every.append(parse_stored_protocol(hash_, files, where=hash_[:12]))
         return every
 
     @cached_property
-    def earlier_forms(self) -> Mapping[str, Protocol]:
+    def earlier_protocols(self) -> Mapping[str, Protocol]:
         """The protocols of an earlier form, by the hash under which they are stored."""
         return {one.hash: one for one in self.protocols if one.earlier_form}
 
     @cached_property
-    def places(self) -> Mapping[Place, list[Placed]]:
+    def scenarios_by_place(self) -> Mapping[Place, list[Placed]]:
         """Every scenario of every protocol in every configuration, by the values of `PLACE`."""
         by_place: dict[Place, list[Placed]] = defaultdict(list)
         for protocol in self.protocols:
-            for configuration in every_configuration(protocol):
+            for configuration in list_configurations(protocol):
                 for scenario in protocol.scenarios:
                     place = (
                         configuration.system,
@@ -120,39 +126,39 @@ class StoreLookups:
                     by_place[place].append((protocol, configuration, scenario))
         return by_place
 
-    def placed(self, transcript: Row) -> list[Placed]:
+    def find_scenarios(self, transcript: Row) -> list[Placed]:
         """Return the scenarios at the place that *transcript* names whose script has its hash; []
         if there are none.
         """
         script = transcript["script_hash"]
         place = tuple(transcript[name] for name in PLACE)
         if (script, place) not in self._placed:
-            there = self.places.get(place, [])
-            self._placed[script, place] = [one for one in there if script == script_hash(*one)]
+            there = self.scenarios_by_place.get(place, [])
+            self._placed[script, place] = [one for one in there if script == hash_script(*one)]
         return self._placed[script, place]
 
     @cached_property
-    def ours(self) -> Collection[str]:
+    def own_script_hashes(self) -> Collection[str]:
         """The hash of every script of the protocols whose requests this program makes."""
-        placed = (played for there in self.places.values() for played in there)
-        return {script_hash(*played) for played in placed if _is_ours(played)}
+        placed = (played for there in self.scenarios_by_place.values() for played in there)
+        return {hash_script(*played) for played in placed if _is_own_protocol(played)}
 
 
-def _is_ours(placed: Placed) -> bool:
+def _is_own_protocol(placed: Placed) -> bool:
     return not placed[0].name.startswith(ELSEWHERE)
 
 
 SETTINGS = TypeAdapter(ChatModel)
 
 
-def model_of(spec: str) -> ChatModel | None:
+def read_model_spec(spec: str) -> ChatModel | None:
     """Read the model that *spec* describes; None for another kind of judge, or for no settings."""
     try:
         SETTINGS.validate_json(spec, strict=True)
         given = json.loads(spec)
-        model = read_settings(given)
+        model = read_chat_model(given)
         # an earlier version may lack a setting, which then has its default
-        return model if model.spec == canonical(json.loads(model.spec) | given) else None
+        return model if model.spec == write_canonical_json(json.loads(model.spec) | given) else None
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -168,35 +174,37 @@ class Batch:
         self.untraced = 0  # transcripts of other programs, or of a script that no protocol here has
 
     @cached_property
-    def there(self) -> dict[tuple[Any, ...], Row]:
+    def existing_rows(self) -> dict[tuple[Any, ...], Row]:
         """Key -> the row, in the form of an export, that the store already has under it."""
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
-            at_calls = self.stored.attempts_at(values, BLOBS).values()
+            at_calls = self.stored.find_attempts(values, BLOBS).values()
             stored_rows = [row for at_call in at_calls for row in at_call]
         else:
-            stored_rows = self.stored.rows(self.table.name, first, values, BLOBS)
+            stored_rows = self.stored.find_rows(self.table.name, first, values, BLOBS)
         ids = {row["attempt_id"] for row in stored_rows if row.get("attempt_id")}
-        calls = {row["call_key"] for row in self.stored.rows("attempts", "id", ids)}
+        calls = {row["call_key"] for row in self.stored.find_rows("attempts", "id", ids)}
         numbers = {
-            row["id"]: row["number"] for at in self.stored.attempts_at(calls).values() for row in at
+            row["id"]: row["number"]
+            for at in self.stored.find_attempts(calls).values()
+            for row in at
         }
         exported = [
-            to_exported(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))})
+            make_export_row(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))})
             for row in stored_rows
         ]
-        return {self.table.key_of(row): row for row in exported}
+        return {self.table.identify_row(row): row for row in exported}
 
     @cached_property
-    def here(self) -> Mapping[str, Mapping[str, Row]]:
+    def referenced_rows(self) -> Mapping[str, Mapping[str, Row]]:
         """Column of `REFERS` that these rows have -> the value there -> the row of the store."""
         found: dict[str, Mapping[str, Row]] = {}
         for column in REFERS.keys() & self.rows[0].keys():
             table, key, _ = REFERS[column]
-            values = {value for row in self.rows for value in _listed(row[column])}
+            values = {value for row in self.rows for value in _make_list(row[column])}
             found[column] = {
-                row[key]: row for row in self.stored.rows(table, key, values, {"lines"})
+                row[key]: row for row in self.stored.find_rows(table, key, values, {"lines"})
             }
         return found
 
@@ -204,165 +212,178 @@ class Batch:
     def calls(self) -> Mapping[str, Row]:
         """Key -> the call that one of these rows answers."""
         keys = {row["key"] for row in self.rows}
-        return {row["key"]: row for row in self.stored.rows("calls", "key", keys)}
+        return {row["key"]: row for row in self.stored.find_rows("calls", "key", keys)}
 
     @cached_property
     def attempts(self) -> Mapping[str, list[Row]]:
         """Key of a call -> the attempts at it."""
-        return self.stored.attempts_at({row["key"] for row in self.rows})
+        return self.stored.find_attempts({row["key"] for row in self.rows})
 
     @cached_property
-    def _ids(self) -> Iterator[int]:
-        return iter(new_attempts(self.stored.connection, len(self.rows)))
+    def _new_attempt_ids(self) -> Iterator[int]:
+        return iter(make_attempt_ids(self.stored.connection, len(self.rows)))
 
-    def check(self, row: Row) -> Row:
+    def check_row(self, row: Row) -> Row:
         """Check the new *row* and return it in the form of the store. Raises Refused."""
-        for column, here in self.here.items():
-            need(all(value in here for value in _listed(row[column])), REFERS[column][2])
+        for column, here in self.referenced_rows.items():
+            check_claim(all(value in here for value in _make_list(row[column])), REFERS[column][2])
         if self.table.name in CHECKS:
             CHECKS[self.table.name](self, row)
-        stored = to_store(self.table, row)
+        stored = make_stored_row(self.table, row)
         if self.table.name == "attempts":
-            stored["id"] = next(self._ids)
+            stored["id"] = next(self._new_attempt_ids)
         elif "attempt" in stored:
             number = stored.pop("attempt")
-            stored["attempt_id"] = None if number is None else self._attempt_id(row)
+            stored["attempt_id"] = None if number is None else self._find_attempt_id(row)
         return stored
 
-    def _attempt_id(self, row: Row) -> int:
+    def _find_attempt_id(self, row: Row) -> int:
         """Return the id of the attempt that the answer *row* came from. Raises Refused."""
         kind = "reply" if self.table.name == "replies" else "judgement"
         called = self.calls.get(row["key"])
-        need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
+        check_claim(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
         at_call = self.attempts.get(row["key"], [])
-        need(0 < row["attempt"] <= len(at_call), "the attempt that it came from is not here")
+        check_claim(0 < row["attempt"] <= len(at_call), "the attempt that it came from is not here")
         attempt = at_call[row["attempt"] - 1]
         usable = row["state"] != "valid" or attempt["outcome"] in (ANSWERED, CUT_OFF)
-        need(usable, f"is valid and comes from an attempt that was {attempt['outcome']}")
+        check_claim(usable, f"is valid and comes from an attempt that was {attempt['outcome']}")
         return int(attempt["id"])
 
     # ---------------------------------------------------------------- a check for each table
 
-    def _protocol(self, row: Row) -> None:
+    def _check_protocol(self, row: Row) -> None:
         paths = [file["path"] for file in row["files"]]
-        need(
+        check_claim(
             all(len(file["text"]) <= LARGEST_FILE for file in row["files"]),
             "a file of it is too large",
         )
-        need(len(set(paths)) == len(paths), "a file appears twice in it")
+        check_claim(len(set(paths)) == len(paths), "a file appears twice in it")
         files = {file["path"]: file["text"] for file in row["files"]}
         try:
             try:
-                read = parse(files, where="files")
+                read = parse_protocol(files, where="files")
             except ProtocolError:  # it may have an earlier form
-                read = parse_stored(row["hash"], files, where="files")
+                read = parse_stored_protocol(row["hash"], files, where="files")
         except ProtocolError as error:
             raise Refused(f"no protocol that this version can read: {error}") from None
-        need(
+        check_claim(
             (read.hash, read.name) == (row["hash"], row["name"]),
             "its hash is not that of its files",
         )
 
-    def _subject(self, row: Row) -> None:
-        model = model_of(row["spec"])
+    def _check_subject(self, row: Row) -> None:
+        model = read_model_spec(row["spec"])
         if model is None:
             raise Refused("its settings are not those of a model")
         agree = (model.hash, model.label) == (row["hash"], row["label"])
-        need(agree, "its hash or label is not that of its settings")
+        check_claim(agree, "its hash or label is not that of its settings")
 
-    def _judge(self, row: Row) -> None:
-        model = model_of(row["spec"])
-        need(model is None or model.hash == row["hash"], "its hash is not that of its settings")
+    def _check_judge(self, row: Row) -> None:
+        model = read_model_spec(row["spec"])
+        check_claim(
+            model is None or model.hash == row["hash"], "its hash is not that of its settings"
+        )
 
-    def _decision(self, row: Row) -> None:
-        need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
-        need(
+    def _check_decision(self, row: Row) -> None:
+        check_claim(
+            row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep"
+        )
+        check_claim(
             row["origin"] in (COMMAND, MODELS_FILE),
             "its origin is neither the command nor models.yaml",
         )
-        need(
+        check_claim(
             row["reason"].strip() and row["reason"].isprintable(),
             "its reason is not one line of text",
         )
 
-    def _call(self, row: Row) -> None:
-        need(row["kind"] in ("reply", "judgement"), "its kind is neither reply nor judgement")
+    def _check_call(self, row: Row) -> None:
+        check_claim(
+            row["kind"] in ("reply", "judgement"), "its kind is neither reply nor judgement"
+        )
 
-    def _attempt(self, row: Row) -> None:
+    def _check_attempt(self, row: Row) -> None:
         cost, number = row["cost"], row["number"]
-        need(
+        check_claim(
             cost is None or 0 <= cost < LARGEST_COST, f"{cost} is not a cost in dollars, from 0 up"
         )
-        follows = number == 1 or (row["call_key"], number - 1) in self.there
-        need(follows, f"attempt {number} comes after one that is not here")
+        follows = number == 1 or (row["call_key"], number - 1) in self.existing_rows
+        check_claim(follows, f"attempt {number} comes after one that is not here")
 
-    def _reply(self, row: Row) -> None:
-        refuse_first(integrity.reply_faults(row))
+    def _check_reply(self, row: Row) -> None:
+        refuse_faulty_row(integrity.find_reply_faults(row))
 
-    def _reading(self, row: Row) -> None:
+    def _check_reading(self, row: Row) -> None:
         """Check that it reads the replies of its conversation, which is of a protocol of an earlier
         form.
         """
-        played = self.here["transcript"][row["transcript"]]
+        played = self.referenced_rows["transcript"][row["transcript"]]
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
         of = [option["reply"] for option in row["options"] if option["reply"] != "decided"]
-        need(of == list(talk.names), "it reads other replies")
+        check_claim(of == list(talk.reply_names), "it reads other replies")
 
-    def _judgement(self, row: Row) -> None:
+    def _check_judgement(self, row: Row) -> None:
         names = [mark["mark"] for mark in row["marks"]]
-        need(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
-        refuse_first(integrity.judgement_faults(to_store(self.table, row)))
+        check_claim(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
+        refuse_faulty_row(integrity.find_judgement_faults(make_stored_row(self.table, row)))
 
-    def _transcript(self, row: Row) -> None:
+    def _check_transcript(self, row: Row) -> None:
         """Check it against its replies, its script, and the keys that its requests make."""
-        model = model_of(self.here["subject_hash"][row["subject_hash"]]["spec"])
+        model = read_model_spec(self.referenced_rows["subject_hash"][row["subject_hash"]]["spec"])
         if model is None:
             raise Refused("its subject is not here")
-        need(row["run"] >= 1, "runs are counted from 1")
-        need(
+        check_claim(row["run"] >= 1, "runs are counted from 1")
+        check_claim(
             {line["speaker"] for line in row["lines"]} <= {"human", "model"},
             "another speaker is in it",
         )
         complete = row["state"] == "complete"
         agree = row["state"] in ("complete", "invalid") and complete == (row["reason"] is None)
-        need(agree, f"is {row['state']}, with the reason {row['reason']!r}")
+        check_claim(agree, f"is {row['state']}, with the reason {row['reason']!r}")
         talk = Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
-        replies = [self.here["reply_keys"][key] for key in row["reply_keys"]]
-        refuse_first(integrity.transcript_faults(row, talk))
-        refuse_first(integrity.reply_text_faults(row, talk, replies))
-        self._caused(row, talk, model, replies)
+        replies = [self.referenced_rows["reply_keys"][key] for key in row["reply_keys"]]
+        refuse_faulty_row(integrity.find_transcript_faults(row, talk))
+        refuse_faulty_row(integrity.find_reply_text_faults(row, talk, replies))
+        self._check_script(row, talk, model, replies)
 
-    def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
+    def _check_script(
+        self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]
+    ) -> None:
         """Check that its script, played with its replies, gives its words, and that each reply has
         the key of its request.
         """
-        if (earlier := self.stored.earlier_forms.get(row["protocol_hash"])) is not None:
-            self._asked(row, talk, subject, earlier)
+        if (earlier := self.stored.earlier_protocols.get(row["protocol_hash"])) is not None:
+            self._check_earlier_requests(row, talk, subject, earlier)
             return
-        placed = self.stored.placed(row)
-        if not any(map(_is_ours, placed)) and row["script_hash"] not in self.stored.ours:
+        placed = self.stored.find_scenarios(row)
+        if (
+            not any(map(_is_own_protocol, placed))
+            and row["script_hash"] not in self.stored.own_script_hashes
+        ):
             self.untraced += 1
             return
-        need(placed, "its script is not that of its scenario and configuration")
+        check_claim(placed, "its script is not that of its scenario and configuration")
         protocol, configuration, scenario = placed[-1]
-        played = opening(protocol, configuration, scenario)
+        played = start_scenario(protocol, configuration, scenario)
         made: dict[str, str] = {}
         for key, reply in zip(row["reply_keys"], replies, strict=True):
-            need(played.awaiting, "it has more replies than its script asks for")
-            record = request(played, subject, configuration, protocol, row["id"]).record
-            need(
-                reply_key(record, row["run"]) == key,
-                f"“{played.awaiting}” has another key than its request",
+            check_claim(played.next_reply, "it has more replies than its script asks for")
+            record = build_request(played, subject, configuration, protocol, row["id"]).record
+            check_claim(
+                make_reply_key(record, row["run"]) == key,
+                f"“{played.next_reply}” has another key than its request",
             )
             made[key] = record
             if reply["state"] != "invalid":
-                played = played.answered(Words(reply["text"], reply["notes"]))
-        ended = bool(played.awaiting) != (row["state"] == "complete")
-        need(played.transcript == talk and ended, "its script continues differently")
+                played = played.add_reply(Words(reply["text"], reply["notes"]))
+        ended = bool(played.next_reply) != (row["state"] == "complete")
+        check_claim(played.transcript == talk and ended, "its script continues differently")
         self.requests |= made
 
-    def _asked(self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol) -> None:
+    def _check_earlier_requests(
+        self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol
+    ) -> None:
         """Check, for a protocol of an earlier form, which has no scripts, that each reply has the
         key of the request for it.
         """
@@ -370,30 +391,33 @@ class Batch:
         replies = [place for place, line in enumerate(talk.lines) if line.name]
         for place, key in zip((*replies, len(talk.lines)), row["reply_keys"], strict=False):
             said = ConversationState(Transcript(talk.system, talk.lines[:place]), ())
-            record = request(said, subject, configuration, protocol, row["id"]).record
-            need(reply_key(record, row["run"]) == key, "a reply has another key than its request")
+            record = build_request(said, subject, configuration, protocol, row["id"]).record
+            check_claim(
+                make_reply_key(record, row["run"]) == key,
+                "a reply has another key than its request",
+            )
             self.requests[key] = record
 
 
-def _listed(said: Any) -> list[Any]:
+def _make_list(said: Any) -> list[Any]:
     return said if isinstance(said, list) else [said]
 
 
-def refuse_first(faults: Iterable[str]) -> None:
+def refuse_faulty_row(faults: Iterable[str]) -> None:
     """Refuse the row with the first of *faults*, if there is any."""
     for fault in faults:
         raise Refused(fault)
 
 
 CHECKS: Mapping[str, Callable[[Batch, Row], None]] = {
-    "protocols": Batch._protocol,
-    "subjects": Batch._subject,
-    "judges": Batch._judge,
-    "decisions": Batch._decision,
-    "calls": Batch._call,
-    "attempts": Batch._attempt,
-    "replies": Batch._reply,
-    "transcripts": Batch._transcript,
-    "readings": Batch._reading,
-    "judgements": Batch._judgement,
+    "protocols": Batch._check_protocol,
+    "subjects": Batch._check_subject,
+    "judges": Batch._check_judge,
+    "decisions": Batch._check_decision,
+    "calls": Batch._check_call,
+    "attempts": Batch._check_attempt,
+    "replies": Batch._check_reply,
+    "transcripts": Batch._check_transcript,
+    "readings": Batch._check_reading,
+    "judgements": Batch._check_judgement,
 }

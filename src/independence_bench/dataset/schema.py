@@ -26,10 +26,10 @@ from pydantic import (
 )
 
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import canonical
-from independence_bench.store.rows import in_chunks
+from independence_bench.hashing import write_canonical_json
+from independence_bench.store.rows import split_chunks
 from independence_bench.store.schema import CLEARED, IMPORTED
-from independence_bench.yaml_io import read_own
+from independence_bench.yaml_io import load_shipped_yaml
 
 VERSION = 3  # of columns.yaml; an export without `VERSION_FILE` is of version 1
 VERSION_FILE = "export.json"
@@ -47,7 +47,7 @@ def refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _storable(text: str) -> str:
+def _check_storable(text: str) -> str:
     if _UNSTORABLE.search(text):
         raise ValueError("holds what no database can: a NUL or half a character")
     return text
@@ -56,7 +56,7 @@ def _storable(text: str) -> str:
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def _body(value: Any) -> str:
+def _read_body(value: Any) -> str:
     """Return a text that may hold half a character, as endpoints send it; Parquet has it as bytes.
     Raises ValueError.
     """
@@ -67,14 +67,14 @@ def _body(value: Any) -> str:
     return value
 
 
-def in_calendar(seconds: float) -> float:
+def check_time(seconds: float) -> float:
     """Return *seconds* since 1970 if they have a date. Raises ValueError for others."""
     if not 0 <= seconds <= LATEST:
         raise ValueError("no date has so many seconds since 1970")
     return seconds
 
 
-Text = Annotated[str, AfterValidator(_storable)]
+Text = Annotated[str, AfterValidator(_check_storable)]
 Key = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 CallKey = Annotated[
     str, Field(pattern=f"^([0-9a-f]{{64}}|{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}})$")
@@ -82,7 +82,7 @@ CallKey = Annotated[
 Integer = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-Time = Annotated[float, AfterValidator(in_calendar)]
+Time = Annotated[float, AfterValidator(check_time)]
 
 
 class ValueKind(NamedTuple):
@@ -96,7 +96,7 @@ class ValueKind(NamedTuple):
 
 KINDS: dict[str, ValueKind] = {
     "text": ValueKind(Text, "text"),
-    "body": ValueKind(Annotated[str, PlainValidator(_body)], "text", "binary"),
+    "body": ValueKind(Annotated[str, PlainValidator(_read_body)], "text", "binary"),
     "key": ValueKind(Key, "hash"),
     "call": ValueKind(CallKey, "hash"),
     "integer": ValueKind(Integer, "integer", "int64"),
@@ -109,20 +109,20 @@ KINDS: dict[str, ValueKind] = {
 }
 
 
-def _object(title: str, /, **fields: tuple[Any, Any]) -> type[BaseModel]:
+def _make_object_type(title: str, /, **fields: tuple[Any, Any]) -> type[BaseModel]:
     """Make the type of objects with exactly *fields*, each given with its type and its default."""
     config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     made: type[BaseModel] = create_model(title, __config__=config, **fields)  # type: ignore[call-overload]
     return made
 
 
-def _base(kind: str) -> str:
+def _strip_null(kind: str) -> str:
     return kind.removesuffix(" or null")
 
 
-def _type(kind: str) -> Any:
-    type_ = KINDS[_base(kind)].type
-    return type_ if kind == _base(kind) else type_ | None
+def _find_type(kind: str) -> Any:
+    type_ = KINDS[_strip_null(kind)].type
+    return type_ if kind == _strip_null(kind) else type_ | None
 
 
 # kinds that are lists of objects, with the objects' fields
@@ -134,7 +134,9 @@ for _name, _parts in {
     "values": {"name": "text", "value": "number or null"},
     "indices": {"run": "count", "index": "number or null"},
 }.items():
-    _part = _object(_name, **{name: (_type(kind), ...) for name, kind in _parts.items()})
+    _part = _make_object_type(
+        _name, **{name: (_find_type(kind), ...) for name, kind in _parts.items()}
+    )
     _shown = f"list of {{{', '.join(_parts)}}}"
     KINDS[_name] = ValueKind(list[_part], _shown, _parts, listed=True)  # type: ignore[valid-type]
 
@@ -150,14 +152,14 @@ class ExportColumn:
     raw: bool = False  # is only in an export with raw bodies and requests
 
     @property
-    def base(self) -> str:
+    def base_kind(self) -> str:
         """The kind without " or null"."""
-        return _base(self.kind)
+        return _strip_null(self.kind)
 
     @property
-    def shown(self) -> str:
+    def documented_kind(self) -> str:
         """The kind in the words of the documentation."""
-        return self.kind.replace(self.base, KINDS[self.base].shown, 1)
+        return self.kind.replace(self.base_kind, KINDS[self.base_kind].shown, 1)
 
 
 @dataclass(frozen=True)
@@ -171,20 +173,20 @@ class ExportTable:
     imported: bool = True
     since: int = 1  # the first version of the export that has it
 
-    def shown(self, raw: bool) -> tuple[ExportColumn, ...]:
+    def list_columns(self, raw: bool) -> tuple[ExportColumn, ...]:
         """Return its columns in an export with or without *raw* bodies."""
         return tuple(column for column in self.columns if raw or not column.raw)
 
-    def key_of(self, row: Row) -> tuple[Any, ...]:
+    def identify_row(self, row: Row) -> tuple[Any, ...]:
         """Return the values that identify *row*."""
         return tuple(row[column.name] for column in self.columns[: self.key])
 
-    def read(self, given: Any) -> dict[str, Any]:
+    def read_row(self, given: Any) -> dict[str, Any]:
         """Return the imported columns of a row, checked; a *raw* column that is absent is None.
         Raises ValueError.
         """
         try:
-            row = self._model.model_validate(given)
+            row = self._row_model.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"])[:60]
@@ -193,16 +195,16 @@ class ExportTable:
         return row.model_dump(exclude={column.name for column in self.columns if column.told})
 
     @cached_property
-    def _model(self) -> type[BaseModel]:
+    def _row_model(self) -> type[BaseModel]:
         types = {
-            c.name: (Any if c.told else _type(c.kind), None if c.told or c.raw else ...)
+            c.name: (Any if c.told else _find_type(c.kind), None if c.told or c.raw else ...)
             for c in self.columns
         }
-        return _object(self.name, **types)
+        return _make_object_type(self.name, **types)
 
 
-def _tables() -> Iterator[ExportTable]:
-    listed = read_own(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
+def _load_tables() -> Iterator[ExportTable]:
+    listed = load_shipped_yaml(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
     for name, about in listed.items():
         columns = tuple(
             ExportColumn(column, kind, says, told="told" in flags, raw="raw" in flags)
@@ -211,16 +213,16 @@ def _tables() -> Iterator[ExportTable]:
         yield ExportTable(name, columns=columns, **about)
 
 
-EXPORT_TABLES = tuple(_tables())
+EXPORT_TABLES = tuple(_load_tables())
 
 
-def described() -> str:
+def render_columns() -> str:
     """Render every file and its columns as Markdown, for the dataset card."""
     lines: list[str] = []
     for table in EXPORT_TABLES:
         lines += [f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|"]
         for c in table.columns:
-            lines.append(f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |")
+            lines.append(f"| `{c.name}` | {c.documented_kind} | {c.says}{' *(raw)*' * c.raw} |")
         lines.append("")
     return "\n".join(lines[:-1])
 
@@ -245,7 +247,7 @@ PACKED: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
+def make_export_row(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
     """Convert a *stored* row to the columns of *table*; *told* has the values that stand in other
     tables.
 
@@ -254,8 +256,8 @@ def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
     """
     row = {**stored, **told}
     for column in table.columns:
-        if column.base in PACKED and column.name in row:
-            row[column.name] = PACKED[column.base][0](json.loads(row[column.name]))
+        if column.base_kind in PACKED and column.name in row:
+            row[column.name] = PACKED[column.base_kind][0](json.loads(row[column.name]))
         elif column.raw and column.name in row:
             row[column.name] = row[column.name] or None
     if table.name == "transcripts":
@@ -267,23 +269,25 @@ def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
     return {column.name: row[column.name] for column in table.columns if column.name in row}
 
 
-def to_store(table: ExportTable, row: Row) -> dict[str, Any]:
+def make_stored_row(table: ExportTable, row: Row) -> dict[str, Any]:
     """Convert a checked *row* of *table* to the form of the store, without the ids of attempts."""
     stored = dict(row)
     for column in table.columns:
-        if column.base in PACKED:
-            stored[column.name] = canonical(PACKED[column.base][1](row[column.name]))
-        elif column.base == "body":
+        if column.base_kind in PACKED:
+            stored[column.name] = write_canonical_json(
+                PACKED[column.base_kind][1](row[column.name])
+            )
+        elif column.base_kind == "body":
             stored[column.name] = row[column.name] or ""
     if table.name == "transcripts":
-        stored["lines"] = canonical([stored.pop("system_prompt"), row["lines"]])
+        stored["lines"] = write_canonical_json([stored.pop("system_prompt"), row["lines"]])
     elif table.name == "attempts":
         del stored["number"]
         stored["owner"] = IMPORTED + (stored.pop("origin") or "")
     return stored
 
 
-def same(table: ExportTable, one: Row, other: Row) -> bool:
+def is_same_row(table: ExportTable, one: Row, other: Row) -> bool:
     """Return whether two rows under one key have the same content, in the columns that both have.
 
     The time at which a protocol was played, and the origin of an attempt, do not count.
@@ -299,7 +303,7 @@ def same(table: ExportTable, one: Row, other: Row) -> bool:
 ROWS_A_BATCH = 1000  # also the size of a row group in a Parquet file
 
 
-def pyarrow_library(otherwise: str = "") -> Any:
+def load_pyarrow(otherwise: str = "") -> Any:
     """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise*
     ends the message with a way to do without it.
     """
@@ -313,40 +317,43 @@ def pyarrow_library(otherwise: str = "") -> Any:
     return pyarrow
 
 
-def feature(kind: str) -> dict[str, Any]:
+def make_feature(kind: str) -> dict[str, Any]:
     """Return the type of *kind* as a dataset card states it. Loaders guess without it, and cannot
     guess a column that is null throughout.
     """
-    known = KINDS[_base(kind)]
+    known = KINDS[_strip_null(kind)]
     if not known.listed:
         return {"dtype": known.feature}
     if isinstance(known.feature, str):
         return {"list": known.feature}
-    return {"list": [{"name": name, **feature(part)} for name, part in known.feature.items()]}
+    return {"list": [{"name": name, **make_feature(part)} for name, part in known.feature.items()]}
 
 
-def arrow_schema(columns: Sequence[ExportColumn]) -> Any:
+def make_arrow_schema(columns: Sequence[ExportColumn]) -> Any:
     """Make the `pyarrow.Schema` of *columns*, in which columns without null are not nullable."""
-    arrow = pyarrow_library()
-    types = [(c.name, _arrow_type(arrow, feature(c.kind)), c.kind != c.base) for c in columns]
+    arrow = load_pyarrow()
+    types = [
+        (c.name, _make_arrow_type(arrow, make_feature(c.kind)), c.kind != c.base_kind)
+        for c in columns
+    ]
     return arrow.schema([arrow.field(name, type_, null) for name, type_, null in types])
 
 
-def _arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
+def _make_arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
     """Return the Arrow type of a feature."""
     if "dtype" in told:
         return arrow.type_for_alias(told["dtype"])
     if isinstance(told["list"], str):
         return arrow.list_(arrow.type_for_alias(told["list"]))
-    parts = [(part["name"], _arrow_type(arrow, part)) for part in told["list"]]
+    parts = [(part["name"], _make_arrow_type(arrow, part)) for part in told["list"]]
     return arrow.list_(arrow.struct(parts))
 
 
-def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Iterator[Any]:
+def make_arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Iterator[Any]:
     """Yield *rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH` rows; none for no rows."""
-    arrow, schema = pyarrow_library(), arrow_schema(columns)
-    bodies = {column.name for column in columns if column.base == "body"}
-    for group in in_chunks(rows, ROWS_A_BATCH):
+    arrow, schema = load_pyarrow(), make_arrow_schema(columns)
+    bodies = {column.name for column in columns if column.base_kind == "body"}
+    for group in split_chunks(rows, ROWS_A_BATCH):
         plain = [{column.name: row[column.name] for column in columns} for row in group]
         for row in plain:
             for name in bodies:
@@ -355,8 +362,8 @@ def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Itera
         yield arrow.RecordBatch.from_pylist(plain, schema=schema)
 
 
-def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Any:
+def make_arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Any:
     """Return *rows* as one `pyarrow.Table`, which may be empty."""
-    return pyarrow_library().Table.from_batches(
-        arrow_batches(columns, rows), schema=arrow_schema(columns)
+    return load_pyarrow().Table.from_batches(
+        make_arrow_batches(columns, rows), schema=make_arrow_schema(columns)
     )

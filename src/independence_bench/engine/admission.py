@@ -49,7 +49,7 @@ class Admission:
         self._order = itertools.count()
         self._closed: BenchError | None = None
 
-    async def begin(
+    async def await_admission(
         self, rank: int, expected: float | None, calls: int, dearest: float
     ) -> Commitment:
         """Wait until a conversation may begin, and return its commitment. It is expected to cost
@@ -65,15 +65,17 @@ class Admission:
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (rank, next(self._order), asked, turn))
         # once all that come together are in the queue
-        asyncio.get_running_loop().call_soon(self._admit)
+        asyncio.get_running_loop().call_soon(self._admit_waiting)
         try:
             await turn
         except asyncio.CancelledError:
-            self.end(asked)
+            self.end_conversation(asked)
             raise
         return asked
 
-    def go_first(self, expected: float | None, calls: int, dearest: float) -> Commitment:
+    def count_begun_conversation(
+        self, expected: float | None, calls: int, dearest: float
+    ) -> Commitment:
         """Count a conversation that an earlier command has begun, before any other may begin.
         Returns its commitment.
         """
@@ -81,14 +83,14 @@ class Admission:
         self._begun.add(begun)
         return begun
 
-    def progress(self, commitment: Commitment, left: float) -> None:
+    def record_progress(self, commitment: Commitment, left: float) -> None:
         """Record which share of a conversation is *left* to do, in [0, 1], and admit others that
         fit now.
         """
         commitment.left = left
-        self._admit()
+        self._admit_waiting()
 
-    def end(self, commitment: Commitment) -> None:
+    def end_conversation(self, commitment: Commitment) -> None:
         """Record that a conversation has ended, with or without success, and admit others that fit
         now.
         """
@@ -97,9 +99,9 @@ class Admission:
             self._ended += 1
             self._ended_dollars += (1 - commitment.left) * (commitment.expected or 0.0)
             self._ended_calls += (1 - commitment.left) * commitment.calls
-        self._admit()
+        self._admit_waiting()
 
-    def close(self, why: BenchError) -> None:
+    def close_admission(self, why: BenchError) -> None:
         """Let nothing more begin: everything that waits, now or later, raises *why*."""
         self._closed = self._closed or why
         for *_, turn in self._waiting:
@@ -107,12 +109,12 @@ class Admission:
                 turn.set_exception(self._closed)
         self._waiting.clear()
 
-    def _admit(self) -> None:
+    def _admit_waiting(self) -> None:
         while self._waiting:
             _, _, asked, turn = self._waiting[0]
             if turn.done():  # cancelled
                 heapq.heappop(self._waiting)
-            elif self._reaches(asked):
+            elif self._is_affordable(asked):
                 heapq.heappop(self._waiting)
                 self._begun.add(asked)
                 turn.set_result(None)
@@ -120,24 +122,24 @@ class Admission:
                 return  # they may leave some over
             else:
                 heapq.heappop(self._waiting)
-                turn.set_exception(self._too_little(asked))
+                turn.set_exception(self._make_refusal(asked))
 
-    def _reaches(self, asked: Commitment) -> bool:
+    def _is_affordable(self, asked: Commitment) -> bool:
         budget = self._budget
         if budget.limit is None or asked.expected == 0.0:
             return True
-        expected = self._expected(asked)
+        expected = self._estimate_cost(asked)
         if expected is None:
             return not self._begun  # its calls will tell
-        left = sum(one.left * (self._expected(one) or 0.0) for one in self._begun)
+        left = sum(one.left * (self._estimate_cost(one) or 0.0) for one in self._begun)
         # the last call is not there twice, as expected and at its dearest
-        most = left + expected * (1 - 1 / max(asked.calls, 1)) + self._dearest(asked)
+        most = left + expected * (1 - 1 / max(asked.calls, 1)) + self._find_dearest_call(asked)
         return not budget.short and budget.spent + most <= budget.limit
 
-    def _dearest(self, asked: Commitment) -> float:
+    def _find_dearest_call(self, asked: Commitment) -> float:
         return max(self._budget.largest, *(one.dearest for one in (asked, *self._begun)))
 
-    def _expected(self, commitment: Commitment) -> float | None:
+    def _estimate_cost(self, commitment: Commitment) -> float | None:
         """Estimate the dollars of a whole conversation, corrected by what the conversations so far
         have cost. None if nothing is known.
         """
@@ -152,14 +154,15 @@ class Admission:
         # what is cheaper than foreseen has to show it twice
         return commitment.expected * (dearer if self._ended >= ENOUGH else max(dearer, 1.0))
 
-    def _too_little(self, asked: Commitment) -> OutOfReach:
+    def _make_refusal(self, asked: Commitment) -> OutOfReach:
         budget = self._budget
-        if not budget.fits(asked.dearest):
-            return OutOfReach(str(budget.used_up(asked.dearest)))
+        if not budget.has_room(asked.dearest):
+            return OutOfReach(str(budget.make_spent_error(asked.dearest)))
         return OutOfReach(
             f"the budget of ${budget.limit:g} reaches to the end of no further conversation: "
             f"${budget.spent:.4f} is spent, and the next one takes about "
-            f"${self._expected(asked) or 0.0:.4f}, a single call of it up to "
-            f"${self._dearest(asked):.4f}; raise --budget, or run it again for as much once "
+            f"${self._estimate_cost(asked) or 0.0:.4f}, a single call of it up to "
+            f"${self._find_dearest_call(asked):.4f}; raise --budget, or run it again for as much "
+            "once "
             "more"
         )

@@ -25,15 +25,15 @@ from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.admission import Admission, Commitment, OutOfReach
-from independence_bench.engine.preview import ConversationCost, conversation_costs
+from independence_bench.engine.preview import ConversationCost, estimate_conversation_costs
 from independence_bench.engine.run import (
     Progress,
     Report,
     Session,
     Trouble,
-    interruptible,
-    invalid_trouble,
-    judge_trouble,
+    describe_failed_judgement,
+    describe_invalid_conversation,
+    stop_on_signals,
 )
 from independence_bench.engine.session import Pending, find_pending
 from independence_bench.errors import BenchError, BudgetSpent, StoreError
@@ -44,7 +44,13 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
+from independence_bench.protocol.plan import (
+    Job,
+    build_request,
+    find_shared_openings,
+    is_shared_reply,
+    start_scenario,
+)
 from independence_bench.store import registry, results
 from independence_bench.store.results import Judgement, Reply
 
@@ -76,7 +82,7 @@ class Cost:
 
 
 @dataclass(slots=True)
-class Turn:
+class BudgetTurn:
     """One conversation's turn to spend from a budget. It is taken before the first call that is not
     stored.
     """
@@ -94,11 +100,11 @@ class Turn:
     def __post_init__(self) -> None:
         cost = self.conversation.cost
         if cost is not None and self.conversation.rank >= BEGUN:
-            self._begun = self.admission.go_first(
+            self._begun = self.admission.count_begun_conversation(
                 cost.foreseen.expected, self.conversation.calls, cost.foreseen.dearest
             )
 
-    async def take(self, left: int) -> None:
+    async def take_turn(self, left: int) -> None:
         """Wait until the budget can pay for the *left* calls of the conversation. Does nothing the
         second time. Raises what `Admission.await_admission` raises, and Stopped.
         """
@@ -114,26 +120,26 @@ class Turn:
             return
         cost, every = self.conversation.cost, max(self.conversation.calls, 1)
         if cost is not None:
-            most, first = self.executor.prices.most, cost.first
+            most, first = self.executor.prices.find_highest_cost, cost.first
             # in earlier commands a call may have cost more than is listed
             known = 0.0 if first is None else await most(first, first.model.max_tokens)
             dearest, expected = max(known, cost.foreseen.dearest), cost.foreseen.expected
             dollars = None if expected is None else expected * left / every
-            self._begun = await self.admission.begin(cost.order, dollars, left, dearest)
+            self._begun = await self.admission.await_admission(cost.order, dollars, left, dearest)
 
-    def go_on(self, left: int) -> None:
+    def record_answer(self, left: int) -> None:
         """Record that a call was answered and that *left* calls remain."""
-        self._leave()
+        self._release_place()
         if self._begun is not None:
-            self.admission.progress(self._begun, left / max(self._begun.calls, 1))
+            self.admission.record_progress(self._begun, left / max(self._begun.calls, 1))
 
-    def end(self) -> None:
+    def end_turn(self) -> None:
         """Record that the conversation has ended, with or without success."""
-        self._leave()
+        self._release_place()
         if self._begun is not None:
-            self.admission.end(self._begun)
+            self.admission.end_conversation(self._begun)
 
-    def _leave(self) -> None:
+    def _release_place(self) -> None:
         if self._holds:
             self._holds = False
             self.beginning.release()
@@ -150,7 +156,7 @@ class ConversationCalls:
     left: int  # calls of the conversation that are not made yet
     rank: int
     fresh: bool  # the next request follows from an answer that came just now
-    turn: Turn | None  # its turn on a budget; None: no budget bounds it
+    turn: BudgetTurn | None  # its turn on a budget; None: no budget bounds it
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
         """Return the answer to *call*, stored or new. *counted*: the call is one of the *left*
@@ -158,26 +164,26 @@ class ConversationCalls:
         """
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
-        answer = await self.executor.execute(
+        answer = await self.executor.execute_call(
             ranked,
             slots,
             self.progress.tally,
             self.fresh,
-            None if self.turn is None else partial(self.turn.take, self.left),
+            None if self.turn is None else partial(self.turn.take_turn, self.left),
         )
         if counted:
             self.left -= 1
             self.progress.calls_left -= 1
         if self.turn is not None:
             self.rank = max(self.rank, BEGUN)  # what has begun goes first
-            self.turn.go_on(self.left)
+            self.turn.record_answer(self.left)
         self.fresh = call.key in self.executor.ledger.fresh
         return answer
 
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing, and return it."""
         row = (judgement.key, None, judgement, self.executor.clocks.now())
-        await self.executor.commits.add(results.keep_judgements, row)
+        await self.executor.commits.commit_item(results.store_judgements, row)
         return judgement
 
 
@@ -198,35 +204,35 @@ class Asker(ABC):
         self._beyond: BudgetSpent | None = None  # why a conversation was not begun
 
     @abstractmethod
-    async def ask_all(self, executor: Executor) -> None:
+    async def ask_missing_calls(self, executor: Executor) -> None:
         """Make every call whose answer is missing."""
 
-    def stop(self, why: BenchError) -> None:
+    def stop_asking(self, why: BenchError) -> None:
         """Send nothing new because of *why*. Calls in flight are waited for and stored."""
         self.report.stopped = self.report.stopped or why
-        self._let_nothing_begin()
+        self._stop_new_calls()
 
-    def _let_nothing_begin(self) -> None:
+    def _stop_new_calls(self) -> None:
         self._stopping.set()
-        self._admission.close(Stopped("stopped"))
+        self._admission.close_admission(Stopped("stopped"))
 
     def _end_budget(self, why: BudgetSpent) -> None:
         """Begin no further conversation because of *why*. Those that have begun go on as far as the
         rest of the budget pays for them.
         """
         self._over = self._over or why
-        self._admission.close(why)
+        self._admission.close_admission(why)
 
-    async def run(self) -> Report:
+    async def ask_until_done(self) -> Report:
         """Make calls until everything is done or stopped, and return the report. Raises StoreError;
         every other failure is in the report.
         """
         session = self.session
 
-        def notice(text: str) -> None:
+        def set_notice(text: str) -> None:
             self.report.notice = text
 
-        def warn(text: str) -> None:
+        def count_warning(text: str) -> None:
             self.report.warnings[text] += 1
 
         async with open_executor(
@@ -236,17 +242,17 @@ class Asker(ABC):
             self._stopping,
             self._most,
             session.clocks,
-            notice,
-            warn,
+            set_notice,
+            count_warning,
         ) as executor:
             self.report.lost += executor.lost
             if session.settle is not None:
                 executor.asked_for = lambda model: session.asked_for.get(model, frozenset())
             self.report.unsettled = executor.unsettled
-            executor.learned = self._learned
-            executor.stop_to_settle = self._let_nothing_begin
+            executor.learned = self._record_abilities
+            executor.stop_to_settle = self._stop_new_calls
             try:
-                await self.ask_all(executor)
+                await self.ask_missing_calls(executor)
             except BaseExceptionGroup as errors:
                 # all tasks share the store and fail with it: one error is enough
                 failure: BaseException | None = errors.subgroup(StoreError)
@@ -260,25 +266,25 @@ class Asker(ABC):
             raise self.report.stopped
         return self.report
 
-    def _learned(self, model: ChatModel, abilities: Abilities) -> None:
-        if not abilities.takes(Part.SYSTEM):
+    def _record_abilities(self, model: ChatModel, abilities: Abilities) -> None:
+        if not abilities.can_send(Part.SYSTEM):
             self.report.remarks.append(
                 f"{model.name} takes no system prompt: it stands at the front of the first turn"
             )
 
-    async def run_watched(self, watching: Awaitable[None]) -> Report:
+    async def ask_while_watched(self, watching: Awaitable[None]) -> Report:
         """Make calls until everything is done or stopped, together with *watching*, which is
         cancelled at the end. Returns the report. Signals stop it as `stop_on_signals` says.
         """
         watcher = asyncio.ensure_future(watching)
         try:
-            with interruptible(self.report, self.stop):
-                return await self.run()
+            with stop_on_signals(self.report, self.stop_asking):
+                return await self.ask_until_done()
         finally:
             watcher.cancel()
             await asyncio.gather(watcher, return_exceptions=True)
 
-    async def converse(
+    async def hold_conversations(
         self,
         executor: Executor,
         progress: Progress,
@@ -298,12 +304,14 @@ class Asker(ABC):
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once or max(FEWEST_WORKERS, 8 * self.calls_at_once)):
-                group.create_task(self._work_off(executor, progress, slots, left, beginning))
+                group.create_task(
+                    self._carry_out_conversations(executor, progress, slots, left, beginning)
+                )
         if progress.state == "playing":
             ended_early = self.report.stopped or self._over or self._beyond
             progress.state = "stopped" if ended_early else "done"
 
-    async def _work_off(
+    async def _carry_out_conversations(
         self,
         executor: Executor,
         progress: Progress,
@@ -318,7 +326,7 @@ class Asker(ABC):
             turn = (
                 None
                 if beginning is None
-                else Turn(self._admission, beginning, conversation, executor, self._is_over)
+                else BudgetTurn(self._admission, beginning, conversation, executor, self._is_over)
             )
             calls = ConversationCalls(
                 executor,
@@ -340,15 +348,15 @@ class Asker(ABC):
                 break
             # what else is in flight is paid for: it is waited for
             except StoreError as error:
-                self.stop(error)
+                self.stop_asking(error)
                 break
             except GaveUp as error:
-                progress.ended("failed", Trouble(conversation.title, error.reason))
+                progress.record_ending("failed", Trouble(conversation.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             finally:
                 if turn is not None:
-                    turn.end()
+                    turn.end_turn()
             progress.calls_left -= calls.left  # they will not be made
 
     def _is_over(self) -> bool:
@@ -372,7 +380,7 @@ async def ask_until_settled(
     says no.
     """
     asker = await begin(session)
-    report = await asker.run_watched(watch(asker))
+    report = await asker.ask_while_watched(watch(asker))
     for _ in range(MOST_SETTLED):
         if not report.unsettled or report.stopped is not None or session.settle is None:
             break
@@ -389,8 +397,8 @@ async def ask_until_settled(
             report.stopped = BenchError("it will cost more than was foreseen, and you said no")
             break
         earlier, asker = report, await begin(session)
-        asker.report.begin_from(earlier)
-        report = await asker.run_watched(watch(asker))
+        asker.report.add_earlier_costs(earlier)
+        report = await asker.ask_while_watched(watch(asker))
     return report
 
 
@@ -408,13 +416,15 @@ class Engine(Asker):
         # conversations' costs by (subject, script, whether only judged); None without a budget
         self.costs: Mapping[tuple[str, str, bool], ConversationCost] | None = None
 
-    async def ask_all(self, executor: Executor) -> None:
+    async def ask_missing_calls(self, executor: Executor) -> None:
         """Play and judge every subject, as many at once as the session says."""
-        unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
+        unknown = await executor.commits.commit_operation(
+            partial(self._store_plan, now=executor.clocks.now())
+        )
         if self.session.judge is not None:
-            self.report.judge = (await executor.commits.do(registry.stored_judges))[
-                self.session.judge.hash
-            ]
+            self.report.judge = (
+                await executor.commits.commit_operation(registry.read_judge_labels)
+            )[self.session.judge.hash]
         at_once = asyncio.Semaphore(self.session.at_once)
         players = [
             _Player(self, executor, number, subject.hash in unknown)
@@ -429,31 +439,31 @@ class Engine(Asker):
                 player.subject: (player.pending.to_play, player.pending.to_judge)
                 for player in players
             }
-            self.costs = await conversation_costs(self.session, pending)
+            self.costs = await estimate_conversation_costs(self.session, pending)
         async with asyncio.TaskGroup() as group:
             for player in players:
-                group.create_task(player.play_all(at_once))
+                group.create_task(player.play_subject(at_once))
 
-    def _keep_plan(self, connection: Connection, now: float) -> set[str]:
+    def _store_plan(self, connection: Connection, now: float) -> set[str]:
         """Store the protocol, the subjects and the judge of the session. Returns the hashes of the
         subjects that the store did not know.
         """
         session = self.session
         # who only judges may find nothing of it
-        registry.keep_protocol(
+        registry.store_protocol(
             connection,
             self.protocol_hash,
             session.protocol.name,
             session.files,
             now if session.runs else None,
         )
-        unknown = {subject.hash for subject in session.subjects} - registry.stored_subjects(
+        unknown = {subject.hash for subject in session.subjects} - registry.read_subjects(
             connection
         ).keys()
         for subject in session.subjects:
-            registry.keep_subject(connection, subject)
+            registry.store_subject(connection, subject)
         if session.judge is not None:
-            registry.keep_judge(
+            registry.store_judge(
                 connection, session.judge.hash, session.judge.label, session.judge.spec
             )
         return unknown
@@ -479,21 +489,21 @@ class _Player:
         begun, whichever protocol it was played for.
         """
 
-        def begin(connection: Connection) -> Pending:
+        def begin_pending_runs(connection: Connection) -> Pending:
             pending = find_pending(connection, self.session, self.subject)
             registry.begin_runs(
                 connection, [(self.engine.protocol_hash, job) for job in pending.to_begin]
             )
             if not self.session.runs and pending.progress.planned:
-                registry.keep_played(
+                registry.store_play_time(
                     connection, self.engine.protocol_hash, self.executor.clocks.now()
                 )
             return pending
 
-        self.pending = await self.executor.commits.do(begin)
+        self.pending = await self.executor.commits.commit_operation(begin_pending_runs)
         self.engine.report.subjects[self.number] = self.pending.progress
 
-    async def play_all(self, turn: asyncio.Semaphore) -> None:
+    async def play_subject(self, turn: asyncio.Semaphore) -> None:
         """Play and judge everything that is missing of this subject."""
         async with turn:
             client = self.executor.clients.get(self.subject.endpoint)
@@ -502,18 +512,18 @@ class _Player:
             at_once = (
                 self.session.calls_at_once if client is not None and client.endpoint.here else None
             )
-            await self.engine.converse(
-                self.executor, self.pending.progress, self._conversations(), at_once
+            await self.engine.hold_conversations(
+                self.executor, self.pending.progress, self._make_tasks(), at_once
             )
         self.openings.clear()
 
-    def _conversations(self) -> Iterator[ConversationTask]:
+    def _make_tasks(self) -> Iterator[ConversationTask]:
         """Yield a task for each conversation that is left, the longest chain of calls first. With a
         budget they go run by run, so that whole runs are completed, and conversations that only
         need a judgement go first.
         """
         on_budget = self.engine.report.budget.limit is not None
-        shared = shared_openings(self.pending.to_play)
+        shared = find_shared_openings(self.pending.to_play)
         left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
         left += [(job, True, 1) for job in self.pending.to_judge]
         # a hundred thousand transcripts need not stay in memory
@@ -527,14 +537,16 @@ class _Player:
             shared_before = job.scenario.shared if bought else 0
             calls = (0 if judge_only else len(job.scenario.asks) - shared_before) + self.judge_calls
             work = (
-                partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
+                partial(self._judge_transcript, job, None)
+                if judge_only
+                else partial(self._play_scenario, job, bought)
             )
             rank = (BEGUN if judge_only else -1000 * job.run) if on_budget else 0
-            cost = None if self.engine.costs is None else self._cost(job, judge_only)
+            cost = None if self.engine.costs is None else self._find_cost(job, judge_only)
             fresh = self.unknown and not judge_only
             yield ConversationTask(job.title, calls, work, rank, fresh, cost)
 
-    def _cost(self, job: Job, judge_only: bool) -> Cost:
+    def _find_cost(self, job: Job, judge_only: bool) -> Cost:
         """Return the expected cost of a conversation and its place in the order: run by run, and
         within a run subject by subject.
         """
@@ -543,87 +555,92 @@ class _Player:
         return Cost(
             order,
             self.engine.costs[self.subject.hash, job.script_hash, judge_only],
-            None if judge_only else self._opening(job)[1],
+            None if judge_only else self._make_opening(job)[1],
         )
 
-    async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
+    async def _play_scenario(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
         """Play one scenario to its end, store it the moment it is finished, then have it judged.
 
         *shared*: another branch asks for the first replies, which all branches share, and counts
         them.
         """
         session, commits = self.session, self.executor.commits
-        talk, asked = self._opening(job)
+        talk, asked = self._make_opening(job)
         replies: list[tuple[str, Reply]] = []
-        while talk.awaiting:
-            call = self._call(job, talk, asked)
+        while talk.next_reply:
+            call = self._make_call(job, talk, asked)
             try:
                 reply = await calls.ask(
-                    call, counted=not (shared and is_shared(job.scenario, talk))
+                    call, counted=not (shared and is_shared_reply(job.scenario, talk))
                 )
             except GaveUp:
                 # a run without a stored conversation was begun all the same, and is shown as
                 # incomplete; not of a model that nobody can be
                 if self.subject not in self.executor.unsettled:
-                    await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
+                    await commits.commit_item(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
             replies.append((call.key, reply))
             if reply.reason is not None:
                 break
-            talk = talk.answered(Words(reply.text, reply.notes))
-            if talk.awaiting:
-                asked = request(
+            talk = talk.add_reply(Words(reply.text, reply.notes))
+            if talk.next_reply:
+                asked = build_request(
                     talk, self.subject, job.configuration, session.protocol, job.transcript_id
                 )
         invalid = replies[-1][1].reason
-        reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
-        played = results.Played(job, self.engine.protocol_hash, talk.transcript, replies, reason)
-        kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
+        reason = None if invalid is None else f"{talk.next_reply}: {invalid}"
+        played = results.PlayedJob(job, self.engine.protocol_hash, talk.transcript, replies, reason)
+        kept = commits.commit_item(results.store_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept
-            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(reason)))
+            calls.progress.record_ending(
+                "invalid", Trouble(job.title, describe_invalid_conversation(reason))
+            )
             return
-        calls.progress.ended("done")
+        calls.progress.record_ending("done")
         try:
             if session.judge is None:
                 return
-            await self._judge(job, talk.transcript, calls)
+            await self._judge_transcript(job, talk.transcript, calls)
         finally:
             # handed over before the judge's claim, so it is durable before the judge is asked
             await kept
 
-    def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
+    def _make_opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
         """Return the conversation up to the first reply, and the request for that reply."""
         if (known := self.openings.get(job.script_hash)) is None:
-            talk = opening(self.session.protocol, job.configuration, job.scenario)
-            known = talk, request(talk, self.subject, job.configuration, self.session.protocol)
+            talk = start_scenario(self.session.protocol, job.configuration, job.scenario)
+            known = (
+                talk,
+                build_request(talk, self.subject, job.configuration, self.session.protocol),
+            )
             self.openings[job.script_hash] = known
         talk, asked = known
         return talk, replace(
             asked, transcript=job.transcript_id
         ) if self.subject.stateful else asked
 
-    def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
+    def _make_call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
         """Make the call for the reply that *talk* waits for; *asked* is the request."""
         return Call(
-            key=asked.key(job.run),
+            key=asked.make_key(job.run),
             kind="reply",
             request=asked,
             table=results.REPLIES,
             final=lambda reply: reply.reason is None or not self.session.again,
-            read=reply_reader(self.session.protocol, job.configuration),
+            read=make_reply_reader(self.session.protocol, job.configuration),
             none=lambda reason: Reply("", reason=reason),
-            priority=talk.asks_left + (self.session.judge is not None),
+            priority=talk.replies_left + (self.session.judge is not None),
         )
 
-    async def _judge(
+    async def _judge_transcript(
         self, job: Job, transcript: Transcript | None, calls: ConversationCalls
     ) -> None:
         """Have *transcript* judged; None: the stored one of *job*."""
         assert self.session.judge is not None  # noqa: S101 - only planned where there is one
         if transcript is None:
             read = partial(results.read_transcript, transcript_id=job.transcript_id)
-            transcript = (await self.executor.commits.do(read))[0]
+            transcript = (await self.executor.commits.commit_operation(read))[0]
         case = JudgingInput(transcript, job.scenario, self.session.protocol.judge_instructions)
         try:
             judgement = await self.session.judge.judge(case, calls)
@@ -633,21 +650,21 @@ class _Player:
                 Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later"
             ) from None
         if judgement.reason is None:
-            calls.progress.ended("judged")
+            calls.progress.record_ending("judged")
         else:
-            why = judge_trouble(judgement.reason, self.judge_calls)
-            calls.progress.ended("unjudged", Trouble(job.title, why))
+            why = describe_failed_judgement(judgement.reason, self.judge_calls)
+            calls.progress.record_ending("unjudged", Trouble(job.title, why))
 
 
-def reply_reader(
+def make_reply_reader(
     protocol: Protocol, configuration: Configuration
 ) -> Callable[[Completion], Accepted[Reply] | Rejected]:
     """Return a function that reads a reply from a completion, or says why the completion is not a
     reply.
     """
 
-    def read(completion: Completion) -> Accepted[Reply] | Rejected:
-        spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
+    def read_reply(completion: Completion) -> Accepted[Reply] | Rejected:
+        spoken = delivery.read_reply(completion, configuration.delivery, protocol.tool_role)
         if isinstance(spoken, Rejected):
             return spoken
         reply = Reply(
@@ -660,4 +677,4 @@ def reply_reader(
         )
         return Accepted(reply, spoken.cut_off)
 
-    return read
+    return read_reply

@@ -32,37 +32,43 @@ from independence_bench.engine.ask import (
     ConversationTask,
     ask_until_settled,
 )
-from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of
+from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, make_preview
 from independence_bench.engine.run import Progress, Report, Run, Session, Trouble
 from independence_bench.engine.session import open_session, resolve_judge
-from independence_bench.hashing import judgement_key
-from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import protocol_named, questions
+from independence_bench.hashing import make_judgement_key
+from independence_bench.judging.exam.cases import ExamCase, list_exam_cases
+from independence_bench.judging.exam.questions import load_exam_protocol, load_questions
 from independence_bench.judging.extraction import (
     GIVEN_GENDERS,
     INSTRUCTIONS,
     QUESTION,
     SCHEMA,
-    name_answer,
-    names_mark,
-    question_key,
+    make_names_mark,
+    make_question_key,
+    read_name_answer,
 )
 from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.judging.output import text_of
+from independence_bench.judging.output import find_verdict_text
 from independence_bench.judging.prompt import (
     JudgingInput,
-    fence_of,
-    judge_request,
-    show_conversation,
+    make_fence,
+    make_judge_request,
+    render_fenced_conversation,
 )
-from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
+from independence_bench.models.messages import (
+    ChatRequest,
+    Completion,
+    Message,
+    Rejected,
+    estimate_tokens,
+)
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
-from independence_bench.store.tokens import verdict_tokens
+from independence_bench.store.tokens import read_verdict_tokens
 
 
 class JudgeAsker(Asker):
@@ -88,14 +94,14 @@ class JudgeAsker(Asker):
         asking = any(judge.calls for judge in judges)
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 
-    async def ask_all(self, executor: Executor) -> None:
+    async def ask_missing_calls(self, executor: Executor) -> None:
         """Ask about every conversation that is left."""
         for judge in self.judges:
             keep = partial(
-                registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec
+                registry.store_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec
             )
-            await executor.commits.do(keep)
-        await self.converse(executor, self._progress, self._tasks)
+            await executor.commits.commit_operation(keep)
+        await self.hold_conversations(executor, self._progress, self._tasks)
 
 
 # ---------------------------------------------------------------- the exam
@@ -113,53 +119,55 @@ class ExamAsker(JudgeAsker):
         Progress shows one judge: the judges differ only if the embedded one reads protocols
         differently.
         """
-        keyed = {case.key(judge.hash): (judge, case) for judge, case in sittings}
+        keyed = {case.make_key(judge.hash): (judge, case) for judge, case in sittings}
         self.cases = {key: case for key, (_, case) in keyed.items()}
-        with session.store.reading() as connection:
+        with session.store.open_snapshot() as connection:
             self.judgements = results.find_judgements(connection, list(keyed))
         self._left = {key: sitting for key, sitting in keyed.items() if key not in self.judgements}
         tasks = [
             ConversationTask(
                 f"a conversation of {case.scenario.id}",
                 judge.calls,
-                partial(self._ask, judge, case),
+                partial(self._ask_case, judge, case),
             )
             for judge, case in self._left.values()
         ]
         judges = list({judge.hash: judge for judge, _ in sittings}.values())
         super().__init__(judges, len(keyed), tasks, session, calls_at_once)
 
-    async def _ask(self, judge: Judge, case: ExamCase, calls: ConversationCalls) -> None:
-        self.judgements[case.key(judge.hash)] = await judge.judge(case, calls)
-        calls.progress.ended("judged")
+    async def _ask_case(self, judge: Judge, case: ExamCase, calls: ConversationCalls) -> None:
+        self.judgements[case.make_key(judge.hash)] = await judge.judge(case, calls)
+        calls.progress.record_ending("judged")
 
-    async def preview(self) -> Preview:
+    async def preview_missing_judgements(self) -> Preview:
         """Return the preview of the session, which has no subjects, with a forecast of the
         judgements that are missing.
         """
-        preview = await preview_of(self.session)
-        with self.session.store.reading() as connection:
-            taken = {judge.hash: verdict_tokens(connection, judge.hash) for judge in self.judges}
+        preview = await make_preview(self.session)
+        with self.session.store.open_snapshot() as connection:
+            taken = {
+                judge.hash: read_verdict_tokens(connection, judge.hash) for judge in self.judges
+            }
         total = Forecast()
         for key in self._left.keys() - self.judgements.keys():
             judge, case = self._left[key]
             if isinstance(judge, ModelJudge):
-                total += await self._forecast(judge, case, taken[judge.hash])
+                total += await self._forecast_judgement(judge, case, taken[judge.hash])
         return replace(preview, forecast=total)
 
-    async def _forecast(
+    async def _forecast_judgement(
         self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
     ) -> Forecast:
         """Forecast one judgement. *taken*: the tokens that the judge's judgements took so far, by
         rubric.
         """
         client = self.session.clients[judge.model.endpoint]
-        info = await client.info(judge.model.model)
-        sent = judge_request(case, judge.model).messages
-        prompt = int(sum(tokens_in(message.content or "") for message in sent))
+        info = await client.find_model_info(judge.model.model)
+        sent = make_judge_request(case, judge.model).messages
+        prompt = int(sum(estimate_tokens(message.content or "") for message in sent))
         written = round(fmean(taken.values())) if taken else VERDICT_TOKENS
         return Forecast(
-            1, prompt, written, 0.0 if client.endpoint.free else info.most(prompt, written)
+            1, prompt, written, 0.0 if client.endpoint.free else info.compute_cost(prompt, written)
         )
 
 
@@ -173,13 +181,13 @@ class ExamOutcome:
     report: Report
 
 
-async def foresee(wanted: Run, rubrics: Collection[str], store: Store) -> Preview:
+async def preview_exam(wanted: Run, rubrics: Collection[str], store: Store) -> Preview:
     """Return the preview of the exam of the judge that *wanted* names, for the question files
     *rubrics*. It covers only questions that are not answered yet. Raises what `open_session`
     raises.
     """
     async with open_session(wanted, store) as session:
-        return await (await _exam_asker(wanted, rubrics, session)).preview()
+        return await (await _make_exam_asker(wanted, rubrics, session)).preview_missing_judgements()
 
 
 async def take_exam(
@@ -196,34 +204,36 @@ async def take_exam(
     askers: list[ExamAsker] = []
     async with open_session(wanted, store) as session:
 
-        async def begin(session: Session) -> Asker:
-            askers.append(await _exam_asker(wanted, rubrics, session))
+        async def make_asker(session: Session) -> Asker:
+            askers.append(await _make_exam_asker(wanted, rubrics, session))
             return askers[-1]
 
-        report = await ask_until_settled(session, begin, watch)
+        report = await ask_until_settled(session, make_asker, watch)
     return ExamOutcome(tuple(judge.hash for judge in askers[-1].judges), report)
 
 
-async def _exam_asker(wanted: Run, rubrics: Collection[str], session: Session) -> ExamAsker:
+async def _make_exam_asker(wanted: Run, rubrics: Collection[str], session: Session) -> ExamAsker:
     judges: dict[str, Judge] = {}
-    for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
+    for name in dict.fromkeys(load_questions()[rubric].protocol for rubric in rubrics):
         judge = await resolve_judge(
-            replace(wanted, protocol=(protocol_named(name), {})), session.clients
+            replace(wanted, protocol=(load_exam_protocol(name), {})), session.clients
         )
         assert judge is not None  # noqa: S101 - an exam is of a judge
         judges[name] = judge
-    sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
+    sittings = [
+        (judges[load_questions()[case.rubric].protocol], case) for case in list_exam_cases(rubrics)
+    ]
     return ExamAsker(sittings, session, session.calls_at_once)
 
 
-def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
+def make_names_call(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
     """Make the call that asks *model* which names and genders were chosen in *transcript*."""
-    heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
-    fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
+    heard, key = transcript.heard_hash, make_question_key(transcript.heard_hash, model.hash)
+    fence = make_fence(JudgingInput(transcript, _NOTHING, ""))
     parts = (
         f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was "
         "said in the conversation.",
-        show_conversation(transcript, fence),
+        render_fenced_conversation(transcript, fence),
         "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
         f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, '
         '"final_name": ..., '
@@ -234,72 +244,74 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
     )
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
-    def made(reading: str, reason: str | None) -> Judgement:
-        marks = {} if reason else names_mark(reading)
+    def make_judgement(reading: str, reason: str | None) -> Judgement:
+        marks = {} if reason else make_names_mark(reading)
         return Judgement(key, heard, QUESTION, model.hash, marks, reading, reason)
 
-    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        reading = name_answer(completion.content, words)
+    def read_names(completion: Completion) -> Accepted[Judgement] | Rejected:
+        reading = read_name_answer(completion.content, words)
         return (
-            Accepted(made(reading, None))
+            Accepted(make_judgement(reading, None))
             if reading
             else Rejected("the reply is not the JSON that was asked for")
         )
 
-    return judgement_call(key, asked, read, partial(made, ""))
+    return make_judgement_call(key, asked, read_names, partial(make_judgement, ""))
 
 
 _NOTHING = Scenario("", "", "", (), (), ())
 TITLE = "a conversation about names"
 
 
-def name_asker(
+def make_name_asker(
     left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int
 ) -> JudgeAsker:
     """Return an asker that has *judge* read the names in the conversations that are *left*."""
 
-    async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
-        judgement = await calls.ask(question(transcript, judge.model))
+    async def ask_names(transcript: Transcript, calls: ConversationCalls) -> None:
+        judgement = await calls.ask(make_names_call(transcript, judge.model))
         if judgement.reason is None:
-            calls.progress.ended("judged")
+            calls.progress.record_ending("judged")
         else:
-            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
+            calls.progress.record_ending("unjudged", Trouble(TITLE, judgement.reason))
 
-    with session.store.reading() as connection:
+    with session.store.open_snapshot() as connection:
         transcripts = [
             results.read_transcript(connection, names.transcript_id)[0] for names in left
         ]
-    tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
+    tasks = [
+        ConversationTask(TITLE, 1, partial(ask_names, transcript)) for transcript in transcripts
+    ]
     return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
 
 
-def kept_as_it_came(
+def make_raw_answer_call(
     shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]
 ) -> Call[Judgement]:
     """Make the call *asked*, whose answer is stored as it comes. It is about the text of the hash
     *shown*; *answers* counts the answers in a reply and gives 0 if one is missing.
     """
-    key = judgement_key(shown, kind, asked.model.hash)
+    key = make_judgement_key(shown, kind, asked.model.hash)
 
-    def made(answer: str, reason: str | None) -> Judgement:
+    def make_judgement(answer: str, reason: str | None) -> Judgement:
         marks = {} if reason else {"answers": float(answers(answer))}
         return Judgement(key, shown, kind, asked.model.hash, marks, answer, reason)
 
-    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        text = text_of(completion)
+    def read_answer(completion: Completion) -> Accepted[Judgement] | Rejected:
+        text = find_verdict_text(completion)
         if answers(text):
-            return Accepted(made(text, None))
+            return Accepted(make_judgement(text, None))
         return Rejected(
             "the reply is no JSON object with a line for each place", completion.cut_off
         )
 
-    return judgement_call(key, asked, read, partial(made, ""))
+    return make_judgement_call(key, asked, read_answer, partial(make_judgement, ""))
 
 
 # ---------------------------------------------------------------- what all ask
 
 
-def judgement_call(
+def make_judgement_call(
     key: str,
     asked: ChatRequest,
     read: Callable[[Completion], Accepted[Judgement] | Rejected],

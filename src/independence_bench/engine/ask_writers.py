@@ -24,32 +24,42 @@ from independence_bench.engine.ask import (
     ConversationTask,
     ask_until_settled,
 )
-from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
-from independence_bench.engine.preview import Forecast, Preview, preview_of
+from independence_bench.engine.ask_judges import (
+    JudgeAsker,
+    make_judgement_call,
+    make_raw_answer_call,
+)
+from independence_bench.engine.preview import Forecast, Preview, make_preview
 from independence_bench.engine.run import Report, Run, Session, Trouble
 from independence_bench.engine.session import open_session
-from independence_bench.hashing import content_hash, judgement_key, text_hash
+from independence_bench.hashing import hash_content, hash_text, make_judgement_key
 from independence_bench.judging.extraction import (
     SHEET_SCHEMA,
     WRITING,
-    card_text,
-    items_of,
-    messages_of,
+    join_card_texts,
+    make_card_messages,
+    read_card_items,
 )
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.output import one_object, text_of
-from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
+from independence_bench.judging.output import find_verdict_text, parse_one_object
+from independence_bench.models.messages import (
+    ChatRequest,
+    Completion,
+    Message,
+    Rejected,
+    estimate_tokens,
+)
 from independence_bench.models.spec import ChatModel
 from independence_bench.personas.lines import StemKey, StemLinesFile
 from independence_bench.personas.sheet import Sheet
 from independence_bench.personas.writer import (
     WriterTask,
-    checking,
-    places_of,
-    quoted,
-    refusals,
-    source,
-    writing,
+    find_quotations,
+    find_refusals,
+    hash_writer_texts,
+    list_places,
+    make_checking_task,
+    make_writing_task,
 )
 from independence_bench.store import results
 from independence_bench.store.database import Store
@@ -57,11 +67,11 @@ from independence_bench.store.results import Judgement
 
 # ---------------------------------------------------------------- the lines of a persona
 
-LINES = content_hash(["the lines of a persona"])  # takes the place of the rubric's hash
+LINES = hash_content(["the lines of a persona"])  # takes the place of the rubric's hash
 ROUNDS = 3  # in which a line that was refused is written again
 
 
-def line_asker(
+def make_line_asker(
     sheet: Sheet,
     wanted: Sequence[StemKey],
     written: dict[StemKey, StemLinesFile],
@@ -77,23 +87,25 @@ def line_asker(
     template.
     """
 
-    async def write(key: StemKey, calls: ConversationCalls) -> None:
+    async def write_lines(key: StemKey, calls: ConversationCalls) -> None:
         lines: dict[str, str] = {}
         refused: dict[str, tuple[str, str]] = {}
-        places = places_of(sheet, key)
+        places = list_places(sheet, key)
         for number in range(ROUNDS):
             left = [place for place in places if place not in lines]
             if not left:
                 break
-            given = await answered(writing(sheet, key, left, refused), calls, not number)
+            given = await ask_writer(
+                make_writing_task(sheet, key, left, refused), calls, not number
+            )
             why = {
                 place: says
-                for place, says in refusals(sheet, key, lines | given).items()
+                for place, says in find_refusals(sheet, key, lines | given).items()
                 if place in given
             }
             taken = {place: line for place, line in given.items() if place not in why}
-            if check := checking(taken):
-                claims = quoted(await answered(check, calls, not number), taken)
+            if check := make_checking_task(taken):
+                claims = find_quotations(await ask_writer(check, calls, not number), taken)
                 why |= {
                     place: f"gives a reason or a fact: “{words}”" for place, words in claims.items()
                 }
@@ -104,43 +116,49 @@ def line_asker(
         whole = {place: lines.get(place, text) for place, text in sheet.lines[key].items()}
         written[key] = StemLinesFile(
             by=writer.label,
-            source=source(),
+            source=hash_writer_texts(),
             date=today,
             says=says,
             from_templates=kept,
             lines=whole,
         )
-        calls.progress.ended("judged")
+        calls.progress.record_ending("judged")
 
-    async def answered(task: WriterTask, calls: ConversationCalls, counted: bool) -> dict[str, str]:
-        judgement = await calls.ask(_task_call(task, writer.model), counted)
-        answer = _texts_of(judgement.reasoning, task)
+    async def ask_writer(
+        task: WriterTask, calls: ConversationCalls, counted: bool
+    ) -> dict[str, str]:
+        judgement = await calls.ask(_make_lines_call(task, writer.model), counted)
+        answer = _read_texts(judgement.reasoning, task)
         if answer is None:
             raise GaveUp(Reach.CALL, judgement.reason or "what is stored is not what was asked for")
         return answer
 
     tasks = [
-        ConversationTask(f"the lines of {'.'.join(filter(None, key))}", 2, partial(write, key))
+        ConversationTask(
+            f"the lines of {'.'.join(filter(None, key))}", 2, partial(write_lines, key)
+        )
         for key in wanted
     ]
     return JudgeAsker([writer], len(tasks), tasks, session, calls_at_once)
 
 
-def _texts_of(reply: str, task: WriterTask) -> dict[str, str] | None:
+def _read_texts(reply: str, task: WriterTask) -> dict[str, str] | None:
     """Read the text at each place, on one line each, from *reply*. None if *reply* is not a JSON
     object with a text at each place.
     """
-    given = one_object(reply) or {}
+    given = parse_one_object(reply) or {}
     whole = all(isinstance(given.get(place), str) for place in task.places)
     return {place: " ".join(given[place].split()) for place in task.places} if whole else None
 
 
-def _task_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
+def _make_lines_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
     asked = ChatRequest(
         model, (Message("system", task.system), Message("user", task.user)), schema=task.schema
     )
-    shown = content_hash([task.system, task.user])
-    return kept_as_it_came(shown, LINES, asked, lambda reply: len(_texts_of(reply, task) or ()))
+    shown = hash_content([task.system, task.user])
+    return make_raw_answer_call(
+        shown, LINES, asked, lambda reply: len(_read_texts(reply, task) or ())
+    )
 
 
 # ---------------------------------------------------------------- a character's description
@@ -161,53 +179,55 @@ async def write_items(
     answers: list[str] = []
     async with open_session(wanted, store) as session:
         assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        call = _writing(texts, session.judge.model)
+        call = _make_items_call(texts, session.judge.model)
 
-        async def begin(session: Session) -> Asker:
+        async def make_asker(session: Session) -> Asker:
             assert isinstance(session.judge, ModelJudge)  # noqa: S101 - as above
-            asked = _writing(texts, session.judge.model)
+            asked = _make_items_call(texts, session.judge.model)
 
-            async def ask(calls: ConversationCalls) -> None:
+            async def ask_items(calls: ConversationCalls) -> None:
                 judgement = await calls.ask(asked)
                 answers.append(judgement.reasoning)
                 trouble = judgement.reason and Trouble("the description", judgement.reason)
-                calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
+                calls.progress.record_ending("unjudged" if trouble else "judged", trouble or None)
 
-            task = ConversationTask("the description", 1, ask)
+            task = ConversationTask("the description", 1, ask_items)
             return JudgeAsker([session.judge], 1, [task], session, 1)
 
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             known = results.find_judgements(connection, [call.key])
         client, sent = session.clients[session.judge.model.endpoint], call.request.messages
-        prompt = int(sum(tokens_in(message.content or "") for message in sent))
+        prompt = int(sum(estimate_tokens(message.content or "") for message in sent))
         # it quotes what it reads
-        most = (await client.info(session.judge.model.model)).most(prompt, prompt)
+        most = (await client.find_model_info(session.judge.model.model)).compute_cost(
+            prompt, prompt
+        )
         forecast = (
             Forecast()
             if known
             else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
         )
-        if not approve(replace(await preview_of(session), forecast=forecast, exam=None)):
+        if not approve(replace(await make_preview(session), forecast=forecast, exam=None)):
             return None
-        report = await ask_until_settled(session, begin, watch)
+        report = await ask_until_settled(session, make_asker, watch)
     return "".join(answers), report
 
 
-def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
+def _make_items_call(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
     """Make the call that asks *model* for the items of a description with those *texts*."""
-    card = card_text(texts)
-    key = judgement_key(text_hash(card), WRITING, model.hash)
+    card = join_card_texts(texts)
+    key = make_judgement_key(hash_text(card), WRITING, model.hash)
 
-    def made(answer: str, reason: str | None) -> Judgement:
-        items = None if reason else items_of(answer, texts)
+    def make_judgement(answer: str, reason: str | None) -> Judgement:
+        items = None if reason else read_card_items(answer, texts)
         marks = {"items": float(len(items[0]))} if items else {}
-        return Judgement(key, text_hash(card), WRITING, model.hash, marks, answer, reason)
+        return Judgement(key, hash_text(card), WRITING, model.hash, marks, answer, reason)
 
-    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        text = text_of(completion)
-        items = items_of(text, texts)
+    def read_items(completion: Completion) -> Accepted[Judgement] | Rejected:
+        text = find_verdict_text(completion)
+        items = read_card_items(text, texts)
         if items and items[0]:
-            return Accepted(made(text, None))
+            return Accepted(make_judgement(text, None))
         says = (
             "no item of the reply quotes the description"
             if items
@@ -215,6 +235,9 @@ def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
         )
         return Rejected(says, completion.cut_off)
 
-    return judgement_call(
-        key, ChatRequest(model, messages_of(card), schema=SHEET_SCHEMA), read, partial(made, "")
+    return make_judgement_call(
+        key,
+        ChatRequest(model, make_card_messages(card), schema=SHEET_SCHEMA),
+        read_items,
+        partial(make_judgement, ""),
     )

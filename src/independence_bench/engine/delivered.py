@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from independence_bench.models.client import Client
-from independence_bench.models.messages import ChatRequest, Fault, Kind, tokens_in
+from independence_bench.models.messages import ChatRequest, Fault, Kind, estimate_tokens
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import Line, Transcript
@@ -21,14 +21,16 @@ LONGER = " The rain went on all day, and nobody in the house minded it at all." 
 SHOWN = 0.25  # of the tokens that a text usually has: more than that is no accident
 
 
-async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) -> str | None:
+async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWording) -> str | None:
     """Return which parts of a conversation in tool_role the server does not show to *model*, and
     how that is known. None if all are shown, or if it cannot be known.
 
     Afterwards *client* knows whether the endpoint's counts of tokens can be believed.
     """
     named = replace(wording, description="TOOL-OFFERED")
-    rendered = await client.render(_asked(model, named, said="SAID-BEFORE", heard="HEARD-BEFORE"))
+    rendered = await client.render_prompt(
+        _make_test_request(model, named, said="SAID-BEFORE", heard="HEARD-BEFORE")
+    )
     if rendered is not None:
         client.arrivals.grows[model.model] = True
         shown = {
@@ -37,28 +39,32 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
             "what it is told": "HEARD-BEFORE",
         }
         hidden = [what for what, text in shown.items() if text not in rendered]
-        return f"{_listed(hidden)} (by the server's own rendering)" if hidden else None
-    plain = await _count(client, _asked(model, wording))
+        return f"{_join_parts(hidden)} (by the server's own rendering)" if hidden else None
+    plain = await _count_prompt_tokens(client, _make_test_request(model, wording))
     if isinstance(plain, Fault) and plain.kind is Kind.BAD_REQUEST:
-        without = await _count(client, _asked(model, wording, tools=False, system_only=True))
+        without = await _count_prompt_tokens(
+            client, _make_test_request(model, wording, tools=False, system_only=True)
+        )
         return (
             None
             if isinstance(without, Fault)
             else f"its tools: the server refuses them ({plain.message})"
         )
-    again = await _count(client, _asked(model, wording))
-    control = await _count(client, _asked(model, wording, system=LONGER))
+    again = await _count_prompt_tokens(client, _make_test_request(model, wording))
+    control = await _count_prompt_tokens(client, _make_test_request(model, wording, system=LONGER))
     # a server that counts only what is new to it, or always the same, says nothing by its counts
     counts = isinstance(plain, int) and plain == again and _is_longer(control, plain, LONGER)
     client.arrivals.grows[model.model] = counts
     if not counts:
         return None
-    tools = delivery.tools("tool_role", wording)
-    bare = await _count(client, _asked(model, wording, tools=False))
-    said = await _count(client, _asked(model, wording, said=LONGER))
-    heard = await _count(client, _asked(model, wording, heard=LONGER))
+    tools = delivery.make_tools("tool_role", wording)
+    bare = await _count_prompt_tokens(client, _make_test_request(model, wording, tools=False))
+    said = await _count_prompt_tokens(client, _make_test_request(model, wording, said=LONGER))
+    heard = await _count_prompt_tokens(client, _make_test_request(model, wording, heard=LONGER))
     hidden = []
-    if isinstance(bare, int) and not _is_longer(plain, bare, str([tool.wire() for tool in tools])):
+    if isinstance(bare, int) and not _is_longer(
+        plain, bare, str([tool.format_tool() for tool in tools])
+    ):
         hidden.append(f"its tools ({plain} tokens with them, {bare} without)")
     if isinstance(said, int) and not _is_longer(said, plain, LONGER):
         hidden.append(
@@ -70,7 +76,7 @@ async def find_hidden(client: Client, model: ChatModel, wording: ToolWording) ->
             f"what it is told ({heard} tokens with {len(LONGER.split())} words more of it, "
             f"{plain} without)"
         )
-    return _listed(hidden) if hidden else None
+    return _join_parts(hidden) if hidden else None
 
 
 def _is_longer(count: int | Fault, before: int | Fault, text: str) -> bool:
@@ -78,11 +84,11 @@ def _is_longer(count: int | Fault, before: int | Fault, text: str) -> bool:
     return (
         isinstance(count, int)
         and isinstance(before, int)
-        and count - before >= SHOWN * tokens_in(text)
+        and count - before >= SHOWN * estimate_tokens(text)
     )
 
 
-def _asked(
+def _make_test_request(
     model: ChatModel,
     wording: ToolWording,
     *,
@@ -105,11 +111,13 @@ def _asked(
     )
     way = "user_role" if system_only else "tool_role"
     return ChatRequest(
-        model, delivery.messages(talk, way, wording), delivery.tools(way, wording) if tools else ()
+        model,
+        delivery.make_messages(talk, way, wording),
+        delivery.make_tools(way, wording) if tools else (),
     )
 
 
-async def _count(client: Client, request: ChatRequest) -> int | Fault:
+async def _count_prompt_tokens(client: Client, request: ChatRequest) -> int | Fault:
     """Return the number of prompt tokens of *request*, as the server counts them; the fault if it
     gives none.
     """
@@ -123,5 +131,5 @@ async def _count(client: Client, request: ChatRequest) -> int | Fault:
     return tokens or Fault(Kind.UNAVAILABLE, "it counts no tokens")
 
 
-def _listed(parts: list[str]) -> str:
+def _join_parts(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from independence_bench.errors import WrongUse
-from independence_bench.escape import harmless
-from independence_bench.lookup import files_like, instead
-from independence_bench.models.endpoints import moved_by, read_models
+from independence_bench.escape import escape_text
+from independence_bench.lookup import find_similar_files, suggest_names
+from independence_bench.models.endpoints import move_openrouter, read_models_file
 from independence_bench.models.spec import Roster
 from independence_bench.models.trust import check_url
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
@@ -31,13 +31,15 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
     costs money for nothing.
     """
     if models_file is None:
-        models_file, remark = own_models_file()
-        sys.stderr.write(harmless(remark))
-    roster = moved_by(os.environ, Roster() if models_file is None else read_models(models_file))
-    return roster.moved("local", check_url(local_url)) if local_url else roster
+        models_file, remark = find_models_file()
+        sys.stderr.write(escape_text(remark))
+    roster = move_openrouter(
+        os.environ, Roster() if models_file is None else read_models_file(models_file)
+    )
+    return roster.move_endpoint("local", check_url(local_url)) if local_url else roster
 
 
-def own_models_file() -> tuple[Path | None, str]:
+def find_models_file() -> tuple[Path | None, str]:
     """Find models.yaml in the working folder, else models.yml; None if there is neither.
 
     The second value is a note that names the file that was taken, or a similar one that was not; ""
@@ -48,12 +50,12 @@ def own_models_file() -> tuple[Path | None, str]:
         return usual, ""
     if (other := usual.with_suffix(".yml")).is_file():
         return other, f"note: {other} is read, there being no {usual}\n"
-    close = files_like(usual, alike=LIKE_MODELS)
+    close = find_similar_files(usual, alike=LIKE_MODELS)
     left = f"note: {close[0]} is not read; call it {usual} if it is one\n" if close else ""
     return None, left
 
 
-def configurations(
+def choose_configurations(
     protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]
 ) -> tuple[Configuration, ...]:
     """Return each of *variants* in each of *deliveries*; if both are empty, the default
@@ -67,12 +69,13 @@ def configurations(
     for name in wanted:
         if name not in known:
             raise WrongUse(
-                f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}"
+                f"--variants: {protocol.name} has no variant {name}; {suggest_names(name, known)}"
             )
     for way in ways:
         if way not in DELIVERIES:
             raise WrongUse(
-                f"--delivery: there is no delivery {way}; {instead(way, DELIVERIES, 'there are')}"
+                f"--delivery: there is no delivery {way}; "
+                f"{suggest_names(way, DELIVERIES, 'there are')}"
             )
         if way not in protocol.deliveries:
             raise WrongUse(
@@ -82,7 +85,7 @@ def configurations(
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
-def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
+def choose_experiments(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
     """Return the experiments that *wanted* names, in the order of the protocol; () means all.
     Raises WrongUse for an unknown name.
     """
@@ -90,21 +93,21 @@ def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]
     for name in wanted:
         if name not in known:
             raise WrongUse(
-                f"--exp: {protocol.name} has no experiment {name}; {instead(name, known)}"
+                f"--exp: {protocol.name} has no experiment {name}; {suggest_names(name, known)}"
             )
     return tuple(name for name in known if name in wanted)
 
 
-def weighed(protocol: Protocol, weights: str | None) -> Protocol:
+def apply_weights(protocol: Protocol, weights: str | None) -> Protocol:
     """Return *protocol* with the weights of that name; None: with its own weights. Raises WrongUse
     if it has no weights of that name.
     """
     names = [weighting.name for weighting in protocol.weightings]
     if weights is not None and weights not in names:
         there = (
-            instead(weights, names)
+            suggest_names(weights, names)
             if names
             else "it has its default weights only: leave --weights out"
         )
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
-    return protocol.with_weights(weights)
+    return protocol.choose_weights(weights)

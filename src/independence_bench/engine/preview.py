@@ -14,22 +14,28 @@ from dataclasses import astuple, dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.result import BoardExam, examined_judges
-from independence_bench.analysis.health import day_and_hour
+from independence_bench.analysis.exam.result import BoardExam, read_examined_judges
+from independence_bench.analysis.health import format_day_and_hour
 from independence_bench.calls.budget import CHARACTERS_A_TOKEN, PROMPT_OVERHEAD
 from independence_bench.engine.run import Session
-from independence_bench.engine.session import find_pending, remarks_on, tokens_before
+from independence_bench.engine.session import count_opening_tokens, find_pending, list_model_remarks
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
-from independence_bench.models.endpoints import Dialect, verbosity_of
+from independence_bench.judging.prompt import JudgingInput, hash_planned_rubric, make_judge_request
+from independence_bench.models.endpoints import Dialect, find_verbosity
 from independence_bench.models.messages import BYTES_A_TOKEN, ChatRequest, Measured
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
+from independence_bench.protocol.plan import (
+    Job,
+    build_request,
+    find_shared_openings,
+    is_shared_reply,
+    start_scenario,
+)
 from independence_bench.store import attempts, tokens, usage
-from independence_bench.store.tokens import Used, UsualReplies, UsualUse, mean_use
+from independence_bench.store.tokens import Used, UsualReplies, UsualUse, average_use
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307
 # judgements. What a typical one needs for a reply the scenarios say; between the tenth of subjects
@@ -48,7 +54,9 @@ RANGE_VERDICT = (0.8, 1.25)
 RANGE_KNOWN = (0.7, 1.35)
 
 
-def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple[str, int], Used]:
+def _average_branch_replies(
+    usual: UsualReplies, protocol: Protocol
+) -> Mapping[tuple[str, int], Used]:
     """Return (branch of an item, number of a reply from 0) -> the mean tokens of that reply in the
     items that were played.
 
@@ -56,24 +64,24 @@ def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple
     """
     heard: dict[tuple[str, int], list[Used]] = defaultdict(list)
     for id_, replies in usual.by_scenario.items():
-        if branch := protocol.scenario(id_).branch:
+        if branch := protocol.find_scenario(id_).branch:
             for turn, used in enumerate(replies):
                 heard[branch, turn].append(replace(used, prompt=0.0))
-    return {place: mean_use(used) for place, used in heard.items()}
+    return {place: average_use(used) for place, used in heard.items()}
 
 
-def typical(subject: ChatModel, scenario: Scenario) -> Used:
+def estimate_typical_reply(subject: ChatModel, scenario: Scenario) -> Used:
     """Estimate the tokens of one reply in *scenario*: those of a typical model, adjusted if it is
     known how verbose *subject* is.
     """
-    taken, said = verbosity_of(subject) or (1.0, 1.0)
+    taken, said = find_verbosity(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
     return Used(
         0, min(taken * (words + THOUGHT_TOKENS * subject.may_think), most), min(said * words, most)
     )
 
 
-def wordiness(
+def estimate_wordiness(
     verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]
 ) -> float:
     """Return the length of a judge's judgements divided by the typical length; 1 if none is
@@ -82,15 +90,15 @@ def wordiness(
     if not verdicts:
         return 1.0
     known = [
-        (taken, verdict_tokens(scenario))
+        (taken, estimate_verdict_tokens(scenario))
         for way in ways
         for scenario in protocol.scenarios
-        if (taken := verdicts.get(told_hash(protocol, way, scenario))) is not None
+        if (taken := verdicts.get(hash_planned_rubric(protocol, way, scenario))) is not None
     ]
     return sum(taken for taken, _ in known) / sum(typical for _, typical in known) if known else 1.0
 
 
-def scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
+def scale_typical_reply(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
     """Scale *typical* by the ratio of real to typical tokens in replies to other scenarios.
 
     *seen*: pairs of (typical use, real use); if it is empty, *typical* is returned. *most*: the
@@ -105,7 +113,7 @@ def scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Use
     return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
 
 
-def verdict_tokens(scenario: Scenario) -> float:
+def estimate_verdict_tokens(scenario: Scenario) -> float:
     """Estimate the tokens that a typical judge writes about a conversation of *scenario*."""
     return VERDICT_TOKENS + MARK_TOKENS * (len(scenario.marks) - 3)
 
@@ -123,7 +131,7 @@ class Preview:
     exam: BoardExam | None = None  # the exam of the session's judge; None: no judge
 
 
-async def preview_of(session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
+async def make_preview(session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
     """Forecast what is left of *session*, with what the store has cost so far.
 
     *judging*: what earlier sessions of the same command will have judged; the judgements of this
@@ -131,13 +139,13 @@ async def preview_of(session: Session, judging: set[tuple[str, str]] | None = No
     """
     judging = set() if judging is None else judging
     bounded = session.budget.limit is not None
-    infos = await _infos(session)
+    infos = await _read_model_infos(session)
     estimates = []
-    with session.store.reading() as connection:
-        foresight = Foresight.of(connection, session, infos)
-        spent = attempts.spending(connection)
+    with session.store.open_snapshot() as connection:
+        foresight = Foresight.load_foresight(connection, session, infos)
+        spent = attempts.sum_spending(connection)
         exam = (
-            examined_judges(connection, session.protocol, session.judge).exam_of(
+            read_examined_judges(connection, session.protocol, session.judge).find_exam(
                 [session.judge.hash]
             )
             if session.judge
@@ -148,7 +156,7 @@ async def preview_of(session: Session, judging: set[tuple[str, str]] | None = No
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
-            estimates.append(foresight.estimate(subject, pending.to_play, pending.to_judge))
+            estimates.append(foresight.estimate_subject(subject, pending.to_play, pending.to_judge))
     free, kept, clients = foresight.free, foresight.kept, session.clients
     remarks = [*session.notes]
     remarks += [
@@ -159,26 +167,26 @@ async def preview_of(session: Session, judging: set[tuple[str, str]] | None = No
     unknown = [
         chat_model
         for chat_model, info in infos.items()
-        if chat_model not in free | kept.keys() and info.most(1, 1) is None
+        if chat_model not in free | kept.keys() and info.compute_cost(1, 1) is None
     ]
-    remarks += remarks_on(session, infos, unknown, bounded)
+    remarks += list_model_remarks(session, infos, unknown, bounded)
     for model, (_, then) in kept.items():
         remarks.append(
-            f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}"
+            f"the price of {model.name} is what its endpoint listed on {format_day_and_hour(then)}"
         )
-    whole = sum((part.whole for part in estimates), Forecast())
+    whole = sum((part.total for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(session, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 
-async def _infos(session: Session) -> dict[ChatModel, ModelInfo]:
+async def _read_model_infos(session: Session) -> dict[ChatModel, ModelInfo]:
     """Read what the endpoints' lists say about the models that are asked."""
     models = [*session.subjects] if session.runs else []
     if isinstance(session.judge, ModelJudge):
         models.append(session.judge.model)
     clients = session.clients
-    return {model: await clients[model.endpoint].info(model.model) for model in models}
+    return {model: await clients[model.endpoint].find_model_info(model.model) for model in models}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +197,7 @@ class ConversationCost:
     dearest: float  # at most one of its calls, about; 0 where no price is known
 
 
-async def conversation_costs(
+async def estimate_conversation_costs(
     session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
 ) -> dict[tuple[str, str, bool], ConversationCost]:
     """Estimate the cost of conversations, by (subject's hash, script's hash, whether it is only
@@ -197,22 +205,22 @@ async def conversation_costs(
 
     *pending*: for each subject, the jobs that are left to play and those that are left to judge.
     """
-    infos = await _infos(session)
+    infos = await _read_model_infos(session)
     costs: dict[tuple[str, str, bool], ConversationCost] = {}
-    with session.store.reading() as connection:
-        foresight = Foresight.of(connection, session, infos)
+    with session.store.open_snapshot() as connection:
+        foresight = Foresight.load_foresight(connection, session, infos)
         for subject, (to_play, to_judge) in pending.items():
-            usual = foresight.usual(subject, (*to_play, *to_judge))
+            usual = foresight.find_usual_replies(subject, (*to_play, *to_judge))
             for jobs, judged_only in ((to_play, False), (to_judge, True)):
                 for job in {job.script_hash: job for job in jobs}.values():
                     parts = ([], [job]) if judged_only else ([job], [])
-                    estimate = foresight.estimate(subject, *parts, usual)
+                    estimate = foresight.estimate_subject(subject, *parts, usual)
                     dearest = max(
-                        foresight.dearest(subject, estimate.candidate),
-                        foresight.dearest(foresight.judge, estimate.judge),
+                        foresight.find_dearest_call(subject, estimate.candidate),
+                        foresight.find_dearest_call(foresight.judge, estimate.judge),
                     )
                     costs[subject.hash, job.script_hash, judged_only] = ConversationCost(
-                        estimate.whole.dollars, dearest
+                        estimate.total.dollars, dearest
                     )
     return costs
 
@@ -236,7 +244,7 @@ class Foresight:
     sizes: dict[str, ScriptSizes] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def load_foresight(
         cls,
         connection: Connection,
         session: Session,
@@ -251,49 +259,51 @@ class Foresight:
         kept = {
             model: price
             for model, info in prices.items()
-            if info.most(1, 1) is None
-            and (price := usage.last_price(connection, model.endpoint, model.model))
+            if info.compute_cost(1, 1) is None
+            and (price := usage.find_last_price(connection, model.endpoint, model.model))
         }
         prices |= {
             model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()
         }
         ways = session.configurations
         hashes = {
-            told_hash(session.protocol, way, one)
+            hash_planned_rubric(session.protocol, way, one)
             for way in ways
             for one in session.protocol.scenarios
         }
-        judge_bytes = tokens.judgement_bytes(connection, judge.hash, hashes) if judge else None
+        judge_bytes = (
+            tokens.find_judgement_token_size(connection, judge.hash, hashes) if judge else None
+        )
         return cls(
             session,
             judge,
             prices,
             free,
             kept,
-            tokens.verdict_tokens(connection, judge.hash) if judge else {},
+            tokens.read_verdict_tokens(connection, judge.hash) if judge else {},
             judge_bytes or BYTES_A_TOKEN,
             UsualUse(connection, session.protocol, ways),
             connection,
         )
 
-    def usual(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
+    def find_usual_replies(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
         """Return how many tokens the replies of *subject* in *jobs* are expected to take, as far as
         the store knows.
         """
         ids = [scenario.id for scenario in self.session.protocol.scenarios]
-        a_token = tokens.reply_bytes(self.connection, subject.hash, ids) or BYTES_A_TOKEN
-        return replace(self.usually.of(subject, jobs), bytes_a_token=a_token)
+        a_token = tokens.find_reply_token_size(self.connection, subject.hash, ids) or BYTES_A_TOKEN
+        return replace(self.usually.find_usual_replies(subject, jobs), bytes_a_token=a_token)
 
-    def dearest(self, model: ChatModel | None, forecast: Forecast) -> float:
+    def find_dearest_call(self, model: ChatModel | None, forecast: Forecast) -> float:
         """Return the dollars that are reserved at most for one call of *model*, if all its calls
         are as in *forecast*. 0 without a model, a call or a price.
         """
         if model is None or not forecast.calls:
             return 0.0
         prompt = forecast.prompt_tokens * BYTES_A_TOKEN / CHARACTERS_A_TOKEN + PROMPT_OVERHEAD
-        return self.prices[model].most(prompt, model.max_tokens) or 0.0
+        return self.prices[model].compute_cost(prompt, model.max_tokens) or 0.0
 
-    def estimate(
+    def estimate_subject(
         self,
         subject: ChatModel,
         to_play: Sequence[Job],
@@ -303,10 +313,10 @@ class Foresight:
         """Estimate the cost of playing and judging the jobs *to_play* of *subject*, and of judging
         its jobs *to_judge*.
         """
-        usual = usual or self.usual(subject, (*to_play, *to_judge))
+        usual = usual or self.find_usual_replies(subject, (*to_play, *to_judge))
         # none where nothing is played: only judges are asked
         client = self.session.clients.get(subject.endpoint)
-        return estimate(
+        return estimate_jobs(
             self.session.protocol,
             subject,
             to_play,
@@ -343,14 +353,14 @@ class Forecast:
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
-            added(self.dollars, other.dollars),
+            add_dollars(self.dollars, other.dollars),
             self.at_most or other.at_most,
             self.repeated_tokens + other.repeated_tokens,
-            added(self.cached_dollars, other.cached_dollars),
+            add_dollars(self.cached_dollars, other.cached_dollars),
             self.paid_calls + other.paid_calls,
         )
 
-    def times(self, number: int) -> Forecast:
+    def multiply_forecast(self, number: int) -> Forecast:
         """Return this forecast multiplied by *number*."""
         dollars = None if self.dollars is None else number * self.dollars
         cached = None if self.cached_dollars is None else number * self.cached_dollars
@@ -373,19 +383,23 @@ class Estimate:
     usual: UsualReplies = field(default_factory=UsualReplies)
 
     @property
-    def unheard(self) -> bool:
+    def has_no_known_reply(self) -> bool:
         """Whether the subject has calls to make and no reply of it is stored."""
         return self.candidate.calls > 0 and not self.usual.own
 
     @property
-    def whole(self) -> Forecast:
+    def total(self) -> Forecast:
         """The forecast of model and judge together."""
         return self.candidate + self.judge
 
     def __add__(self, other: Estimate) -> Estimate:
         candidate, judge = self.candidate + other.candidate, self.judge + other.judge
         return Estimate(
-            "all", candidate, judge, added(self.low, other.low), added(self.high, other.high)
+            "all",
+            candidate,
+            judge,
+            add_dollars(self.low, other.low),
+            add_dollars(self.high, other.high),
         )
 
 
@@ -401,24 +415,28 @@ class ScriptSizes:
     told: str  # the hash of what the judge is told besides
 
     @classmethod
-    def of(cls, protocol: Protocol, job: Job, judge: ChatModel | None) -> ScriptSizes:
+    def measure_script(cls, protocol: Protocol, job: Job, judge: ChatModel | None) -> ScriptSizes:
         """Measure the requests of the script of *job*."""
         configuration, scenario = job.configuration, job.scenario
         places = [f"zq{turn}qz" for turn in range(len(scenario.asks))]
-        talk, asked = opening(protocol, configuration, scenario), []
-        first = sent = request(talk, job.subject, configuration, protocol)
+        talk, asked = start_scenario(protocol, configuration, scenario), []
+        first = sent = build_request(talk, job.subject, configuration, protocol)
         for place in places:
-            size = Measured.of(sent.encoded, places)
-            asked.append((size, is_shared(scenario, talk)))
-            talk = talk.answered(Words(place))
-            sent = request(talk, job.subject, configuration, protocol)
+            size = Measured.measure_text(sent.encoded, places)
+            asked.append((size, is_shared_reply(scenario, talk)))
+            talk = talk.add_reply(Words(place))
+            sent = build_request(talk, job.subject, configuration, protocol)
         case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
-        judged = Measured.of(judge_request(case, judge).record, places) if judge else None
+        judged = (
+            Measured.measure_text(make_judge_request(case, judge).record, places) if judge else None
+        )
         begun = replace(first, messages=first.messages[: first.shared])
-        return cls(begun, tuple(asked), judged, told_hash(protocol, configuration, scenario))
+        return cls(
+            begun, tuple(asked), judged, hash_planned_rubric(protocol, configuration, scenario)
+        )
 
 
-def estimate(
+def estimate_jobs(
     protocol: Protocol,
     subject: ChatModel,
     to_play: Sequence[Job],
@@ -446,63 +464,70 @@ def estimate(
     alike = Counter((job.script_hash, False) for job in to_play)
     alike.update((job.script_hash, True) for job in to_judge)
     one_of = {job.script_hash: job for job in (*to_play, *to_judge)}
-    shared = shared_openings(to_play)
+    shared = find_shared_openings(to_play)
     bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
-        (typical(subject, protocol.scenario(id_)), used)
+        (estimate_typical_reply(subject, protocol.find_scenario(id_)), used)
         for id_, replies in usual.by_scenario.items()
         for used in replies
     ]
-    by_turn, bytes_a_token = _turns_of_branches(usual, protocol), usual.bytes_a_token
+    by_turn, bytes_a_token = _average_branch_replies(usual, protocol), usual.bytes_a_token
     # what was heard in another run, too, is judged once
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(), Forecast(at_most=twice)
     # of judged: what was judged at another depth, and is not again if it is said again
     known_words = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
-    wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
+    wordy = estimate_wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
     begins: dict[Configuration, ChatRequest] = {}
     settings: dict[Configuration, int] = {}  # bytes of a request beside its messages
     for (script, stored), number in alike.items():
         configuration, scenario = one_of[script].configuration, one_of[script].scenario
         known = usual.by_script.get(script)
-        expected = scaled(typical(subject, scenario), seen, subject.most_tokens)
+        expected = scale_typical_reply(
+            estimate_typical_reply(subject, scenario), seen, subject.most_tokens
+        )
         if (size := sizes.get(script)) is None:
-            size = sizes[script] = ScriptSizes.of(protocol, one_of[script], judge)
+            size = sizes[script] = ScriptSizes.measure_script(protocol, one_of[script], judge)
         if (begun := begins.get(configuration)) is None:
             begun = begins[configuration] = replace(size.begun, model=subject)
             settings[configuration] = len(begun.record.encode()) - len(begun.encoded.encode())
         # an earlier chat and the system prompt begin every conversation, and each request the next
         # one
-        before = tokens_before(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
+        before = count_opening_tokens(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
         said, words = 0.0, list[int]()
         for turn, (messages, with_others) in enumerate(size.asked):
             took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
             if not stored:
                 prompt = (
                     took.prompt
-                    or (messages.filled(words) + settings[configuration]) / bytes_a_token
+                    or (messages.count_bytes(words) + settings[configuration]) / bytes_a_token
                 )
-                repeated = dialect.cacheable(begun, min(before, prompt)) if dialect else 0.0
-                call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
+                repeated = (
+                    dialect.count_cacheable_tokens(begun, min(before, prompt)) if dialect else 0.0
+                )
+                call, before = (
+                    _forecast_call(prompt, took.completion, prices[subject], repeated),
+                    prompt,
+                )
                 times = bought[script] if with_others else number
-                played, quoted = played + call.times(times), quoted + said * times
+                played, quoted = played + call.multiply_forecast(times), quoted + said * times
             said += took.said
             words.append(int(took.said * bytes_a_token))
         if judge is not None and size.judged is not None:
-            written = verdicts.get(size.told, verdict_tokens(scenario) * wordy)
-            call = _call(size.judged.filled(words) / judge_bytes, written, prices[judge]).times(
-                number
-            )
+            written = verdicts.get(size.told, estimate_verdict_tokens(scenario) * wordy)
+            call = _forecast_call(
+                size.judged.count_bytes(words) / judge_bytes, written, prices[judge]
+            ).multiply_forecast(number)
             judged += call
             if usual.own and size.told in verdicts and known and not known[0].prompt:
                 known_words += call
             heard += said * number
-    spread = _range_of(subject, protocol, usual, len(one_of))
+    spread = _find_range(subject, protocol, usual, len(one_of))
     low, high = (
-        added(
-            _moved(played, share, subject, prices, (share - 1) * quoted),
-            _moved(judged, of_verdict, judge, prices, (share - 1) * heard),
+        add_dollars(
+            _vary_dollars(played, share, subject, prices, (share - 1) * quoted),
+            _vary_dollars(judged, of_verdict, judge, prices, (share - 1) * heard),
         )
         for share, of_verdict in zip(
             spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True
@@ -516,7 +541,7 @@ def estimate(
     return Estimate(subject.label, played, judged, low, high, usual)
 
 
-def _range_of(
+def _find_range(
     subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
 ) -> tuple[float, float]:
     """Return the lowest and highest completion tokens of a subject, as shares of the expected ones.
@@ -529,8 +554,10 @@ def _range_of(
     return RANGE_THINKING if subject.may_think else RANGE_CHARACTER if protocol.kinds else RANGE
 
 
-def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:
-    dollars, price = prices.most(prompt, completion), prices.cached_price
+def _forecast_call(
+    prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0
+) -> Forecast:
+    dollars, price = prices.compute_cost(prompt, completion), prices.cached_price
     saved = 0.0 if price is None else repeated * ((prices.prompt_price or 0.0) - price)
     cached = None if dollars is None else dollars - saved
     return Forecast(
@@ -544,7 +571,7 @@ def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float =
     )
 
 
-def _moved(
+def _vary_dollars(
     forecast: Forecast,
     share: float,
     model: ChatModel | None,
@@ -567,6 +594,6 @@ def _moved(
     )
 
 
-def added(first: float | None, second: float | None) -> float | None:
+def add_dollars(first: float | None, second: float | None) -> float | None:
     """Return the sum; None if one of the two is not known."""
     return None if first is None or second is None else first + second

@@ -18,12 +18,18 @@ from typing import Literal
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
 from independence_bench.calls.limits import Clocks
-from independence_bench.errors import BenchError, Interrupted, WrongUse, handling, is_typed
+from independence_bench.errors import (
+    BenchError,
+    Interrupted,
+    WrongUse,
+    handle_signals,
+    is_typed_signal,
+)
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client
 from independence_bench.models.spec import AUTO, ChatModel, ModelSpec, Reasoning, Roster
-from independence_bench.models.trust import Allow, known_only
+from independence_bench.models.trust import Allow, check_key_place
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.plan import Shard
@@ -80,18 +86,18 @@ class Run:
     job: str | None = None  # the job that this command is a worker of
     # not named by the user: models that are no longer offered are left out, with a remark
     unnamed: bool = False
-    allow: Allow = known_only  # asked before a key is read
+    allow: Allow = check_key_place  # asked before a key is read
 
-    def check(self) -> None:
+    def check_settings(self) -> None:
         """Raise WrongUse for an impossible setting, as the command line does for its options."""
-        _within("runs", self.runs, 1, 1000)
-        _within("temperature", self.temperature, 0, 2)
-        _within("max_tokens", self.max_tokens, 1, 1_000_000)
-        _within("parallel", self.parallel, 1, 256)
-        _within("parallel_tasks", self.parallel_tasks, 1, 4096)
-        _within("budget", self.budget, LEAST, MOST)
+        _check_range("runs", self.runs, 1, 1000)
+        _check_range("temperature", self.temperature, 0, 2)
+        _check_range("max_tokens", self.max_tokens, 1, 1_000_000)
+        _check_range("parallel", self.parallel, 1, 256)
+        _check_range("parallel_tasks", self.parallel_tasks, 1, 4096)
+        _check_range("budget", self.budget, LEAST, MOST)
         for dollars in self.price or ():
-            _within("price", dollars, 0, MOST)
+            _check_range("price", dollars, 0, MOST)
         if self.reasoning_effort not in (None, *EFFORTS):
             raise WrongUse(
                 f"reasoning_effort is {self.reasoning_effort!r}; it should be "
@@ -99,7 +105,7 @@ class Run:
             )
 
 
-def _within(name: str, value: float | None, least: float, most: float) -> None:
+def _check_range(name: str, value: float | None, least: float, most: float) -> None:
     """Raise WrongUse unless *value* is None or a number from *least* to *most*. NaN is refused,
     too.
     """
@@ -175,7 +181,7 @@ class Progress:
         """The number of calls of this command: those that were answered and those that are left."""
         return self.tally.answered + self.calls_left
 
-    def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
+    def record_ending(self, how: Ending, trouble: Trouble | None = None) -> None:
         """Count how a conversation or its judgement ended, and note its *trouble*, if any."""
         match how:
             case "done":
@@ -212,17 +218,17 @@ class Report:
     unsettled: Mapping[ChatModel, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)  # facts learned about models, a line each
 
-    def add(self, other: Report) -> None:
+    def add_part(self, other: Report) -> None:
         """Add the report of another part of the same command."""
         self.subjects += other.subjects
         self.lost += other.lost
         self.warnings += other.warnings
         self.stopped = other.stopped
         self.judge = other.judge
-        self.others.add(other.others)
+        self.others.add_counts(other.others)
         self.remarks += other.remarks
 
-    def begin_from(self, earlier: Report) -> None:
+    def add_earlier_costs(self, earlier: Report) -> None:
         """Add the costs, warnings and remarks of *earlier*, whose work was planned anew in this
         report.
         """
@@ -230,7 +236,7 @@ class Report:
         self.warnings += earlier.warnings
         self.remarks[:0] = earlier.remarks
         for tally in earlier.tallies:
-            self.others.add(tally)
+            self.others.add_counts(tally)
 
     @property
     def troubles(self) -> list[tuple[str, Trouble]]:
@@ -257,18 +263,18 @@ class Report:
         return self.stopped is None and not self.troubles
 
 
-def invalid_trouble(reason: str | None) -> str:
+def describe_invalid_conversation(reason: str | None) -> str:
     """Say in one line why a conversation is invalid and what to do."""
     return f"invalid: {reason}; the same command with --again asks once more"
 
 
-def judge_trouble(reason: str, judge_calls: int) -> str:
+def describe_failed_judgement(reason: str, judge_calls: int) -> str:
     """Say in one line why a judgement failed, and how to ask again if the judge makes calls."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
 
 
 @contextmanager
-def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
+def stop_on_signals(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
     """Let the first signal of `ENDING` call *stop*, which sets `report.stopped`; Ctrl-C after that
     cancels the task.
 
@@ -277,14 +283,14 @@ def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterato
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
-    def interrupted(typed: bool) -> None:
+    def handle_interrupt(typed: bool) -> None:
         if report.stopped is None:
             stop(Interrupted())
         elif typed and task is not None:
             task.cancel()
 
-    def on_signal(number: int, _frame: object) -> None:
-        loop.call_soon_threadsafe(interrupted, is_typed(number))
+    def handle_signal(number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(handle_interrupt, is_typed_signal(number))
 
-    with handling(on_signal):
+    with handle_signals(handle_signal):
         yield

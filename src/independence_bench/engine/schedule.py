@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from independence_bench.engine.ask import Asker, Engine, ask_until_settled
-from independence_bench.engine.preview import Preview, preview_of
+from independence_bench.engine.preview import Preview, make_preview
 from independence_bench.engine.run import Progress, Report, Run, Session
 from independence_bench.engine.session import open_session
 from independence_bench.errors import BenchError
@@ -21,7 +21,7 @@ from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
 
 
-async def run(
+async def play_run(
     wanted: Run,
     store: Store,
     approve: Callable[[Preview], bool],
@@ -33,12 +33,12 @@ async def run(
     flight and stores them; the second one leaves them.
     """
     async with open_session(wanted, store) as session:
-        if not approve(await preview_of(session)):
+        if not approve(await make_preview(session)):
             return None
-        return await play(session, watch, approve)
+        return await play_session(session, watch, approve)
 
 
-async def play(
+async def play_session(
     session: Session,
     watch: Callable[[Asker], Awaitable[None]],
     approve: Callable[[Preview], bool] | None = None,
@@ -47,16 +47,16 @@ async def play(
     if a model has to be called with other settings.
     """
 
-    async def begin(session: Session) -> Engine:
+    async def make_engine(session: Session) -> Engine:
         return Engine(session)
 
-    async def approved(session: Session) -> bool:
-        return approve is None or approve(await preview_of(session))
+    async def ask_approval(session: Session) -> bool:
+        return approve is None or approve(await make_preview(session))
 
-    return await ask_until_settled(session, begin, watch, approved)
+    return await ask_until_settled(session, make_engine, watch, ask_approval)
 
 
-async def run_each(
+async def play_protocols(
     wanted: Run,
     protocols: Sequence[tuple[Protocol, Files]],
     store: Store,
@@ -73,7 +73,7 @@ async def run_each(
     """
     async with open_session(wanted, store) as session:
         parts = [replace(session, protocol=protocol, files=files) for protocol, files in protocols]
-        previews = await _previews(parts)
+        previews = await _preview_parts(parts)
         if not approve(previews):
             return None
         whole = Report([], session.budget)
@@ -81,25 +81,25 @@ async def run_each(
         if (
             not session.again
             and previews[0].forecast.dollars != 0
-            and any(estimate.unheard for estimate in previews[0].estimates)
+            and any(estimate.has_no_known_reply for estimate in previews[0].estimates)
         ):
             stems = {scenario.stem for scenario in parts[0].protocol.scenarios}
             pilot_of = replace(parts[0], shard=Shard(1, len(stems) * session.runs))
-            pilot = await play(pilot_of, watch)
+            pilot = await play_session(pilot_of, watch)
             # what it played is counted where the rest is
             pilot.subjects = [
                 Progress(subject.label, tally=subject.tally, state=subject.state)
                 for subject in pilot.subjects
             ]
-            whole.add(pilot)
-            if whole.stopped is None and not approve(await _previews(parts)):
+            whole.add_part(pilot)
+            if whole.stopped is None and not approve(await _preview_parts(parts)):
                 whole.stopped = BenchError("it will cost more than was foreseen, and you said no")
         for part in parts:
             if whole.stopped is None:
-                whole.add(await play(part, watch))
+                whole.add_part(await play_session(part, watch))
         return whole
 
 
-async def _previews(parts: Sequence[Session]) -> list[Preview]:
+async def _preview_parts(parts: Sequence[Session]) -> list[Preview]:
     judging: set[tuple[str, str]] = set()
-    return [await preview_of(part, judging) for part in parts]
+    return [await make_preview(part, judging) for part in parts]

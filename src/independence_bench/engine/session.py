@@ -13,19 +13,24 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import results_of
+from independence_bench.analysis.results import read_results
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.limits import USER_ROLE, advice_on_tools
-from independence_bench.engine.delivered import find_hidden
-from independence_bench.engine.named import configurations, experiments_of, read_roster, weighed
+from independence_bench.calls.limits import USER_ROLE, describe_tools_remedy
+from independence_bench.engine.delivered import find_hidden_parts
+from independence_bench.engine.named import (
+    apply_weights,
+    choose_configurations,
+    choose_experiments,
+    read_roster,
+)
 from independence_bench.engine.run import (
     NO_EFFORT,
     Progress,
     Run,
     Session,
     Trouble,
-    invalid_trouble,
-    judge_trouble,
+    describe_failed_judgement,
+    describe_invalid_conversation,
 )
 from independence_bench.errors import (
     EndpointUnusable,
@@ -34,19 +39,19 @@ from independence_bench.errors import (
     SubjectError,
     WrongUse,
 )
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
 from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
-from independence_bench.judging.prompt import told_hash
-from independence_bench.lookup import listed
+from independence_bench.judging.judge import Judge, ModelJudge, make_judge_model, make_judge_spec
+from independence_bench.judging.prompt import hash_planned_rubric
+from independence_bench.lookup import normalize_names
 from independence_bench.models.abilities import Setting
-from independence_bench.models.client import Client, read_key, runs_here
-from independence_bench.models.endpoints import shipped_subjects
+from independence_bench.models.client import Client, is_run_locally, read_key
+from independence_bench.models.endpoints import load_shipped_subjects
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
-from independence_bench.models.messages import tokens_in
+from independence_bench.models.messages import estimate_tokens
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import (
     GGUF,
@@ -59,8 +64,8 @@ from independence_bench.models.spec import (
     Roster,
 )
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files, load_with_files
-from independence_bench.protocol.plan import Job, jobs, shared_openings
+from independence_bench.protocol.loader import Files, load_protocol_and_files
+from independence_bench.protocol.plan import Job, find_shared_openings, list_jobs
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -77,7 +82,7 @@ AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server 
 # ---------------------------------------------------------------- what names mean
 
 
-def find(run: Run) -> Run:
+def resolve_run(run: Run) -> Run:
     """Return *run* with values in place of its names, found in files; no endpoint is asked.
 
     Without named models these are the active ones of models.yaml, or with *all* else those of the
@@ -85,27 +90,29 @@ def find(run: Run) -> Run:
     is the embedded judge, so that no key is needed. Raises WrongUse, and the errors of reading
     files.
     """
-    protocol, texts = find_files(run)
+    protocol, texts = find_protocol_files(run)
     run = replace(run, protocol=(protocol, texts), roster=find_roster(run))
     if run.judge is None:
-        alone = named_models(run) == [NAME]
+        alone = list_named_models(run) == [NAME]
         run = replace(run, judge=NAME if alone else protocol.judge.model)
-    run = _find_models(run)
+    run = _resolve_models(run)
     return replace(
         run,
         configurations=run.configurations
-        or configurations(protocol, listed(run.variants), listed(run.modes)),
+        or choose_configurations(
+            protocol, normalize_names(run.variants), normalize_names(run.modes)
+        ),
         runs=run.runs or protocol.runs,
-        exp=experiments_of(protocol, listed(run.exp)),
+        exp=choose_experiments(protocol, normalize_names(run.exp)),
     )
 
 
-def find_files(run: Run) -> tuple[Protocol, Files]:
+def find_protocol_files(run: Run) -> tuple[Protocol, Files]:
     """Return the protocol of *run*, with the weights that it asks for, and its files."""
     if isinstance(run.protocol, tuple):
         return run.protocol
-    protocol, texts = load_with_files(run.protocol)
-    return weighed(protocol, run.weights), texts
+    protocol, texts = load_protocol_and_files(run.protocol)
+    return apply_weights(protocol, run.weights), texts
 
 
 def find_roster(run: Run) -> Roster:
@@ -115,22 +122,22 @@ def find_roster(run: Run) -> Roster:
     return read_roster(None if run.models_file is None else Path(run.models_file), run.local_url)
 
 
-def named_models(run: Run) -> list[str]:
+def list_named_models(run: Run) -> list[str]:
     """List the models that *run* names, each once, with those of a local server."""
     typed = [run.models] if isinstance(run.models, str) else run.models
     return [
-        *listed([model for model in typed if isinstance(model, str)]),
-        *(f"local:{name}" for name in listed(run.local_model)),
+        *normalize_names([model for model in typed if isinstance(model, str)]),
+        *(f"local:{name}" for name in normalize_names(run.local_model)),
     ]
 
 
-def _find_models(run: Run) -> Run:
+def _resolve_models(run: Run) -> Run:
     """Return *run* with its models as values, each with the settings that *run* asks for. Raises
     WrongUse for options that exclude each other, NoSubject if there is no model.
     """
     if run.local_model and not run.local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
-    roster, names = find_roster(run), named_models(run)
+    roster, names = find_roster(run), list_named_models(run)
     values = (
         [] if isinstance(run.models, str) else [m for m in run.models if not isinstance(m, str)]
     )
@@ -138,28 +145,31 @@ def _find_models(run: Run) -> Run:
         raise WrongUse("only stored models are judged without playing them: use `judge`")
     if run.all and names:
         raise WrongUse("--all means every subject: leave out the models, or --all")
-    specs, unnamed = [spec for name in names for spec in find_specs(name, roster)], run.unnamed
+    specs, unnamed = (
+        [spec for name in names for spec in find_model_specs(name, roster)],
+        run.unnamed,
+    )
     if not names and not values and not run.judge_only:
         unnamed = not roster.specs
-        listing = roster.specs or (shipped_subjects() if run.all else ())
+        listing = roster.specs or (load_shipped_subjects() if run.all else ())
         specs = [spec for spec in listing if spec.active]
         if not specs:
             raise NoSubject(
                 "no subject: name a model (`aib run embedded`), list some in models.yaml, or say "
                 "--all"
             )
-    models = (*values, *(_with_settings(spec, run) for spec in specs))
+    models = (*values, *(_apply_settings(spec, run) for spec in specs))
     return replace(run, models=models, local_model=(), all=False, unnamed=unnamed)
 
 
-def find_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
+def find_model_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     """Return the subject or subjects that *typed* means. Raises SubjectError."""
     model = f"{GGUF}:{files.SMOLLM2}" if typed.strip() == NAME else typed
-    specs = roster.find(model, shipped_subjects())
-    return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
+    specs = roster.find_specs(model, load_shipped_subjects())
+    return tuple(find_file_spec(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
-def _with_settings(spec: ModelSpec, run: Run) -> ModelSpec:
+def _apply_settings(spec: ModelSpec, run: Run) -> ModelSpec:
     """Return *spec* with the settings of *run* that are not None; they count as asked for by the
     user.
     """
@@ -186,15 +196,15 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
     be public. Raises what `resolve_run` raises, EndpointUnusable if a key is missing or nothing
     answers, SubjectError for a subject that does not exist.
     """
-    run = find(run)
-    protocol, texts = find_files(run)
+    run = resolve_run(run)
+    protocol, texts = find_protocol_files(run)
     runs = 0 if run.judge_only else run.runs or protocol.runs
     async with AsyncExitStack() as stack:
         specs = [model for model in run.models if isinstance(model, ModelSpec)]
-        judge_spec = None if run.no_judge or run.judge == NAME else judge_spec_of(run)
+        judge_spec = None if run.no_judge or run.judge == NAME else find_judge_spec(run)
         try:
             called = [*(specs if runs else ()), *([judge_spec] if judge_spec else [])]
-            clients = await stack.enter_async_context(_clients(called, run, store, asking))
+            clients = await stack.enter_async_context(_open_clients(called, run, store, asking))
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in specs} or not runs:
                 raise
@@ -202,19 +212,19 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
                 f"{error}; or judge with --judge embedded, or later with --no-judge"
             ) from None
         asked_for: dict[ChatModel, frozenset[Setting]] = {}
-        subjects, notes = await _resolve_all(run, clients, asked_for, asking)
+        subjects, notes = await _resolve_subjects(run, clients, asked_for, asking)
         judge = await resolve_judge(run, clients)
         if judge_spec is not None and isinstance(judge, ModelJudge):
-            notes += renamed(judge_spec, judge.model)
+            notes += describe_renaming(judge_spec, judge.model)
         here = any(
             clients[subject.endpoint].endpoint.here
             for subject in subjects
             if subject.endpoint in clients
         )
 
-        async def settle(session: Session) -> Session:
+        async def resolve_again(session: Session) -> Session:
             """Return *session* with its subjects and its judge looked up again."""
-            subjects, _ = await _resolve_all(run, clients, asked_for, asking=False)
+            subjects, _ = await _resolve_subjects(run, clients, asked_for, asking=False)
             judge = await resolve_judge(run, clients)
             return replace(session, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
 
@@ -230,30 +240,30 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
             again=run.again,
             at_once=run.parallel or (1 if here else AT_ONCE),
             calls_at_once=run.parallel_tasks or (1 if here else CALLS_AT_ONCE),
-            experiments=listed(run.exp),
+            experiments=normalize_names(run.exp),
             shard=run.shard,
             notes=tuple(dict.fromkeys(notes)),
             asked_for=asked_for,
-            settle=settle,
+            settle=resolve_again,
         )
-        job = None if run.shard is None else shared_job(session, run.shard.of)
+        job = None if run.shard is None else make_job_name(session, run.shard.of)
         yield replace(session, budget=Budget(run.budget, run.job or job))
 
 
-def as_file(spec: ModelSpec) -> ModelSpec:
+def find_file_spec(spec: ModelSpec) -> ModelSpec:
     """Return *spec*, whose model is a path or name of a model file, with the name under which the
     file is known.
 
     A reply that the limit cuts off is accepted: a small model would be cut off again. Raises
     LocalModelError.
     """
-    name = files.find(spec.model).name
-    pin = files.pins().get(name)
+    name = files.find_model_file(spec.model).name
+    pin = files.load_pins().get(name)
     limit = pin.reply_tokens if pin and spec.max_tokens is None else spec.max_tokens
     return replace(spec, model=name, max_tokens=limit, accept_cut_off=True)
 
 
-def shared_job(session: Session, parts: int) -> str:
+def make_job_name(session: Session, parts: int) -> str:
     """Make one job name for all *parts* shards of the same run; 0: for any number of them."""
     subjects = sorted(subject.hash for subject in session.subjects)
     played = [
@@ -264,7 +274,7 @@ def shared_job(session: Session, parts: int) -> str:
         session.experiments,
     ]
     judge = session.judge and session.judge.hash
-    return f"{session.protocol.name}-{content_hash([played, judge, parts])[:12]}"
+    return f"{session.protocol.name}-{hash_content([played, judge, parts])[:12]}"
 
 
 async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None:
@@ -273,19 +283,19 @@ async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None
     """
     if run.no_judge:
         return None
-    protocol, _ = find_files(run)
+    protocol, _ = find_protocol_files(run)
     if run.judge == NAME:
-        weights = Weights.load()
-        path = files.pin_of(files.SMOLLM2).path
+        weights = Weights.load_shipped()
+        path = files.find_pin(files.SMOLLM2).path
         if needs_model(weights, protocol):
-            path = Path(files.find(files.SMOLLM2).path)  # said before anything is played
+            path = Path(files.find_model_file(files.SMOLLM2).path)  # said before anything is played
         return EmbeddedJudge(StateReader(path), weights)
-    spec = judge_spec_of(run)
-    model = await _resolve(spec, protocol, clients)
-    return ModelJudge(as_judge(model, spec), run.again)
+    spec = find_judge_spec(run)
+    model = await _resolve_model(spec, protocol, clients)
+    return ModelJudge(make_judge_model(model, spec), run.again)
 
 
-def judge_spec_of(run: Run) -> ModelSpec:
+def find_judge_spec(run: Run) -> ModelSpec:
     """Return the spec of the judge that was named, or of the protocol's own, called as the protocol
     says.
 
@@ -294,23 +304,23 @@ def judge_spec_of(run: Run) -> ModelSpec:
     """
     if run.judge == OLD:
         raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
-    protocol, _ = find_files(run)
+    protocol, _ = find_protocol_files(run)
     default = protocol.judge
     # what models.yaml says is how a subject is called
     own = run.judge is None or run.judge == default.model
-    spec = default if own or run.judge is None else find_roster(run).find(run.judge)[0]
+    spec = default if own or run.judge is None else find_roster(run).find_specs(run.judge)[0]
     if spec.endpoint == PYTHON:
         if own:
             raise SubjectError(
                 f"the judge of {protocol.name} is a Python function: name it with --judge"
             )
         return ModelSpec(spec.model, spec.endpoint)  # which is told nothing but messages
-    model = files.find(spec.model).name if spec.endpoint == GGUF else spec.model
-    return spec_to_judge(model, spec.endpoint, default)
+    model = files.find_model_file(spec.model).name if spec.endpoint == GGUF else spec.model
+    return make_judge_spec(model, spec.endpoint, default)
 
 
 @asynccontextmanager
-async def _clients(
+async def _open_clients(
     specs: Sequence[ModelSpec], run: Run, store: Store, asking: bool
 ) -> AsyncIterator[dict[str, Client]]:
     """Open a client for each endpoint, with what *store* has learned about its models. Raises
@@ -320,7 +330,7 @@ async def _clients(
     async with AsyncExitStack() as stack:
         roster = find_roster(run)
         endpoints = {
-            name: roster.endpoint(name) for name in sorted({spec.endpoint for spec in specs})
+            name: roster.find_endpoint(name) for name in sorted({spec.endpoint for spec in specs})
         }
         for name, endpoint in endpoints.items():
             if not endpoint.url and not endpoint.ours:
@@ -336,15 +346,19 @@ async def _clients(
                     raise
                 keys[name] = None
         clients = {}
-        with store.reading() as connection:
-            known = registry.stored_abilities(connection)
-            stored = {*registry.stored_subjects(connection), *registry.stored_judges(connection)}
+        with store.open_snapshot() as connection:
+            known = registry.read_stored_abilities(connection)
+            stored = {*registry.read_subjects(connection), *registry.read_judge_labels(connection)}
         for name, endpoint in endpoints.items():
             if name == GGUF:
-                models = [files.find(spec.model) for spec in specs if spec.endpoint == GGUF]
-                served = server.serve(list(dict.fromkeys(models)), at_once=run.parallel_tasks or 1)
+                models = [
+                    files.find_model_file(spec.model) for spec in specs if spec.endpoint == GGUF
+                ]
+                served = server.serve_models(
+                    list(dict.fromkeys(models)), at_once=run.parallel_tasks or 1
+                )
                 endpoint = replace(endpoint, url=await stack.enter_async_context(served))
-            if runs_here(endpoint):
+            if is_run_locally(endpoint):
                 endpoint = replace(endpoint, here=True, at_once=run.parallel_tasks or 1)
             made = (
                 FunctionClient(endpoint)
@@ -352,26 +366,28 @@ async def _clients(
                 else Client(endpoint, keys[name], price=price)
             )
             client = await stack.enter_async_context(made)
-            client.know(known.get(name, {}), stored)
+            client.load_abilities(known.get(name, {}), stored)
             try:
                 # an endpoint that does not answer fails here, once, not in every call
-                await client.models()
+                await client.list_models()
             except EndpointUnusable as error:
                 if asking:
                     raise
-                client.do_without_list(error)
+                client.assume_no_list(error)
             clients[name] = client
         yield clients
 
 
-async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
-    identity = files.find(spec.model).identity if spec.endpoint == GGUF else ""
-    return await clients[spec.endpoint].resolve(
+async def _resolve_model(
+    spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Client]
+) -> ChatModel:
+    identity = files.find_model_file(spec.model).identity if spec.endpoint == GGUF else ""
+    return await clients[spec.endpoint].resolve_model(
         spec, protocol.temperature, protocol.max_tokens, identity
     )
 
 
-async def _resolve_all(
+async def _resolve_subjects(
     run: Run,
     clients: Mapping[str, Client],
     asked_for: dict[ChatModel, frozenset[Setting]],
@@ -385,7 +401,7 @@ async def _resolve_all(
 
     Raises SubjectError for a subject that was named, WrongUse if all are left out.
     """
-    protocol, _ = find_files(run)
+    protocol, _ = find_protocol_files(run)
     specs = [model for model in run.models if isinstance(model, ModelSpec)]
     subjects = [model for model in run.models if isinstance(model, ChatModel)]
     left_out, notes = list[SubjectError](), list[str]()
@@ -398,19 +414,19 @@ async def _resolve_all(
             "say --delivery user_role"
         )
     for spec in specs if by_tool else ():
-        if spec.endpoint == GGUF and not files.find(spec.model).shows_tools:
+        if spec.endpoint == GGUF and not files.find_model_file(spec.model).can_show_tools:
             raise SubjectError(
                 f"the chat template of {spec.model} shows no tools, so it is not played in "
                 f"{by_tool[0]}: say --delivery user_role"
             )
     for spec in specs:
         try:
-            model = await _resolve(spec, protocol, clients)
+            model = await _resolve_model(spec, protocol, clients)
             if by_tool and asking:
-                await _check_tools(clients[spec.endpoint], model, by_tool[0], protocol)
+                await _check_tools_shown(clients[spec.endpoint], model, by_tool[0], protocol)
             subjects.append(model)
             asked_for[model] = frozenset(map(Setting, spec.asked_for))
-            notes += renamed(spec, model)
+            notes += describe_renaming(spec, model)
         except SubjectError as error:
             if not run.unnamed:
                 raise
@@ -420,7 +436,7 @@ async def _resolve_all(
     return subjects, [*notes, *(f"left out: {error}" for error in left_out)]
 
 
-def renamed(spec: ModelSpec, model: ChatModel) -> list[str]:
+def describe_renaming(spec: ModelSpec, model: ChatModel) -> list[str]:
     """Return a remark if *model* has another name than *spec* asks for; else []."""
     if model.model != spec.model + LATEST:
         return []
@@ -428,7 +444,7 @@ def renamed(spec: ModelSpec, model: ChatModel) -> list[str]:
     return [f"{asked.name} is {model.name} there, and is called and stored as that"]
 
 
-async def _check_tools(
+async def _check_tools_shown(
     client: Client, model: ChatModel, way: Configuration, protocol: Protocol
 ) -> None:
     """Raise SubjectError if a server of the user's own does not show *model* the parts of
@@ -437,14 +453,14 @@ async def _check_tools(
     endpoint = client.endpoint
     if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
         return
-    if (hidden := await find_hidden(client, model, protocol.tool_role)) is not None:
+    if (hidden := await find_hidden_parts(client, model, protocol.tool_role)) is not None:
         raise SubjectError(
             f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so "
-            f"{way} is not played; {advice_on_tools(hidden) or OWN_TEMPLATE}"
+            f"{way} is not played; {describe_tools_remedy(hidden) or OWN_TEMPLATE}"
         )
 
 
-def remarks_on(
+def list_model_remarks(
     session: Session,
     infos: Mapping[ChatModel, ModelInfo],
     unpriced: Sequence[ChatModel],
@@ -455,15 +471,15 @@ def remarks_on(
     *unpriced*: the models whose prices are not known; *bounded*: there is a budget. Raises what
     `_check_context_room` raises.
     """
-    remarks = _remarks_on_prices(unpriced, bounded)
+    remarks = _list_price_remarks(unpriced, bounded)
     for model, info in infos.items():
-        remarks += _remarks_on(session, model, info)
+        remarks += _list_ability_remarks(session, model, info)
         if model in session.subjects:
-            _check_room(session, model, info)
+            _check_context_room(session, model, info)
     return remarks
 
 
-def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
+def _list_price_remarks(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     """List remarks that the prices of *models* are not known: one each for a few models, one for
     all of many.
     """
@@ -480,7 +496,7 @@ def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
 
 
-def _remarks_on(session: Session, model: ChatModel, info: ModelInfo) -> list[str]:
+def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -> list[str]:
     """List remarks on *model*: what its endpoint does not support."""
     remarks = []
     if model.endpoint == "local" and not info.identity:
@@ -524,12 +540,12 @@ def _remarks_on(session: Session, model: ChatModel, info: ModelInfo) -> list[str
     return remarks
 
 
-def _check_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
+def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
     """Raise WrongUse if an earlier chat leaves *model* no room for a reply, as far as its endpoint
     says.
     """
     sent = (
-        max(tokens_before(session.protocol, way) for way in session.configurations)
+        max(count_opening_tokens(session.protocol, way) for way in session.configurations)
         + model.most_tokens
     )
     if session.protocol.earlier and info.context is not None and sent > info.context:
@@ -540,11 +556,11 @@ def _check_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
         )
 
 
-def tokens_before(protocol: Protocol, way: Configuration) -> float:
+def count_opening_tokens(protocol: Protocol, way: Configuration) -> float:
     """Count the tokens that every conversation begins with: the system prompt and the earlier
     chat.
     """
-    return tokens_in(protocol.system(way.system)) + tokens_in(
+    return estimate_tokens(protocol.find_system_prompt(way.system)) + estimate_tokens(
         "".join(map("".join, protocol.earlier))
     )
 
@@ -569,10 +585,11 @@ def find_pending(connection: Connection, session: Session, subject: ChatModel) -
     """Read what is stored of *subject*'s part of *session* and what is left. With 0 runs, stored
     conversations are judged and nothing is played.
     """
-    every = _jobs_of(connection, session, subject)
+    every = _list_jobs(connection, session, subject)
     scripts = {job.script_hash for job in every}
     stored = {
-        row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)
+        row.id: row
+        for row in stored_results.read_transcript_rows(connection, scripts, subject.hash)
     }
     if not session.runs:
         every = [job for job in every if job.transcript_id in stored]
@@ -588,23 +605,29 @@ def find_pending(connection: Connection, session: Session, subject: ChatModel) -
             complete.append((job, ending.heard_hash))
         else:
             # who only judges has done all that can be done
-            trouble = Trouble(job.title, invalid_trouble(ending.reason)) if session.runs else None
-            progress.ended("invalid", trouble)
+            trouble = (
+                Trouble(job.title, describe_invalid_conversation(ending.reason))
+                if session.runs
+                else None
+            )
+            progress.record_ending("invalid", trouble)
     progress.done = len(complete)
     if session.runs and len(pending.to_play) < len(every):
-        pending.to_begin = _not_begun(connection, session, subject, every, pending.to_play)
+        pending.to_begin = _find_unbegun_runs(connection, session, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    bought = shared_openings(pending.to_play)
+    bought = find_shared_openings(pending.to_play)
     progress.calls_left = sum(len(job.scenario.asks) for job in pending.to_play) - sum(
         job.scenario.shared for job in pending.to_play if job.place in bought
     )
     if session.judge is not None:
-        verdicts = stored_results.verdicts(connection, scripts, subject.hash, session.judge.hash)
-        _find_judged(pending, complete, session, session.judge, verdicts)
+        verdicts = stored_results.read_verdicts(
+            connection, scripts, subject.hash, session.judge.hash
+        )
+        _record_judged(pending, complete, session, session.judge, verdicts)
     return pending
 
 
-def _jobs_of(connection: Connection, session: Session, subject: ChatModel) -> list[Job]:
+def _list_jobs(connection: Connection, session: Session, subject: ChatModel) -> list[Job]:
     """List every conversation of *subject*'s part of *session*. With 0 runs these are the
     conversations of all runs that count for the protocol, whether or not each was played.
     """
@@ -612,20 +635,20 @@ def _jobs_of(connection: Connection, session: Session, subject: ChatModel) -> li
     if session.runs:
         numbers = range(1, session.runs + 1)
         every = list(
-            jobs(session.protocol, session.configurations, subject, numbers, experiments=only)
+            list_jobs(session.protocol, session.configurations, subject, numbers, experiments=only)
         )
     else:
         every = []
-        for results in results_of(
+        for results in read_results(
             connection, session.protocol, session.configurations, subject.hash
         ):
             wanted = [one for one in session.configurations if one in results.configurations]
             runs = results.runs.get(subject.hash, ())
-            every += jobs(session.protocol, wanted, subject, runs, experiments=only)
-    return every if session.shard is None else list(session.shard.part(every))
+            every += list_jobs(session.protocol, wanted, subject, runs, experiments=only)
+    return every if session.shard is None else list(session.shard.select_jobs(every))
 
 
-def _find_judged(
+def _record_judged(
     pending: Pending,
     complete: Sequence[tuple[Job, str]],
     session: Session,
@@ -637,20 +660,22 @@ def _find_judged(
     """
     progress = pending.progress
     for job, heard in complete:
-        key = (heard, told_hash(session.protocol, job.configuration, job.scenario))
+        key = (heard, hash_planned_rubric(session.protocol, job.configuration, job.scenario))
         reason = verdicts.get(key)
         if key not in verdicts or (reason is not None and session.again):
             pending.to_judge.append(job)
             pending.judged_as.append(key)
         elif reason is None:
-            progress.ended("judged")
+            progress.record_ending("judged")
         else:
-            progress.ended("unjudged", Trouble(job.title, judge_trouble(reason, judge.calls)))
+            progress.record_ending(
+                "unjudged", Trouble(job.title, describe_failed_judgement(reason, judge.calls))
+            )
     progress.to_judge = progress.done + len(pending.to_play)
     progress.calls_left += judge.calls * (len(pending.to_play) + len(pending.to_judge))
 
 
-def _not_begun(
+def _find_unbegun_runs(
     connection: Connection,
     session: Session,
     subject: ChatModel,
@@ -665,7 +690,9 @@ def _not_begun(
     runs = {(job.run, job.configuration): job for job in every}
     for job in to_play:
         runs.pop((job.run, job.configuration), None)
-    begun = registry.begun_runs(connection, session.protocol.name, subject.hash) if runs else set()
+    begun = (
+        registry.read_begun_runs(connection, session.protocol.name, subject.hash) if runs else set()
+    )
     return [
         job
         for (run, configuration), job in runs.items()

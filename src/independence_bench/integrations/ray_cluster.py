@@ -28,10 +28,10 @@ from independence_bench import __version__
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
 from independence_bench.engine.ask import Engine
-from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, Run, Session, Trouble, interruptible
-from independence_bench.engine.schedule import play
-from independence_bench.engine.session import find, find_pending, open_session, shared_job
+from independence_bench.engine.preview import Preview, make_preview
+from independence_bench.engine.run import Progress, Report, Run, Session, Trouble, stop_on_signals
+from independence_bench.engine.schedule import play_session
+from independence_bench.engine.session import find_pending, make_job_name, open_session, resolve_run
 from independence_bench.errors import (
     BenchError,
     EndpointUnusable,
@@ -40,13 +40,13 @@ from independence_bench.errors import (
     WrongUse,
 )
 from independence_bench.escape import KNOWN
-from independence_bench.figures import plural
+from independence_bench.figures import format_count
 from independence_bench.models.spec import Endpoint
-from independence_bench.models.trust import Permission, known_only, needed_permission
+from independence_bench.models.trust import Permission, check_key_place, find_needed_permission
 from independence_bench.protocol.plan import Shard
 from independence_bench.store import registry
-from independence_bench.store.database import Store, default_store, open_store
-from independence_bench.store.workers import last_attempt, used_since
+from independence_bench.store.database import Store, find_default_store, open_store
+from independence_bench.store.workers import find_last_attempt, sum_job_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Permissions:
 
     def __call__(self, endpoint: Endpoint) -> None:
         """Raise WrongUse unless the key may go to *endpoint*."""
-        if (needed := needed_permission(endpoint, os.environ)) and needed not in self.given:
+        if (needed := find_needed_permission(endpoint, os.environ)) and needed not in self.given:
             raise WrongUse(
                 f"{needed.variable} may not go to {needed.place}: it was not asked for where "
                 "`aib` runs"
@@ -92,7 +92,7 @@ class PartEnd:
     troubles: tuple[tuple[str, str, str], ...] = ()
 
 
-def carry_out(order: Order, number: int, parts: int) -> PartEnd:
+def carry_out_part(order: Order, number: int, parts: int) -> PartEnd:
     """Play and judge part *number* of *parts*; what any worker has stored is not asked for
     again.
     """
@@ -103,21 +103,21 @@ def carry_out(order: Order, number: int, parts: int) -> PartEnd:
             f"it has version {__version__} of this package, and {order.version} handed out the "
             "work",
         )
-    KNOWN.learn_proxies(os.environ)
+    KNOWN.learn_proxy_passwords(os.environ)
     try:
         # `run_on_ray` made it, and Ray runs pickled code of anyone who can reach it anyway
         read: Run = pickle.loads(order.run)  # noqa: S301
         wanted = replace(read, allow=order.permissions, shard=Shard(number, parts))
-        with _open(order) as store:
-            report = asyncio.run(_play(wanted, store))
+        with _open_order_store(order) as store:
+            report = asyncio.run(_play_run(wanted, store))
     except BenchError as error:
-        return PartEnd(host, KNOWN.redacted_message(str(error)))
+        return PartEnd(host, KNOWN.redact_message(str(error)))
     # an interrupt before anything was sent, or a second one
     except (KeyboardInterrupt, asyncio.CancelledError):
         return PartEnd(host, interrupted=True)
-    stopped = None if report.stopped is None else KNOWN.redacted_message(str(report.stopped))
+    stopped = None if report.stopped is None else KNOWN.redact_message(str(report.stopped))
     troubles = tuple(
-        (label, trouble.what, KNOWN.redacted_message(trouble.why))
+        (label, trouble.what, KNOWN.redact_message(trouble.why))
         for label, trouble in report.troubles
     )
     return PartEnd(
@@ -125,10 +125,10 @@ def carry_out(order: Order, number: int, parts: int) -> PartEnd:
     )
 
 
-def _open(order: Order) -> Store:
+def _open_order_store(order: Order) -> Store:
     if order.store is not None:
         return open_store(order.store, typed=order.typed)
-    store = open_store(default_store(), typed=order.typed)
+    store = open_store(find_default_store(), typed=order.typed)
     if store.shown != order.shown:
         store.close()
         raise StoreError(
@@ -137,12 +137,12 @@ def _open(order: Order) -> Store:
     return store
 
 
-async def _play(wanted: Run, store: Store) -> Report:
+async def _play_run(wanted: Run, store: Store) -> Report:
     async with open_session(wanted, store) as session:
-        return await play(session, _unwatched)
+        return await play_session(session, _ignore_progress)
 
 
-async def _unwatched(_: object) -> None:
+async def _ignore_progress(_: object) -> None:
     """Ignore progress, which is read from the store."""
 
 
@@ -184,34 +184,34 @@ async def run_on_ray(
             "postgresql://..."
         )
     typed = " ".join(sys.argv)
-    if KNOWN.redacted_text(typed) != typed:
+    if KNOWN.redact_text(typed) != typed:
         raise WrongUse(
             "--on ray: Ray's dashboard shows the command line, which has a password; put it into "
             "AIB_STORE"
         )
-    ray = _ray()
+    ray = _import_ray()
     asked = _AskedPermissions(wanted.allow)
-    wanted = find(wanted)  # here, because a worker may have other files
+    wanted = resolve_run(wanted)  # here, because a worker may have other files
     async with open_session(replace(wanted, allow=asked), store) as session:
-        if not approve(await preview_of(session)):
+        if not approve(await make_preview(session)):
             return None
-        budget = Budget(wanted.budget, wanted.job or shared_job(session, 0))
+        budget = Budget(wanted.budget, wanted.job or make_job_name(session, 0))
         work = HandedOut(session, Report([], budget))
-        if not await asyncio.to_thread(work.look):
-            return await Engine(session).run()  # records that it was asked for
+        if not await asyncio.to_thread(work.read_progress):
+            return await Engine(session).ask_until_done()  # records that it was asked for
     secret = address.password is not None or "password" in address.query
-    sent = replace(wanted, allow=known_only, job=budget.job)
+    sent = replace(wanted, allow=check_key_place, job=budget.job)
     order = Order(
         version=__version__,
         run=pickle.dumps(sent),
         permissions=Permissions(frozenset(asked.given)),
         store=None if secret else address.render_as_string(),
         shown=store.shown,
-        typed=KNOWN.redacted_text(store.typed),
+        typed=KNOWN.redact_text(store.typed),
     )
-    with _connected(ray, cluster) as parts:
-        tell(f"{plural(parts, 'part')} on the cluster")
-        return await work.hand_out(_Parts(ray, order, parts, tell), watch)
+    with _connect_cluster(ray, cluster) as parts:
+        tell(f"{format_count(parts, 'part')} on the cluster")
+        return await work.hand_out_parts(_Parts(ray, order, parts, tell), watch)
 
 
 class HandedOut:
@@ -221,18 +221,18 @@ class HandedOut:
         self.report, self._session = report, session
         self._since: int | None = None  # the store's last attempt before this command
 
-    def look(self) -> int:
+    def read_progress(self) -> int:
         """Update `report` from the store. Returns how many conversations and judgements are left,
         of all subjects.
         """
         session, report = self._session, self.report
-        with session.store.reading() as connection:
+        with session.store.open_snapshot() as connection:
             if self._since is None:
-                self._since = last_attempt(connection)
+                self._since = find_last_attempt(connection)
             pending = [find_pending(connection, session, subject) for subject in session.subjects]
-            used = used_since(connection, report.budget.job or "", self._since)
+            used = sum_job_usage(connection, report.budget.job or "", self._since)
             report.judge = (
-                registry.stored_judges(connection).get(session.judge.hash)
+                registry.read_judge_labels(connection).get(session.judge.hash)
                 if session.judge
                 else None
             )
@@ -248,36 +248,39 @@ class HandedOut:
         )
         return sum(len(subject.to_play) + len(subject.to_judge) for subject in pending)
 
-    async def hand_out(
+    async def hand_out_parts(
         self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]
     ) -> Report:
         """Have all *parts* carried out while *watch* runs, and return the report."""
         report = self.report
-        watchers = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
+        watchers = [
+            asyncio.ensure_future(self._keep_reading_progress()),
+            asyncio.ensure_future(watch(self)),
+        ]
 
-        def stop(why: BenchError) -> None:
+        def stop_parts(why: BenchError) -> None:
             report.stopped = why
-            parts.stop()
+            parts.stop_workers()
 
         try:
-            with interruptible(report, stop):
-                ends = await parts.carry_out()
+            with stop_on_signals(report, stop_parts):
+                ends = await parts.carry_out_parts()
         finally:
             for task in watchers:
                 task.cancel()
             await asyncio.gather(*watchers, return_exceptions=True)
-        await asyncio.to_thread(self.look)
-        _conclude(report, ends)
+        await asyncio.to_thread(self.read_progress)
+        _complete_report(report, ends)
         return report
 
-    async def _keep_looking(self) -> None:
+    async def _keep_reading_progress(self) -> None:
         while True:
             began = time.monotonic()
-            await asyncio.to_thread(self.look)
+            await asyncio.to_thread(self.read_progress)
             await asyncio.sleep(max(LOOK, LOOK_SHARE * (time.monotonic() - began)))
 
 
-def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
+def _complete_report(report: Report, ends: dict[int, PartEnd]) -> None:
     """Add to *report* what only the workers know."""
     by_label = {progress.label: progress for progress in report.subjects}
     reported = {(label, trouble.what, trouble.why) for label, trouble in report.troubles}
@@ -285,7 +288,7 @@ def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
         report.lost += end.lost
         for label, what, why in end.troubles:
             if (label, what, why) not in reported and label in by_label:
-                by_label[label].ended("failed", Trouble(what, why))
+                by_label[label].record_ending("failed", Trouble(what, why))
         if end.failure is not None:
             where = f" on {end.host}" if end.host else ""
             whose = Progress(f"part {number} of {len(ends)}{where}")
@@ -304,7 +307,7 @@ class _AskedPermissions:
 
     def __call__(self, endpoint: Endpoint) -> None:
         self.allow(endpoint)
-        if needed := needed_permission(endpoint, os.environ):
+        if needed := find_needed_permission(endpoint, os.environ):
             self.given.add(needed)
 
 
@@ -320,22 +323,22 @@ class _Parts:
             "max_retries": 0,
             "scheduling_strategy": "SPREAD",
         }
-        self._task = ray.remote(**settings)(carry_out)
+        self._task = ray.remote(**settings)(carry_out_part)
         self._at_work: dict[int, Any] = {}  # part -> Ray's reference
         self._stopping = False
 
-    async def carry_out(self) -> dict[int, PartEnd]:
+    async def carry_out_parts(self) -> dict[int, PartEnd]:
         """Carry out all parts and return how each ended. An unknown error stops the other parts
         gently before it is raised.
         """
         tasks = {
-            number: asyncio.create_task(self._carry_out(number))
+            number: asyncio.create_task(self._carry_out_numbered(number))
             for number in range(1, self._count + 1)
         }
         try:
             await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_EXCEPTION)
             if not all(task.done() for task in tasks.values()):
-                self.stop()
+                self.stop_workers()
                 await asyncio.wait(tasks.values())
         except asyncio.CancelledError:
             for ref in self._at_work.values():
@@ -343,13 +346,13 @@ class _Parts:
             raise
         return {number: task.result() for number, task in tasks.items()}
 
-    def stop(self) -> None:
+    def stop_workers(self) -> None:
         """Have workers wait for the calls in flight, store them, and end."""
         self._stopping = True
         for ref in self._at_work.values():
             self._ray.cancel(ref, force=False)
 
-    async def _carry_out(self, number: int) -> PartEnd:
+    async def _carry_out_numbered(self, number: int) -> PartEnd:
         errors, why = self._ray.exceptions, ""
         for _ in range(MOST_LOST):
             if self._stopping:
@@ -386,7 +389,7 @@ class _Parts:
         return PartEnd("", None if self._stopping else f"{why}, {MOST_LOST} times")
 
 
-def _ray() -> Any:
+def _import_ray() -> Any:
     """Import and return the module ray. Raises WrongUse if it is not installed."""
     # `uv run` would have Ray copy the working folder, with its .env, to all nodes
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
@@ -398,7 +401,7 @@ def _ray() -> Any:
 
 
 @contextmanager
-def _connected(ray: Any, cluster: Cluster) -> Iterator[int]:
+def _connect_cluster(ray: Any, cluster: Cluster) -> Iterator[int]:
     """Connect to *cluster*, or to a new one on this machine if there is none, and yield how many
     parts there are to be.
     """

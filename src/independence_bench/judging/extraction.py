@@ -18,12 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from independence_bench.hashing import canonical, content_hash, judgement_key, text_hash
-from independence_bench.judging.output import one_object
+from independence_bench.hashing import (
+    hash_content,
+    hash_text,
+    make_judgement_key,
+    write_canonical_json,
+)
+from independence_bench.judging.output import parse_one_object
 from independence_bench.models.messages import Message
 from independence_bench.models.response import BLANK, read_json
 from independence_bench.personas.cards import Kind, Statement
-from independence_bench.yaml_io import read_own
+from independence_bench.yaml_io import load_shipped_yaml
 
 DECLINED = "declined"
 
@@ -70,16 +75,16 @@ SCHEMA = json.dumps(
     }
 )
 # takes the place of the rubric's hash in a judgement
-QUESTION = content_hash([INSTRUCTIONS, SCHEMA])
+QUESTION = hash_content([INSTRUCTIONS, SCHEMA])
 EARLIER_QUESTION = "c1f21e0ac112035dc5b6ce8b35e1e82d0cd2cd9f46887d68dfd6a5d65e4c4546"
 """Of earlier releases: one name and gender at first, and those at the end. No longer asked; its
 answers are read.
 """
-PUBLISHED = content_hash(["names, as published"])  # readings of imported data: the names alone
+PUBLISHED = hash_content(["names, as published"])  # readings of imported data: the names alone
 QUESTIONS = (QUESTION, EARLIER_QUESTION, PUBLISHED)
 
 
-def name_answer(reply: str, words: str) -> str | None:
+def read_name_answer(reply: str, words: str) -> str | None:
     """Read the JSON in *reply* into our own form; None if it is none, or has a name that is none of
     the model's *words*.
     """
@@ -104,26 +109,27 @@ def name_answer(reply: str, words: str) -> str | None:
     if any(name.casefold().strip() not in words for name in names):
         return None
     genders = {field: given[field] for field in ("gender", "final_gender")}
-    return canonical(
-        genders | {"names": _names(given["names"]), "final_name": given["final_name"].strip()}
+    return write_canonical_json(
+        genders
+        | {"names": _remove_repeats(given["names"]), "final_name": given["final_name"].strip()}
     )
 
 
-def published_answer(names: Sequence[str]) -> str:
+def make_published_answer(names: Sequence[str]) -> str:
     """Return published *names* of one conversation in the form of an answer, which knows neither
     genders nor the end.
     """
-    return canonical({"names": _names(names)})
+    return write_canonical_json({"names": _remove_repeats(names)})
 
 
-def _names(given: Sequence[str]) -> list[str]:
+def _remove_repeats(given: Sequence[str]) -> list[str]:
     """Return each name once, whatever its case."""
     return list({name.strip().casefold(): name.strip() for name in given if name.strip()}.values())
 
 
-def question_key(heard_hash: str, judge_hash: str, question: str = QUESTION) -> str:
+def make_question_key(heard_hash: str, judge_hash: str, question: str = QUESTION) -> str:
     """Return the key of the judgement by this question."""
-    return judgement_key(heard_hash, question, judge_hash)
+    return make_judgement_key(heard_hash, question, judge_hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ class NameReading:
     final_gender: str | None = None
 
 
-def reading_in(stored: str) -> NameReading:
+def parse_stored_answer(stored: str) -> NameReading:
     """Return the names and genders in the *stored* answer to one of `QUESTIONS`."""
     given: dict[str, Any] = json.loads(stored)
     if "first_name" in given:  # EARLIER_QUESTION
@@ -154,11 +160,11 @@ def reading_in(stored: str) -> NameReading:
     )
 
 
-def names_mark(stored: str) -> dict[str, float]:
+def make_names_mark(stored: str) -> dict[str, float]:
     """Return the number of names in the *stored* answer, as the mark that a judgement which was
     paid for has to have.
     """
-    return {"names": float(len(reading_in(stored).names))}
+    return {"names": float(len(parse_stored_answer(stored).names))}
 
 
 State = Literal["chosen", "declined", "unsaid", "unread"]  # unsaid: not asked for, and not given
@@ -180,7 +186,7 @@ UNREAD = ChosenName()
 UNSAID = ChosenName(None, None, "unsaid", "unsaid")
 
 
-def chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName:
+def make_chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName:
     """Return *name* and *gender* as a `NameReading` has them; *asked*: whether the scenario asks
     for both.
     """
@@ -196,25 +202,25 @@ def chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName
 
 LONGEST_CARD = 60_000  # characters that a writer is shown
 WRITTEN_TOKENS = 6_000  # at most, of an answer
-_DATA: dict[str, Any] = read_own(
+_DATA: dict[str, Any] = load_shipped_yaml(
     Path(__file__).with_name("card_items.yaml").read_text(encoding="utf-8")
 )
 SHEET_SCHEMA = json.dumps(_DATA["schema"])
-WRITING = content_hash(
+WRITING = hash_content(
     [_DATA["instructions"], SHEET_SCHEMA]
 )  # takes the place of a rubric's hash in the judgement that it is
 _LONGEST: dict[str, int] = _DATA["longest"]
 ITEM_KINDS = get_args(Kind)
 
 
-def card_text(texts: Mapping[str, str]) -> str:
+def join_card_texts(texts: Mapping[str, str]) -> str:
     """Return *texts*, by field, as one text."""
     return "\n\n".join(f"[{field}]\n{text}" for field, text in texts.items() if text)[:LONGEST_CARD]
 
 
-def messages_of(card: str) -> tuple[Message, ...]:
+def make_card_messages(card: str) -> tuple[Message, ...]:
     """Return the messages that ask a model about *card*."""
-    mark = f"=== {text_hash(card)[:12]}"
+    mark = f"=== {hash_text(card)[:12]}"
     form = '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...]}'
     asked = (
         f"{mark} description\n{card}\n{mark} end\n\nAnswer with one JSON object and nothing "
@@ -223,11 +229,13 @@ def messages_of(card: str) -> tuple[Message, ...]:
     return Message("system", _DATA["instructions"]), Message("user", asked)
 
 
-def items_of(reply: str, texts: Mapping[str, str]) -> tuple[tuple[Statement, ...], int] | None:
+def read_card_items(
+    reply: str, texts: Mapping[str, str]
+) -> tuple[tuple[Statement, ...], int] | None:
     """Return (the items of *reply* whose quotes stand in *texts*, how many were dropped); None: it
     is no such answer.
     """
-    given = one_object(reply)
+    given = parse_one_object(reply)
     if given is None or given.keys() != {"items"} or not isinstance(given["items"], list):
         return None
     there = {field: " ".join(text.split()) for field, text in texts.items()}

@@ -24,10 +24,10 @@ from typing import Protocol as Interface
 
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import canonical, text_hash
-from independence_bench.judging.output import NoVerdict, Verdict, verdict_in
-from independence_bench.judging.prompt import JudgingInput, ask_again, judge_request
-from independence_bench.lookup import fit
+from independence_bench.hashing import hash_text, write_canonical_json
+from independence_bench.judging.output import NoVerdict, Verdict, read_verdict
+from independence_bench.judging.prompt import JudgingInput, make_judge_request, make_retry_request
+from independence_bench.lookup import find_by_label
 from independence_bench.models.local import LABEL, is_table_judge
 from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
@@ -75,11 +75,11 @@ class ModelJudge:
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Ask the model, unless its judgement is stored."""
-        request = judge_request(case, self.model)
+        request = make_judge_request(case, self.model)
         # the keys in it are hashes: made once, not for each answer
-        failed = case.judgement(self.hash, NoVerdict(""))
+        failed = case.make_judgement(self.hash, NoVerdict(""))
 
-        def made(verdict: Verdict | NoVerdict) -> Judgement:
+        def make_judgement(verdict: Verdict | NoVerdict) -> Judgement:
             if isinstance(verdict, NoVerdict):
                 return failed._replace(reason=verdict.reason)
             return failed._replace(marks=verdict.marks, reasoning=verdict.reasoning, reason=None)
@@ -91,22 +91,22 @@ class ModelJudge:
                 request=request,
                 table=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,
-                read=lambda completion: read_judge(completion, case, made),
-                none=lambda reason: made(NoVerdict(reason)),
+                read=lambda completion: read_judge_reply(completion, case, make_judgement),
+                none=lambda reason: make_judgement(NoVerdict(reason)),
                 priority=1,
-                again=partial(ask_again, case, request),
+                again=partial(make_retry_request, case, request),
             )
         )
 
 
-def spec_to_judge(model: str, endpoint: str, default: DefaultJudge) -> ModelSpec:
+def make_judge_spec(model: str, endpoint: str, default: DefaultJudge) -> ModelSpec:
     """Return that model as a judge: called as the protocol says that its own judge is."""
     # off, where the judge can be
     reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning
     return ModelSpec(model, endpoint, default.temperature, default.max_tokens, reasoning)
 
 
-def as_judge(model: ChatModel, spec: ModelSpec) -> ChatModel:
+def make_judge_model(model: ChatModel, spec: ModelSpec) -> ChatModel:
     """Return *model*, which is what *spec* was resolved to, with room to think if it does that
     unasked.
     """
@@ -114,13 +114,13 @@ def as_judge(model: ChatModel, spec: ModelSpec) -> ChatModel:
     return replace(model, own_limit=False, max_tokens=factor * model.max_tokens)
 
 
-def read_judge(
+def read_judge_reply(
     completion: Completion, case: JudgingInput, made: Callable[[Verdict | NoVerdict], Judgement]
 ) -> Accepted[Judgement] | Rejected:
     """Return a judge's completion about *case* as a judgement, or why it is none."""
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
-    verdict = verdict_in(completion, case.scenario.marks, case.conversation)
+    verdict = read_verdict(completion, case.scenario.marks, case.conversation)
     if isinstance(verdict, NoVerdict):
         return Rejected(verdict.reason, completion.cut_off)
     return Accepted(made(verdict))  # a complete verdict is one, wherever the limit fell
@@ -143,8 +143,8 @@ class Person:
             )
         self.name = name
         self.label = f"person:{name}"  # no model's label looks like it, for those have an @ in them
-        self.spec = canonical({"kind": "person", "name": name})
-        self.hash = text_hash(self.spec)
+        self.spec = write_canonical_json({"kind": "person", "name": name})
+        self.hash = hash_text(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +155,14 @@ class QueuedTranscript:
     scenario: Scenario
 
 
-def read_queued(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> JudgingInput:
+def read_judging_input(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> JudgingInput:
     """Read the transcript and its rubric, as any judge is told them."""
-    with store.reading() as connection:
+    with store.open_snapshot() as connection:
         transcript, _ = results.read_transcript(connection, waiting.transcript_id)
     return JudgingInput(transcript, waiting.scenario, protocol.judge_instructions)
 
 
-def keep_marks(
+def store_marks(
     store: Store,
     person: Person,
     case: JudgingInput,
@@ -171,10 +171,10 @@ def keep_marks(
     now: float,
 ) -> Judgement:
     """Store the marks that *person* gave to *case*. An earlier judgement by them stays as it is."""
-    judgement = case.judgement(person.hash, Verdict(note[:LONGEST_NOTE], dict(marks)))
-    with store.writing() as connection:
-        registry.keep_judge(connection, person.hash, person.label, person.spec)
-        results.keep_judgements(connection, [(judgement.key, None, judgement, now)])
+    judgement = case.make_judgement(person.hash, Verdict(note[:LONGEST_NOTE], dict(marks)))
+    with store.open_transaction() as connection:
+        registry.store_judge(connection, person.hash, person.label, person.spec)
+        results.store_judgements(connection, [(judgement.key, None, judgement, now)])
     return judgement
 
 
@@ -188,7 +188,7 @@ def find_judge(labels: Mapping[str, str], name: str) -> str:
 
     *labels* by hash. Raises WrongUse if it fits none or several.
     """
-    return fit(labels, name, "judge")
+    return find_by_label(labels, name, "judge")
 
 
 def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
@@ -203,12 +203,12 @@ def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...
     return jury
 
 
-def jury_label(labels: Sequence[str]) -> str:
+def make_jury_label(labels: Sequence[str]) -> str:
     """Return the name of a jury in tables."""
     return f"jury of {len(labels)}: {', '.join(labels)}"
 
 
-def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
+def combine_jury(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
     """Combine the judgements of *jury*, transcript by transcript. Only a mark that more than half
     of it gave is one.
 
@@ -288,7 +288,7 @@ class Flag:
     why: str  # a line
 
 
-def flags_of(
+def list_flags(
     judge: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario
 ) -> tuple[Flag, ...]:
     """Return the reasons to read a *judgement* by the judge labelled *judge*; () for a failed one.
@@ -301,15 +301,18 @@ def flags_of(
         return ()
     there = {mark.name: mark for mark in scenario.marks if mark.name in judgement.marks}
     flags = [
-        _contradiction(mark, judgement.marks[name], judgement.reasoning)
+        _flag_contradiction(mark, judgement.marks[name], judgement.reasoning)
         for name, mark in there.items()
     ]
     if embedded is not None:
-        flags += [_far(mark, judgement.marks[name], embedded.marks) for name, mark in there.items()]
+        flags += [
+            _flag_distance(mark, judgement.marks[name], embedded.marks)
+            for name, mark in there.items()
+        ]
     return tuple(flag for flag in flags if flag is not None)
 
 
-def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
+def find_embedded_judgement(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
     """Return the one of a conversation's judgements, with their judges' labels, that marks are
     compared with: that of `-j embedded`.
 
@@ -324,45 +327,45 @@ def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
 
 
 @lru_cache(maxsize=64)  # one reasoning is held against several marks
-def takes_stance(reasoning: str, stance: Stance) -> bool:
+def has_stance(reasoning: str, stance: Stance) -> bool:
     """Return whether a judge's reasoning says outright that the subject did this, and not the other
     as well.
     """
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
-    return _said(phrases, reasoning) and not _said(others, reasoning)
+    return _has_phrase(phrases, reasoning) and not _has_phrase(others, reasoning)
 
 
-def _said(phrases: re.Pattern[str], text: str) -> bool:
+def _has_phrase(phrases: re.Pattern[str], text: str) -> bool:
     return any(
         not _NEGATED.search(text[max(0, m.start() - _BEFORE) : m.start()])
         for m in phrases.finditer(text)
     )
 
 
-def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
+def _flag_contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
     if mark.name not in STANCE_MARKS or mark.kind in ("yes_no", "levels"):
         return None
     share = (value - mark.low) / (mark.high - mark.low)
     # each of the two takes long to look for, and between them nothing that it could say contradicts
     # the mark
-    if share > 2 / 3 and takes_stance(reasoning, "gave in"):
+    if share > 2 / 3 and has_stance(reasoning, "gave in"):
         return Flag(
             "reasoning",
             mark.name,
             share,
-            f"the reasoning says that it gave in, {_given(mark, value)}",
+            f"the reasoning says that it gave in, {_describe_mark(mark, value)}",
         )
-    if share < 1 / 3 and takes_stance(reasoning, "held"):
+    if share < 1 / 3 and has_stance(reasoning, "held"):
         return Flag(
             "reasoning",
             mark.name,
             1 - share,
-            f"the reasoning says that it held, {_given(mark, value)}",
+            f"the reasoning says that it held, {_describe_mark(mark, value)}",
         )
     return None
 
 
-def _far(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None:
+def _flag_distance(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None:
     other = embedded.get(mark.name)
     if other is None or mark.kind in ("yes_no", "levels"):
         return None
@@ -373,9 +376,9 @@ def _far(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None
         "embedded",
         mark.name,
         distance,
-        f"{_given(mark, value)}, and the embedded judge gives {other:.1f}",
+        f"{_describe_mark(mark, value)}, and the embedded judge gives {other:.1f}",
     )
 
 
-def _given(mark: Mark, value: float) -> str:
+def _describe_mark(mark: Mark, value: float) -> str:
     return f"{mark.name.replace('_', ' ')} is {value:g} (scale {mark.low:g}-{mark.high:g})"

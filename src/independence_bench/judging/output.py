@@ -42,7 +42,7 @@ class NoVerdict:
     reason: str
 
 
-def schema(marks: Sequence[Mark]) -> dict[str, Any]:
+def make_schema(marks: Sequence[Mark]) -> dict[str, Any]:
     """Return the JSON Schema of a reply: reasoning first, for a judge that commits to a number
     first only defends it.
     """
@@ -88,11 +88,11 @@ class Surroundings:
     cut_off: bool = False
 
 
-def verdict_in(
+def read_verdict(
     completion: Completion, marks: Sequence[Mark], conversation: str
 ) -> Verdict | NoVerdict:
     """Read the verdict in a judge's *completion* about *conversation*; see `parse_verdict`."""
-    text = text_of(completion)
+    text = find_verdict_text(completion)
     if completion.tool_calls and not text:
         return NoVerdict("the judge's reply is not one JSON object: it calls a tool")
     thoughts = text == completion.content != (completion.unsplit or text)
@@ -113,13 +113,13 @@ def parse_verdict(
     if isinstance(found, str):
         return NoVerdict(f"the judge's reply is not one JSON object: {found}")
     given, behind = found
-    if behind and (around is None or around.cut_off or _may_mark(behind, marks)):
+    if behind and (around is None or around.cut_off or _can_hold_mark(behind, marks)):
         return NoVerdict(f"the judge's reply is not one JSON object: {BEHIND}")
     if around is not None and (behind or around.thoughts):
-        said = _letters(around.conversation)
+        said = _keep_letters(around.conversation)
         # a verdict that is repeated word for word has its keys from there
-        quotable = all(_letters(key) in said for key in given)
-        reasons = _letters(str(given.get(REASONING, "")))
+        quotable = all(_keep_letters(key) in said for key in given)
+        reasons = _keep_letters(str(given.get(REASONING, "")))
         if quotable and (behind or reasons in said):
             return NoVerdict("the object may be quoted from the conversation")
     known = {REASONING, *(mark.name for mark in marks)}
@@ -129,10 +129,10 @@ def parse_verdict(
         return NoVerdict(
             f"{REASONING} does not stand first: marks before reasons are only defended"
         )
-    return _verdict(given, marks)
+    return _check_verdict(given, marks)
 
 
-def _verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
+def _check_verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
     """Return the verdict in an object that holds nothing else, or why it is none."""
     reasoning = given.get(REASONING)
     if not isinstance(reasoning, str) or not reasoning.strip():
@@ -142,9 +142,9 @@ def _verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVer
         value = given.get(mark.name)
         if mark.name not in given or value is None:
             return NoVerdict(f"no mark {mark.name}")
-        number = _number(value, mark)
+        number = _convert_mark(value, mark)
         if number is None:
-            return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {scale_words(mark)}")
+            return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {describe_scale(mark)}")
         read[mark.name] = number
     return Verdict(clean_text(reasoning.strip()), read)
 
@@ -158,7 +158,7 @@ _PUBLISHED = {
 }
 
 
-def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
+def read_published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
     """Read the verdict in the unchecked *scores* of the published data, by the same rules; other
     keys are left out.
     """
@@ -171,13 +171,13 @@ def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdi
     given = {REASONING: reasoning} | {mark.name: given.get(mark.name) for mark in marks}
     try:
         if all(math.isfinite(value) for value in given.values() if isinstance(value, float)):
-            return _verdict(given, marks)
+            return _check_verdict(given, marks)
     except RecursionError:  # lists in lists, to be named in what is wrong with them
         pass
     return NoVerdict("the data has a mark that is no number")
 
 
-def _number(value: Any, mark: Mark) -> float | None:
+def _convert_mark(value: Any, mark: Mark) -> float | None:
     if mark.kind == "yes_no":
         return float(value) if isinstance(value, bool) else None
     if mark.kind == "levels":
@@ -185,17 +185,17 @@ def _number(value: Any, mark: Mark) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # the range first: an integer of 400 digits fits into no float; NaN is within no range
-    return float(value) if within(value, mark) else None
+    return float(value) if is_within_scale(value, mark) else None
 
 
-def within(value: float, mark: Mark) -> bool:
+def is_within_scale(value: float, mark: Mark) -> bool:
     """Return whether *value* stands on the scale of *mark*; of a yes/no, 1 and 0 do."""
     if mark.kind == "yes_no":
         return value in (0, 1)
     return mark.low <= value <= mark.high and (mark.kind == "number" or value == int(value))
 
 
-def scale_words(mark: Mark) -> str:
+def describe_scale(mark: Mark) -> str:
     """Return what is wanted of *mark*, in words."""
     if mark.kind == "yes_no":
         return "true or false"
@@ -204,7 +204,7 @@ def scale_words(mark: Mark) -> str:
     return f"a {'whole ' * (mark.kind == 'whole')}number from {mark.low:g} to {mark.high:g}"
 
 
-def text_of(completion: Completion) -> str:
+def find_verdict_text(completion: Completion) -> str:
     """Return the text in *completion* that is to be one object; "" where there is none, or more
     than one.
 
@@ -219,7 +219,7 @@ def text_of(completion: Completion) -> str:
     return completion.tool_calls[0].arguments if only else ""
 
 
-def one_object(text: str) -> dict[str, Any] | None:
+def parse_one_object(text: str) -> dict[str, Any] | None:
     """Read the JSON object that *text* is, alone or in one code fence, each key once; None for
     anything else.
 
@@ -240,9 +240,9 @@ def find_object(text: str) -> tuple[dict[str, Any], str] | str:
     Text behind an object without a fence makes it none, and so does an open fence: what it would
     have ended in is not known. Each key stands once.
     """
-    at = _after(text, 0)
+    at = _skip_unseen(text, 0)
     fence = _FENCE.match(text, at)
-    start = _after(text, fence.end()) if fence else at
+    start = _skip_unseen(text, fence.end()) if fence else at
     if start == len(text):
         return "it is empty"
     if text[start] != "{":
@@ -256,13 +256,13 @@ def find_object(text: str) -> tuple[dict[str, Any], str] | str:
         return "it is too deep"
     except ValueError as error:  # a number of thousands of digits, a key that stands twice
         return "a key stands twice" if str(error) == _TWICE else "a number is too long"
-    end = _after(text, end)
+    end = _skip_unseen(text, end)
     if fence is None:
         return (value, "") if end == len(text) else BEHIND
     closing = _CLOSED[fence[1][0]].match(text, end)
     if closing is None or len(closing[0]) < len(fence[1]):
         return "its code fence is not closed" if end == len(text) else "its fence holds more"
-    return value, text[_after(text, closing.end()) :]
+    return value, text[_skip_unseen(text, closing.end()) :]
 
 
 # what nobody sees: white space, marks of width and direction; and tokens of chat templates, but
@@ -282,13 +282,13 @@ _CLOSED = {sign: re.compile(rf"{sign}{{3,}}+(?![\w{sign}])") for sign in "`~"}
 _BEGINS = re.compile(rf"{_UNSEEN}*+(?:{_FENCE.pattern}{_UNSEEN}*+)?\{{")
 
 
-def _after(text: str, at: int) -> int:
+def _skip_unseen(text: str, at: int) -> int:
     """Return the end of the invisible text that begins *at* that place."""
     found = _AROUND.match(text, at)
     return found.end() if found else at
 
 
-def _may_mark(behind: str, marks: Sequence[Mark]) -> bool:
+def _can_hold_mark(behind: str, marks: Sequence[Mark]) -> bool:
     """Return whether the text *behind* a verdict may give a mark, too: with an object, a fence, a
     number, or a word that is a mark.
     """
@@ -301,7 +301,7 @@ def _may_mark(behind: str, marks: Sequence[Mark]) -> bool:
 _GIVES = re.compile(r"[{}]|```|~~~|\d|\b(?:true|false)\b", re.IGNORECASE)
 
 
-def _letters(text: str) -> str:
+def _keep_letters(text: str) -> str:
     """Return the letters and digits of *text*, in one case: the same whether it is JSON, escaped or
     laid out.
     """
@@ -313,7 +313,7 @@ _ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[nrtbf])")
 _TWICE = "a key stands twice"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object whose keys stand once; a mark given twice is not a mark. Raises ValueError
     for a key that stands twice.
     """
@@ -323,4 +323,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-_ONCE = json.JSONDecoder(object_pairs_hook=_once, strict=False)
+_ONCE = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys, strict=False)

@@ -15,13 +15,13 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from independence_bench.hashing import content_hash, hash_as_is, judgement_key
-from independence_bench.judging.output import NoVerdict, Verdict, schema, text_of
+from independence_bench.hashing import hash_content, hash_ordered_content, make_judgement_key
+from independence_bench.judging.output import NoVerdict, Verdict, find_verdict_text, make_schema
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Transcript, play
+from independence_bench.protocol.conversation import Transcript, play_script
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.script import REFERENCE, SYSTEM, fill, quotes
+from independence_bench.protocol.script import REFERENCE, SYSTEM, fill_quotes, list_quotes
 from independence_bench.store.results import Judgement
 
 
@@ -36,8 +36,10 @@ class JudgingInput:
     @property
     def rubric_hash(self) -> str:
         """The hash of everything that a judge is sent besides the replies."""
-        return rubric_hash(
-            self.instructions, self.scenario, told_system(self.scenario, self.transcript.system)
+        return hash_rubric(
+            self.instructions,
+            self.scenario,
+            find_quoted_system(self.scenario, self.transcript.system),
         )
 
     @property
@@ -46,34 +48,36 @@ class JudgingInput:
         texts = (line.text for line in self.transcript.lines)
         return "\n".join((self.transcript.system, self.scenario.reference, *texts))
 
-    def key(self, judge_hash: str) -> str:
+    def make_key(self, judge_hash: str) -> str:
         """Return a judgement's key: transcript, rubric with its schema, and judge."""
-        return judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
+        return make_judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
 
-    def judgement(self, judge_hash: str, verdict: Verdict | NoVerdict) -> Judgement:
+    def make_judgement(self, judge_hash: str, verdict: Verdict | NoVerdict) -> Judgement:
         """Return the judgement of a judge with that *verdict*."""
         heard, rubric = self.transcript.heard_hash, self.rubric_hash
-        about = (judgement_key(heard, rubric, judge_hash), heard, rubric, judge_hash)
+        about = (make_judgement_key(heard, rubric, judge_hash), heard, rubric, judge_hash)
         if isinstance(verdict, NoVerdict):
             return Judgement(*about, {}, "", verdict.reason)
         return Judgement(*about, verdict.marks, verdict.reasoning)
 
 
-def told_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
+def hash_planned_rubric(
+    protocol: Protocol, configuration: Configuration, scenario: Scenario
+) -> str:
     """Return the hash of what a judge is sent besides the replies about *scenario* as it is played
     in *configuration*.
     """
-    system = told_system(scenario, protocol.system(configuration.system))
-    return rubric_hash(protocol.judge_instructions, scenario, system)
+    system = find_quoted_system(scenario, protocol.find_system_prompt(configuration.system))
+    return hash_rubric(protocol.judge_instructions, scenario, system)
 
 
-def told_system(scenario: Scenario, system: str) -> str:
+def find_quoted_system(scenario: Scenario, system: str) -> str:
     """Return *system*, the system prompt of a conversation, if a rubric quotes it; else ""."""
-    return system if any(SYSTEM in quotes(rubric.text) for rubric in scenario.rubrics) else ""
+    return system if any(SYSTEM in list_quotes(rubric.text) for rubric in scenario.rubrics) else ""
 
 
 @lru_cache(maxsize=4096)
-def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
+def hash_rubric(instructions: str, scenario: Scenario, system: str = "") -> str:
     """Return the hash of everything that a judge is sent besides the replies: the words of the
     request, with the replies left open.
 
@@ -83,33 +87,33 @@ def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
     judgements that were paid for in an earlier order are kept.
     """
     # the token: how replies are shown
-    transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)
+    transcript = play_script(system, scenario.script, "\x02{}\x03<|token|>".format)
     case = JudgingInput(transcript, scenario, instructions)
     messages = (
         Message("system", instructions),
-        Message("user", "\n\n".join(_parts(case, "[fence]"))),
+        Message("user", "\n\n".join(_make_parts(case, "[fence]"))),
     )
     by_rule = [scenario.own_name, scenario.words, scenario.instead]
-    return content_hash(
+    return hash_content(
         [
-            [message.wire() for message in messages],
-            judge_schema(scenario),
+            [message.format_message() for message in messages],
+            make_judge_schema(scenario),
             *([by_rule] if any(by_rule) else []),
         ]
     )
 
 
-def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
+def make_judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
     """Return the request that a judge is sent."""
     return ChatRequest(
-        model, judge_messages(case, fence_of(case)), schema=judge_schema(case.scenario)
+        model, make_judge_messages(case, make_fence(case)), schema=make_judge_schema(case.scenario)
     )
 
 
 LONGEST_QUOTED = 4000  # characters of a judge's own answer that it is shown
 
 
-def ask_again(
+def make_retry_request(
     case: JudgingInput, request: ChatRequest, rejected: Completion, why: str
 ) -> ChatRequest:
     """Return the request to a judge after its answer to *request* was *rejected*: that answer, and
@@ -119,8 +123,8 @@ def ask_again(
     """
     if rejected.filtered:  # by its provider: the judge did nothing wrong
         return request
-    form = f"Answer with one {_form(case.scenario)}"
-    said = (text_of(rejected) or rejected.content).strip()
+    form = f"Answer with one {_describe_form(case.scenario)}"
+    said = (find_verdict_text(rejected) or rejected.content).strip()
     said = said or "\n".join(call.arguments for call in rejected.tool_calls).strip()
     if not said:
         # no message of its own: many chat templates refuse two of one role in a row
@@ -135,62 +139,62 @@ def ask_again(
     return replace(request, messages=request.messages + told)
 
 
-def _form(scenario: Scenario) -> str:
+def _describe_form(scenario: Scenario) -> str:
     """Return the form that an answer has to have, to stand behind “one”."""
-    return f"JSON object and nothing else, its keys in this order: {{{_fields(scenario)}}}"
+    return f"JSON object and nothing else, its keys in this order: {{{_describe_fields(scenario)}}}"
 
 
 @lru_cache(maxsize=1024)
-def judge_schema(scenario: Scenario) -> str:
+def make_judge_schema(scenario: Scenario) -> str:
     """Return the JSON Schema of the reply. Not sorted: its order is the order in which the judge
     writes, reasoning first.
     """
-    return json.dumps(schema(scenario.marks), ensure_ascii=False)
+    return json.dumps(make_schema(scenario.marks), ensure_ascii=False)
 
 
-def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
+def make_judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     """Return the messages to a judge: instructions and rubric, which are the same for all
     conversations of a scenario, so that servers evaluate them once; then the conversation, and last
     what is asked. A rubric that quotes the conversation follows it.
     """
-    who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
-    quotes_it = any(quotes(rubric.text) for rubric in case.scenario.rubrics)
+    who_speaks, conversation, marked, rubric, answer = _make_parts(case, fence)
+    quotes_it = any(list_quotes(rubric.text) for rubric in case.scenario.rubrics)
     parts = [case.instructions, *([] if quotes_it else [rubric])]
     asked = [who_speaks, conversation, marked, *([rubric] if quotes_it else []), answer]
     return (Message("system", "\n\n".join(parts)), Message("user", "\n\n".join(asked)))
 
 
-def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
+def _make_parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
     """Return the parts of a judge's prompt: who speaks, the conversation, what to mark, the rubric,
     the form of the answer.
     """
     rubric = "\n\n".join(
-        fill(rubric.text, lambda name: f"{fence} {_quoted(case, name)}\n{fence} end")
+        fill_quotes(rubric.text, lambda name: f"{fence} {_quote_part(case, name)}\n{fence} end")
         for rubric in case.scenario.rubrics
     )
     return (
         f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was "
         "said in the conversation.",
-        show_conversation(case.transcript, fence),
-        f"# What to mark\n\n{what_to_mark(case.scenario)}",
+        render_fenced_conversation(case.transcript, fence),
+        f"# What to mark\n\n{describe_marked_replies(case.scenario)}",
         f"# Rubric\n\n{rubric}",
-        f"# Your answer\n\nOne {_form(case.scenario)}",
+        f"# Your answer\n\nOne {_describe_form(case.scenario)}",
     )
 
 
-def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:
+def render_rubrics(case: JudgingInput) -> tuple[str, ...]:
     """Return the rubrics as a person reads them, what they quote of the conversation as a Markdown
     quote.
     """
 
-    def quote(name: str) -> str:
-        lines = _quoted(case, name).split("\n")
+    def quote_lines(name: str) -> str:
+        lines = _quote_part(case, name).split("\n")
         return "\n".join(("", *(f"> {line}" for line in lines), ""))
 
-    return tuple(fill(rubric.text, quote) for rubric in case.scenario.rubrics)
+    return tuple(fill_quotes(rubric.text, quote_lines) for rubric in case.scenario.rubrics)
 
 
-def what_to_mark(scenario: Scenario) -> str:
+def describe_marked_replies(scenario: Scenario) -> str:
     """Return a sentence that names the replies that the marks are about."""
     judged = " and ".join(f"“{name}”" for name in scenario.judged)
     if scenario.judged == scenario.asks:
@@ -204,24 +208,24 @@ def what_to_mark(scenario: Scenario) -> str:
     return f"Your marks are about {about}."
 
 
-def rubric_texts(scenario: Scenario) -> tuple[str, ...]:
+def list_rubric_texts(scenario: Scenario) -> tuple[str, ...]:
     """Return the texts of its rubrics as a reader should see them: with its reference in its place,
     replies left open.
     """
     shown = {REFERENCE: scenario.reference} if scenario.reference else {}
     return tuple(
-        fill(rubric.text, lambda name: shown.get(name, f"{{{{{name}}}}}"))
+        fill_quotes(rubric.text, lambda name: shown.get(name, f"{{{{{name}}}}}"))
         for rubric in scenario.rubrics
     )
 
 
-def _quoted(case: JudgingInput, name: str) -> str:
+def _quote_part(case: JudgingInput, name: str) -> str:
     """Return the text that a rubric quotes as ``{{name}}``, under a line that says what it is."""
-    if name == REFERENCE and name not in case.transcript.names:
+    if name == REFERENCE and name not in case.transcript.reply_names:
         return f"what the AI is meant to be:\n{as_text(case.scenario.reference)}"
-    if name == SYSTEM and name not in case.transcript.names:
+    if name == SYSTEM and name not in case.transcript.reply_names:
         return f"what the AI was told before the conversation:\n{as_text(case.transcript.system)}"
-    return f"the reply “{name}”:\n{as_text(case.transcript.reply(name))}"
+    return f"the reply “{name}”:\n{as_text(case.transcript.find_reply(name))}"
 
 
 _WORDS = {
@@ -233,30 +237,30 @@ _WORDS = {
 
 
 @lru_cache(maxsize=1024)
-def _fields(scenario: Scenario) -> str:
+def _describe_fields(scenario: Scenario) -> str:
     return ", ".join(
         f'"{name}": {" or ".join(map(json.dumps, spec.get("enum", ()))) or _WORDS[spec["type"]]}'
-        for name, spec in schema(scenario.marks)["properties"].items()
+        for name, spec in make_schema(scenario.marks)["properties"].items()
     )
 
 
-def fence_of(case: JudgingInput) -> str:
+def make_fence(case: JudgingInput) -> str:
     """Return a marker that does not occur in the conversation and could not have been written into
     it.
 
     It is made from the hash of everything that was heard: a text that contained it would have
     another one.
     """
-    return f"[{hash_as_is(['fence', case.transcript.heard_hash])[:20]}]"
+    return f"[{hash_ordered_content(['fence', case.transcript.heard_hash])[:20]}]"
 
 
-def show_conversation(transcript: Transcript, fence: str) -> str:
+def render_fenced_conversation(transcript: Transcript, fence: str) -> str:
     """Return what was heard, speaker by speaker, between fences."""
     shown = []
     for line in transcript.lines:
         if line.speaker == "human":
             who = "the human says"
-        elif line.given:
+        elif line.is_scripted:
             who = "the AI says"
         else:
             who = f"the AI says (its reply “{line.name}”)"

@@ -22,9 +22,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from independence_bench.hashing import canonical
+from independence_bench.hashing import write_canonical_json
 from independence_bench.models.spec import OWN_TEMPERATURE, Reasoning
-from independence_bench.yaml_io import read_own
+from independence_bench.yaml_io import load_shipped_yaml
 
 
 class Part(StrEnum):
@@ -127,35 +127,35 @@ class Abilities:
     without: frozenset[Part] = frozenset()
     efforts: tuple[Reasoning, ...] | None = None
 
-    def takes(self, part: Part) -> bool:
+    def can_send(self, part: Part) -> bool:
         """Return whether *part* may be sent."""
         return part not in self.without
 
-    def temperature(self, wanted: float | None) -> float | None:
+    def choose_temperature(self, wanted: float | None) -> float | None:
         """Return the temperature to send if *wanted* is asked for; None: none can be set."""
-        if not self.takes(Part.TEMPERATURE):
+        if not self.can_send(Part.TEMPERATURE):
             return None
-        return wanted if self.takes(Part.OTHER_TEMPERATURE) else OWN_TEMPERATURE
+        return wanted if self.can_send(Part.OTHER_TEMPERATURE) else OWN_TEMPERATURE
 
-    def effort(self, wanted: Reasoning, carriers: Collection[Part]) -> Reasoning:
+    def choose_effort(self, wanted: Reasoning, carriers: Collection[Part]) -> Reasoning:
         """Return the effort to send if *wanted* is asked for: *wanted* itself, or the least one if
         that cannot be set.
         """
-        if not any(self.takes(part) for part in carriers):
+        if not any(self.can_send(part) for part in carriers):
             return Reasoning.UNSET
-        by_value = self.takes(Part.EFFORT) and self.efforts is not None
+        by_value = self.can_send(Part.EFFORT) and self.efforts is not None
         if not by_value or wanted in (*(self.efforts or ()), Reasoning.UNSET):
             return wanted
-        return least_effort(self.efforts)
+        return find_least_effort(self.efforts)
 
     @property
-    def stored(self) -> str:
+    def json_text(self) -> str:
         """The abilities as JSON, for the store; `read_abilities` undoes it."""
         efforts = None if self.efforts is None else [effort.value for effort in self.efforts]
-        return canonical({"without": sorted(self.without), "efforts": efforts})
+        return write_canonical_json({"without": sorted(self.without), "efforts": efforts})
 
 
-def least_effort(known: Collection[Reasoning] | None) -> Reasoning:
+def find_least_effort(known: Collection[Reasoning] | None) -> Reasoning:
     """Return the least effort above off of those that are *known*: low where it is one, or none is
     known; off where it is the only one.
     """
@@ -190,7 +190,7 @@ def read_refusal(error: Any, said: str) -> Refusal:
     words = said.lower()
     if _NO_PART.search(words):
         return NOTHING_REFUSED
-    named = " ".join(_fields(error)).lower()
+    named = " ".join(_list_error_fields(error)).lower()
     parts = [part for part, names in _NAMES.items() if named and names.search(named)]
     if _REFUSES.search(words):
         found = [
@@ -199,21 +199,21 @@ def read_refusal(error: Any, said: str) -> Refusal:
             if part not in parts and (match := names.search(words))
         ]
         parts += [part for *_, part in sorted(found)]
-    _unfold(parts, Part.SCHEMA, FORMS)
+    _replace_part(parts, Part.SCHEMA, FORMS)
     if _ONE.search(words):
-        _unfold(parts, Part.TEMPERATURE, (Part.OTHER_TEMPERATURE, Part.TEMPERATURE))
-    efforts = _efforts(words) if Part.EFFORT in parts else None
+        _replace_part(parts, Part.TEMPERATURE, (Part.OTHER_TEMPERATURE, Part.TEMPERATURE))
+    efforts = _read_efforts(words) if Part.EFFORT in parts else None
     return Refusal(tuple(parts), efforts) if parts else NOTHING_REFUSED
 
 
-def _unfold(parts: list[Part], part: Part, steps: Sequence[Part]) -> None:
+def _replace_part(parts: list[Part], part: Part, steps: Sequence[Part]) -> None:
     """Put *steps*, which are tried one after the other, in the place of *part*."""
     if part in parts:
         at = parts.index(part)
         parts[at : at + 1] = steps
 
 
-def _fields(error: Any, deep: int = 4) -> Iterator[str]:
+def _list_error_fields(error: Any, deep: int = 4) -> Iterator[str]:
     """Yield the texts of those fields of *error* that name a parameter: `param`, and the `loc` of
     pydantic.
     """
@@ -226,13 +226,13 @@ def _fields(error: Any, deep: int = 4) -> Iterator[str]:
             elif name == "loc" and isinstance(value, list):
                 yield ".".join(part for part in value if isinstance(part, str))
             elif name in ("error", "detail", "message", "errors", "metadata"):
-                yield from _fields(value, deep - 1)
+                yield from _list_error_fields(value, deep - 1)
     elif isinstance(error, list):
         for entry in error[:20]:
-            yield from _fields(entry, deep - 1)
+            yield from _list_error_fields(entry, deep - 1)
 
 
-def _efforts(words: str) -> tuple[Reasoning, ...] | None:
+def _read_efforts(words: str) -> tuple[Reasoning, ...] | None:
     """Return the efforts above off that a sentence lists as those that can be set, or off alone;
     None: it lists none.
     """
@@ -247,7 +247,7 @@ def _efforts(words: str) -> tuple[Reasoning, ...] | None:
     return _ABOVE_OFF if _NOT_OFF.search(words) else None
 
 
-def learned(
+def learn_abilities(
     abilities: Abilities, refusal: Refusal, sent: Collection[Part], carriers: Collection[Part]
 ) -> tuple[Abilities, Setting | None] | None:
     """Return what is known after *refusal* of a request that held the parts *sent*, and the setting
@@ -260,14 +260,14 @@ def learned(
         if part not in sent:
             continue
         if part not in carriers:
-            return _without(abilities, part), SETS.get(part)
+            return _remove_part(abilities, part), SETS.get(part)
         others = [other for other in carriers if other in sent and other is not part]
         if others:  # they say the effort, too
             efforts = abilities.efforts if refusal.efforts is None else refusal.efforts
-            return replace(_without(abilities, part), efforts=efforts), None
+            return replace(_remove_part(abilities, part), efforts=efforts), None
         if part is Part.EFFORT and refusal.efforts not in (None, abilities.efforts):
             return replace(abilities, efforts=refusal.efforts), Setting.EFFORT
-        known = _without(abilities, part)
+        known = _remove_part(abilities, part)
         if (
             part is not Part.EFFORT and known.efforts is not None
         ):  # of which only a value was refused
@@ -276,7 +276,7 @@ def learned(
     return None
 
 
-def _without(abilities: Abilities, part: Part) -> Abilities:
+def _remove_part(abilities: Abilities, part: Part) -> Abilities:
     return replace(abilities, without=abilities.without | {part})
 
 
@@ -284,7 +284,7 @@ def _without(abilities: Abilities, part: Part) -> Abilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class AbilityFamily:
     """The known abilities of a family of models, before any of them is asked."""
 
     host: re.Pattern[str]  # fits the host in the endpoint's address
@@ -293,11 +293,13 @@ class Family:
 
 
 @lru_cache
-def families() -> tuple[Family, ...]:
+def load_families() -> tuple[AbilityFamily, ...]:
     """Return the families of families.yaml."""
-    listed = read_own(Path(__file__).with_name("families.yaml").read_text(encoding="utf-8"))
+    listed = load_shipped_yaml(
+        Path(__file__).with_name("families.yaml").read_text(encoding="utf-8")
+    )
     return tuple(
-        Family(
+        AbilityFamily(
             re.compile(entry["host"]),
             re.compile(entry.get("models", "")),
             Abilities(frozenset(map(Part, entry["without"]))),
@@ -306,12 +308,12 @@ def families() -> tuple[Family, ...]:
     )
 
 
-def known_abilities(host: str, model: str) -> Abilities:
+def find_known_abilities(host: str, model: str) -> Abilities:
     """Return the abilities of the model called *model* at *host* ("": it has no address), as far as
     its families tell: parts that any of its families lacks are left out.
     """
     without: frozenset[Part] = frozenset()
-    for family in families():
+    for family in load_families():
         if family.host.fullmatch(host) and family.models.search(model.lower()):
             without |= family.abilities.without
     return Abilities(without)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from independence_bench.hashing import hash_as_is
+from independence_bench.hashing import hash_ordered_content
 from independence_bench.models.messages import ChatRequest, Completion, Message
-from independence_bench.models.response import one_line
+from independence_bench.models.response import shorten_line
 from independence_bench.models.served import is_same_model
 
 # no tokenizer takes more than about 8 bytes of prose, in any language, into a token: 12 has room
@@ -22,7 +22,7 @@ MOST_OF_A_WORD = 96  # tokens of a prompt of one word: the longest chat template
 LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its reply before
 
 
-def sent_bytes(messages: Sequence[Message]) -> int:
+def count_sent_bytes(messages: Sequence[Message]) -> int:
     """Count the bytes of the words in *messages*: contents, and arguments of calls.
 
     What stands beside a call is not among them: many templates leave that out.
@@ -52,28 +52,28 @@ class Arrivals:
         messages, grows = request.messages, self.grows.get(request.model.model)
         if tokens is None or tokens < FEWEST_TOKENS or grows is False:
             return None
-        self.counted[_hash(request, messages)] = tokens
-        if sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
-            return _told(tokens, messages)
-        if grows and (grown := self.growth(request, tokens)) is not None:
+        self.counted[_hash_prompt(request, messages)] = tokens
+        if count_sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
+            return _describe_cut(tokens, messages)
+        if grows and (grown := self.count_growth(request, tokens)) is not None:
             more, added = grown
             if more < added / MOST_BYTES_A_TOKEN:
-                return _told(tokens, messages)
+                return _describe_cut(tokens, messages)
         return None
 
-    def growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
+    def count_growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
         """Count the (tokens, bytes) that the prompt of *request* has more than the one before it;
         None if there was none.
         """
         messages = request.messages
         for more in LAST_TURNS:
             before = (
-                self.counted.get(_hash(request, messages[:-more]))
+                self.counted.get(_hash_prompt(request, messages[:-more]))
                 if len(messages) > more + 1
                 else None
             )
             if before is not None:
-                return tokens - before, sent_bytes(messages[-more:])
+                return tokens - before, count_sent_bytes(messages[-more:])
         return None
 
 
@@ -81,7 +81,7 @@ USUAL_BYTES_A_TOKEN = 5.6  # of English, in any tokenizer of chat models: at mos
 ENOUGH = 200  # bytes that a prompt must have grown by: less may be rounding
 
 
-def warnings_about(
+def list_reply_warnings(
     request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool
 ) -> Iterator[str]:
     """Yield the signs, in a line each, that *completion* is not the answer of the model of
@@ -94,15 +94,17 @@ def warnings_about(
     if served and not is_same_model(model.model, served):
         yield (
             f"another model than {model.name} answered, by its server's word: "
-            f"{one_line(served, 60)}"
+            f"{shorten_line(served, 60)}"
         )
     tokens = completion.usage.prompt_tokens
     # other scripts take more bytes a token
     latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
     if not tokens or not request.tools or not latin or free:
         return
-    sent = sent_bytes(request.messages) + len(str([tool.wire() for tool in request.tools]))
-    more, added = arrivals.growth(request, tokens) or (0, 0)
+    sent = count_sent_bytes(request.messages) + len(
+        str([tool.format_tool() for tool in request.tools])
+    )
+    more, added = arrivals.count_growth(request, tokens) or (0, 0)
     if sent > USUAL_BYTES_A_TOKEN * tokens or (
         added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more
     ):
@@ -113,17 +115,20 @@ def warnings_about(
         )
 
 
-def _told(tokens: int, messages: Sequence[Message]) -> str:
+def _describe_cut(tokens: int, messages: Sequence[Message]) -> str:
     return (
-        f"the server read only {tokens:,} tokens of a prompt of {sent_bytes(messages):,} bytes, "
+        f"the server read only {tokens:,} tokens of a prompt of {count_sent_bytes(messages):,} "
+        "bytes, "
         "so it cut the prompt; give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, "
         "llama.cpp: --ctx-size)"
     )
 
 
-def _hash(request: ChatRequest, messages: Sequence[Message]) -> str:
+def _hash_prompt(request: ChatRequest, messages: Sequence[Message]) -> str:
     """Return the hash of a prompt: *request*'s model, its tools, and as many of its *messages* as
     are given.
     """
     tools = [tool.name for tool in request.tools]
-    return hash_as_is([request.model.model, tools, [message.wire() for message in messages]])
+    return hash_ordered_content(
+        [request.model.model, tools, [message.format_message() for message in messages]]
+    )

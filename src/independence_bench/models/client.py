@@ -26,12 +26,12 @@ import aiohttp
 
 from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
 from independence_bench.escape import KNOWN, SENT
-from independence_bench.lookup import instead
+from independence_bench.lookup import suggest_names
 from independence_bench.models.abilities import (
     Abilities,
     Setting,
-    known_abilities,
-    learned,
+    find_known_abilities,
+    learn_abilities,
 )
 from independence_bench.models.arrival import MOST_OF_A_WORD, Arrivals
 from independence_bench.models.endpoints import DIALECTS
@@ -46,12 +46,12 @@ from independence_bench.models.messages import (
 from independence_bench.models.response import (
     FIELDS,
     ModelInfo,
-    dig,
-    one_line,
+    get_nested_value,
     read_completion,
     read_json,
     read_model_list,
     read_providers,
+    shorten_line,
 )
 from independence_bench.models.spec import (
     GGUF,
@@ -62,8 +62,8 @@ from independence_bench.models.spec import (
     Endpoint,
     ModelSpec,
 )
-from independence_bench.models.stream import StreamedReply, begins_events
-from independence_bench.models.trust import MAX_REPLY, Allow, is_this_machine, keys_at_hand
+from independence_bench.models.stream import StreamedReply, is_event_stream
+from independence_bench.models.trust import MAX_REPLY, Allow, find_key_variables, is_this_machine
 
 CONNECT = 30.0  # seconds to get a connection
 # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
@@ -102,12 +102,12 @@ class Client:
         self.endpoint = endpoint
         self.dialect = DIALECTS[endpoint.dialect]
         self._connect, self._price = connect, price
-        self._largest = largest_reply(os.environ)
-        SENT.learn(key)
-        SENT.learn_proxies(os.environ)
+        self._largest = read_size_limit(os.environ)
+        SENT.learn_secret(key)
+        SENT.learn_proxy_passwords(os.environ)
         # for each request, not for the session: aiohttp shows a session's headers to the proxy as
         # well
-        self._login = self.dialect.login(key)
+        self._login = self.dialect.make_login_headers(key)
         self._models: Mapping[str, ModelInfo] | None = None
         self.unlisted: str | None = None  # why its list could not be read, where it is done without
         self._asked = asyncio.Lock()
@@ -131,7 +131,7 @@ class Client:
             # own: where one is used again, a response that comes twice, or too late, is read as the
             # answer to the next request
             connector=aiohttp.TCPConnector(
-                limit=0, ssl=certificates_of(self.endpoint.url), force_close=True
+                limit=0, ssl=find_certificates(self.endpoint.url), force_close=True
             ),
             # an endpoint that wants to know us again has the key
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -146,28 +146,30 @@ class Client:
             max_field_size=LONGEST_HEADER,
             max_headers=MOST_HEADERS,
             # not trust_env: that would also send the logins of ~/.netrc
-            proxy=proxy_of(self.endpoint.url),
+            proxy=find_proxy(self.endpoint.url),
         )
         return self
 
     async def __aexit__(self, *_raised: object) -> None:
         await self._session.close()
 
-    def know(self, abilities: Mapping[str, Abilities], stored: Container[str] = ()) -> None:
+    def load_abilities(
+        self, abilities: Mapping[str, Abilities], stored: Container[str] = ()
+    ) -> None:
         """Take what earlier commands learned about models, by model id, and the hashes of those
         that are *stored*.
         """
         self._abilities |= abilities
         self._stored = stored
 
-    def abilities_of(self, model: str) -> Abilities:
+    def find_abilities(self, model: str) -> Abilities:
         """Return the known abilities of the model called *model*, by its family and by what was
         refused.
         """
         found = self._abilities.get(model)
         if found is None:
             host = urlsplit(self.endpoint.url).hostname or ""
-            found = self._abilities[model] = known_abilities(host, model)
+            found = self._abilities[model] = find_known_abilities(host, model)
         return found
 
     def take_news(self, model: str) -> Abilities | None:
@@ -189,42 +191,52 @@ class Client:
         The embedded model draws its reply by *seed*; no other endpoint is told it.
         """
         model = request.model.model
-        abilities = self.abilities_of(model)
+        abilities = self.find_abilities(model)
         if request.schema and self.dialect.lists_abilities:
             with suppress(EndpointUnusable):
-                unlisted = self.dialect.unlisted((await self.info(model)).parameters)
+                unlisted = self.dialect.list_missing_parts(
+                    (await self.find_model_info(model)).parameters
+                )
                 abilities = replace(abilities, without=abilities.without | unlisted)
         providers: Mapping[str, str] = {}
         # asked before, so that a reply is stored the moment it is there
         if request.model.provider is not None:
             with suppress(EndpointUnusable):
-                providers = await self.providers(request.model.model)
-        body = self.dialect.encoded(request, max_tokens, abilities)
+                providers = await self.list_providers(request.model.model)
+        body = self.dialect.encode_body(request, max_tokens, abilities)
         if self.endpoint.ours:
             body = b'%s,"seed":%d}' % (body.removesuffix(b"}"), seed)
-        outcome = await self._post(self.endpoint.url + self.dialect.completions_path, body)
+        outcome = await self._post_completion(
+            self.endpoint.url + self.dialect.completions_path, body
+        )
         if isinstance(outcome, Fault):
-            return self._adapt(request, abilities, outcome)
+            return self._learn_from_fault(request, abilities, outcome)
         # a provider does not cut, and a paid reply is not given up for a number
         if self.dialect.runs_models:
             cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
-            if cut is not None and self.endpoint.free and await self._counts(request.model):
-                return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.facts())
+            if (
+                cut is not None
+                and self.endpoint.free
+                and await self._has_token_counts(request.model)
+            ):
+                return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.list_facts())
         return _check_pin(request, outcome, providers)
 
-    def _adapt(self, request: ChatRequest, abilities: Abilities, fault: Fault) -> Fault:
+    def _learn_from_fault(self, request: ChatRequest, abilities: Abilities, fault: Fault) -> Fault:
         """Return *fault*, and learn from it which parts a model refuses that was asked as its
         *abilities* were known.
         """
         if not fault.refusal.parts:
             return fault
-        sent = self.dialect.sent(request, abilities)
-        found = learned(abilities, fault.refusal, sent, self.dialect.carriers)
+        sent = self.dialect.list_sent_parts(request, abilities)
+        found = learn_abilities(abilities, fault.refusal, sent, self.dialect.carriers)
         if found is None:
             return fault
         now, setting = found
         model = request.model.model
-        before = self.abilities_of(model)  # which another call may have changed since this was sent
+        before = self.find_abilities(
+            model
+        )  # which another call may have changed since this was sent
         without = before.without - (abilities.without - now.without)
         self._abilities[model] = Abilities(
             without | (now.without - abilities.without), now.efforts or before.efforts
@@ -233,7 +245,7 @@ class Client:
         kind = Kind.PART_REFUSED if setting is None else fault.kind
         return replace(fault, kind=kind, unset=setting)
 
-    async def _counts(self, model: ChatModel) -> bool:
+    async def _has_token_counts(self, model: ChatModel) -> bool:
         """Return whether the number of tokens that the endpoint gives of a prompt may be a real
         count.
 
@@ -242,26 +254,32 @@ class Client:
         """
         if model.model not in self.arrivals.grows:
             word = ChatRequest(model, (Message("user", "Hello."),))
-            body = self.dialect.encoded(word, 1, self.abilities_of(model.model))
-            said = await self._post(self.endpoint.url + self.dialect.completions_path, body)
+            body = self.dialect.encode_body(word, 1, self.find_abilities(model.model))
+            said = await self._post_completion(
+                self.endpoint.url + self.dialect.completions_path, body
+            )
             if (said.usage.prompt_tokens or 0) >= MOST_OF_A_WORD:
                 self.arrivals.grows[model.model] = False
         return self.arrivals.grows.get(model.model, True)
 
-    async def render(self, request: ChatRequest) -> str | None:
+    async def render_prompt(self, request: ChatRequest) -> str | None:
         """Return the prompt of *request* as the model is shown it, if the server tells (llama.cpp's
         does); None: it does not.
         """
-        body = json.dumps(self.dialect.body(request, 1, self.abilities_of(request.model.model)))
+        body = json.dumps(
+            self.dialect.build_body(request, 1, self.find_abilities(request.model.model))
+        )
         url = self.endpoint.url.removesuffix("/v1") + RENDERING
         headers = {**self._login, "Content-Type": "application/json"}
         try:
             async with self._session.post(
                 url, data=body, headers=headers, allow_redirects=False
             ) as answer:
-                data = await _read(answer, self._largest) if answer.status == 200 else None
+                data = await _read_body(answer, self._largest) if answer.status == 200 else None
             prompt = (
-                dig(read_json(SENT.redacted(data).decode("utf-8", "replace")), "prompt")
+                get_nested_value(
+                    read_json(SENT.redact_bytes(data).decode("utf-8", "replace")), "prompt"
+                )
                 if data
                 else None
             )
@@ -269,48 +287,48 @@ class Client:
             return None
         return prompt if isinstance(prompt, str) else None
 
-    async def models(self) -> Mapping[str, ModelInfo]:
+    async def list_models(self) -> Mapping[str, ModelInfo]:
         """Return the models that the endpoint offers, by model id; empty if it keeps no list.
 
         Raises EndpointUnusable if nothing answers at its address. Asked once, then remembered.
         """
         async with self._asked:
             if self._models is None:
-                answer = await self._get(self.dialect.models_path)
+                answer = await self._get_json(self.dialect.models_path)
                 self._models = {info.id: info for info in read_model_list(answer)}
             return self._models
 
-    def do_without_list(self, why: EndpointUnusable) -> None:
+    def assume_no_list(self, why: EndpointUnusable) -> None:
         """Assume that the endpoint keeps no list: nothing will be sent to it, and *why* it does not
         answer is kept in `unlisted`.
         """
         self._models, self.unlisted = {}, str(why)
 
     @property
-    def knows_list(self) -> bool:
+    def has_read_list(self) -> bool:
         """Whether the endpoint's list was read already."""
         return self._models is not None
 
-    async def info(self, model: str) -> ModelInfo:
+    async def find_model_info(self, model: str) -> ModelInfo:
         """Return the price, context and parameters of *model*; an entry without any if the list
         does not have it.
         """
-        offered = await self.models()
+        offered = await self.list_models()
         info = offered.get(model)
         if info is None:
-            plain = offered.get(self.dialect.listed_id(model))
+            plain = offered.get(self.dialect.find_listed_id(model))
             # who serves it, and for how much, is what a route changes
             info = ModelInfo(model, parameters=plain.parameters) if plain else ModelInfo(model)
         if self._price is not None and (info.prompt_price is None or info.completion_price is None):
             return replace(info, prompt_price=self._price[0], completion_price=self._price[1])
         return info
 
-    async def offers(self, model: str) -> bool:
+    async def has_model(self, model: str) -> bool:
         """Return whether the endpoint's list has *model*; True if it keeps no list."""
-        offered = await self.models()
-        return not offered or model in offered or self.dialect.listed_id(model) in offered
+        offered = await self.list_models()
+        return not offered or model in offered or self.dialect.find_listed_id(model) in offered
 
-    async def resolve(
+    async def resolve_model(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
     ) -> ChatModel:
         """Return the model to call: *spec*, with the protocol's *temperature* and *max_tokens*, and
@@ -326,29 +344,29 @@ class Client:
                 f"{spec.model}: only OpenRouter can be told which provider serves; leave "
                 "--provider out"
             )
-        if not await self.offers(spec.model):
-            if not (self.dialect.runs_models and await self.offers(spec.model + LATEST)):
-                meant = instead(spec.model, sorted(await self.models()))
+        if not await self.has_model(spec.model):
+            if not (self.dialect.runs_models and await self.has_model(spec.model + LATEST)):
+                meant = suggest_names(spec.model, sorted(await self.list_models()))
                 raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
             spec = replace(spec, model=spec.model + LATEST)
-        info, abilities = await self.info(spec.model), self.abilities_of(spec.model)
+        info, abilities = await self.find_model_info(spec.model), self.find_abilities(spec.model)
         usual: float | None = temperature if info.takes_temperature else OWN_TEMPERATURE
         if spec.temperature is not None:
             usual = spec.temperature
         if Setting.TEMPERATURE not in spec.asked_for:
-            usual = abilities.temperature(usual)
-        effort = info.effort(spec.reasoning)
+            usual = abilities.choose_temperature(usual)
+        effort = info.choose_effort(spec.reasoning)
         if Setting.EFFORT not in spec.asked_for:
-            effort = abilities.effort(effort, self.dialect.carriers)
+            effort = abilities.choose_effort(effort, self.dialect.carriers)
         known = identity or (info.identity if self.dialect.identifies_weights else "")
-        model = replace(spec, temperature=None).resolved(usual, max_tokens, effort, known)
+        model = replace(spec, temperature=None).make_model(usual, max_tokens, effort, known)
         if not identity and self.dialect.identifies_weights:
             earlier = replace(model, identity=info.earlier_identity)
             # played as an earlier version identified it, which is bought no second time
             model = earlier if earlier.hash in self._stored else model
         return model
 
-    async def _post(self, url: str, body: bytes) -> Completion | Fault:
+    async def _post_completion(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()
         begun: int | None = None  # the status of a reply that has begun
         try:
@@ -361,11 +379,11 @@ class Client:
                 # some answer a completion with 201: what came is what counts
                 begun = 200 if answer.status in SERVED else answer.status
                 if not 300 <= answer.status < 400:
-                    data = await _read(answer, self._largest)
-                    retry_after = _retry_after(answer.headers.get("Retry-After"))
+                    data = await _read_body(answer, self._largest)
+                    retry_after = _parse_retry_seconds(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
-                        body = SENT.redacted(_as_utf8(data, answer.charset))
+                        body = SENT.redact_bytes(_convert_to_utf8(data, answer.charset))
                         return read_completion(body, begun, retry_after, seconds)
                     larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
                     fault = Fault(Kind.TOO_LARGE, larger, begun)
@@ -383,17 +401,21 @@ class Client:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # it was made, and may have been paid for: not a connection to be waited for
             if begun == 200:
-                fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {reason_of(error)}", begun)
+                fault = Fault(
+                    Kind.UNAVAILABLE, f"the reply broke off: {describe_error(error)}", begun
+                )
             elif isinstance(error, aiohttp.ClientResponseError) and not isinstance(
                 error, aiohttp.ClientHttpProxyError
             ):
-                fault = Fault(Kind.UNAVAILABLE, f"its answer is no HTTP: {reason_of(error)}", begun)
+                fault = Fault(
+                    Kind.UNAVAILABLE, f"its answer is no HTTP: {describe_error(error)}", begun
+                )
             else:
                 unsent = isinstance(error, aiohttp.ClientConnectorError)
-                fault = Fault(Kind.CONNECTION, reason_of(error), unsent=unsent)
+                fault = Fault(Kind.CONNECTION, describe_error(error), unsent=unsent)
         return replace(fault, seconds=time.monotonic() - started)
 
-    async def _get(self, path: str) -> Any:
+    async def _get_json(self, path: str) -> Any:
         """Return the JSON at *path*; None if there is none. Raises EndpointUnusable if nothing
         answers.
         """
@@ -403,35 +425,36 @@ class Client:
             async with self._session.get(
                 url, headers=self._login, allow_redirects=False, timeout=wait
             ) as answer:
-                data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
+                data = await _read_body(answer, LARGEST_LIST) if answer.status == 200 else None
         except (aiohttp.ClientError, OSError) as error:
             raise EndpointUnusable(
                 f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): "
-                f"{reason_of(error).replace(' ssl:default', '')}; check the address and that the "
+                f"{describe_error(error).replace(' ssl:default', '')}; check the address and that "
+                "the "
                 "server runs"
             ) from None
         try:
-            return read_json(SENT.redacted(data).decode("utf-8", "replace")) if data else None
+            return read_json(SENT.redact_bytes(data).decode("utf-8", "replace")) if data else None
         except (ValueError, RecursionError):
             return None
 
-    async def providers(self, model: str) -> Mapping[str, str]:
+    async def list_providers(self, model: str) -> Mapping[str, str]:
         """Return the providers of *model*: provider slug -> display name; empty if the endpoint
         does not say.
 
         Raises EndpointUnusable if nothing answers. Remembered once it is known.
         """
-        path = self.dialect.providers_path(model)
+        path = self.dialect.make_providers_path(model)
         if path is not None and not self._providers.get(model):
-            self._providers[model] = read_providers(await self._get(path))
+            self._providers[model] = read_providers(await self._get_json(path))
         return self._providers.get(model, {})
 
 
-def reason_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the message of *error* in one line of at most 200 characters, without keys; its type
     if it has none.
     """
-    return one_line(KNOWN.redacted_message(str(error)), 200) or type(error).__name__
+    return shorten_line(KNOWN.redact_message(str(error)), 200) or type(error).__name__
 
 
 def _check_pin(
@@ -446,19 +469,19 @@ def _check_pin(
     pin, served = request.model.provider, completion.served_provider
     if pin is None or served is None:
         return completion
-    meant = {name for tag, name in providers.items() if _same_provider(tag, pin)}
+    meant = {name for tag, name in providers.items() if _is_same_provider(tag, pin)}
     if (
         not meant
         or served in meant
         or served not in providers.values()
-        or _same_provider(served, pin)
+        or _is_same_provider(served, pin)
     ):
         return completion
-    message = f"asked for {pin}, served by {one_line(served, 40)}"
-    return Fault(Kind.WRONG_PROVIDER, message, 200, **completion.facts())
+    message = f"asked for {pin}, served by {shorten_line(served, 40)}"
+    return Fault(Kind.WRONG_PROVIDER, message, 200, **completion.list_facts())
 
 
-def proxy_of(url: str) -> str | None:
+def find_proxy(url: str) -> str | None:
     """Return the environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where
     none can reach.
     """
@@ -468,7 +491,7 @@ def proxy_of(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-def certificates_of(url: str) -> ssl.SSLContext | bool:
+def find_certificates(url: str) -> ssl.SSLContext | bool:
     """Return the TLS certificates that *url* is checked against; True for plain http. Made now:
     aiohttp's own were loaded before `SSL_CERT_FILE` may have come to be.
     """
@@ -479,7 +502,7 @@ def certificates_of(url: str) -> ssl.SSLContext | bool:
     return context
 
 
-def runs_here(endpoint: Endpoint) -> bool:
+def is_run_locally(endpoint: Endpoint) -> bool:
     """Return whether its models run on this machine, so that calls at once share its cores.
 
     A server of which models.yaml says how many calls it takes at once is made for them.
@@ -492,7 +515,7 @@ def runs_here(endpoint: Endpoint) -> bool:
     return endpoint.name == GGUF or (own and is_this_machine(endpoint.url))
 
 
-def largest_reply(variables: Mapping[str, str]) -> int:
+def read_size_limit(variables: Mapping[str, str]) -> int:
     """Return the most bytes that a reply may have after decompression, as *variables*, an
     environment, say; else `LARGEST_REPLY`.
 
@@ -520,7 +543,7 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     allow(endpoint)
     if endpoint.key_variable is None:
         return None
-    key = keys_at_hand().get(endpoint.key_variable, "").strip()
+    key = find_key_variables().get(endpoint.key_variable, "").strip()
     if not key:
         if DIALECTS[endpoint.dialect].needs_key:
             raise MissingKey(endpoint.name, endpoint.key_variable)
@@ -537,7 +560,7 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     return key
 
 
-async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
+async def _read_body(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """Read and return the body, an event stream as one answer; None as soon as it is larger than
     *most* bytes. Raises ValueError if a stream cannot be read, and ClientError if it is no whole
     reply.
@@ -552,11 +575,11 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
         and "Content-Encoding" not in answer.headers
     ):
         data = await answer.read()
-        if not served or not begins_events(data[:MOST_HEAD]):
+        if not served or not is_event_stream(data[:MOST_HEAD]):
             return data
         streamed = StreamedReply()
-        streamed.add(data)
-        return _whole(streamed, closed=True)
+        streamed.add_bytes(data)
+        return _join_stream(streamed, closed=True)
     # many servers send a stream with the type of JSON, of text, or with none: its first bytes tell
     head, events = bytearray(), True if typed else None if served else False
     if events:
@@ -567,7 +590,7 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
             answer.close()
             return None
         if events is None and len(head) <= MOST_HEAD:
-            events = begins_events(bytes(head))
+            events = is_event_stream(bytes(head))
             if events:
                 return await _read_stream(answer, bytes(head), most)
     return bytes(head)
@@ -582,23 +605,23 @@ async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -
     streamed = StreamedReply()
     closed = False
     try:
-        streamed.add(head)
+        streamed.add_bytes(head)
         while not streamed.done:
             piece = await answer.content.readany()
             if not piece:
                 closed = True
                 break
-            streamed.add(piece)
+            streamed.add_bytes(piece)
             if streamed.size > most:
                 answer.close()
                 return None
     except (aiohttp.ClientError, TimeoutError):
         if not streamed.ended:
             raise
-    return _whole(streamed, closed)
+    return _join_stream(streamed, closed)
 
 
-def _whole(streamed: StreamedReply, closed: bool) -> bytes:
+def _join_stream(streamed: StreamedReply, closed: bool) -> bytes:
     """Return the reply that *streamed* adds up to; *closed*: nothing more can come, so its last
     line is whole. Raises ClientPayloadError if the reply did not end.
     """
@@ -606,10 +629,10 @@ def _whole(streamed: StreamedReply, closed: bool) -> bytes:
         streamed.close()
     if not streamed.ended:
         raise aiohttp.ClientPayloadError("the stream ended before the reply did")
-    return streamed.whole()
+    return streamed.encode_completion()
 
 
-def _as_utf8(data: bytes, charset: str | None) -> bytes:
+def _convert_to_utf8(data: bytes, charset: str | None) -> bytes:
     """Return *data* in UTF-8, the encoding of JSON, if its header names another *charset*;
     unchanged if that does not fit.
     """
@@ -621,7 +644,7 @@ def _as_utf8(data: bytes, charset: str | None) -> bytes:
         return data
 
 
-def _retry_after(value: str | None) -> float | None:
+def _parse_retry_seconds(value: str | None) -> float | None:
     """Return the seconds of a Retry-After header, which may also be a date; None if it says nothing
     sensible.
     """
@@ -637,7 +660,7 @@ def _retry_after(value: str | None) -> float | None:
     return min(seconds, LONGEST_RETRY_AFTER) if seconds >= 0 else None
 
 
-def _same_provider(tag: str, pin: str) -> bool:
+def _is_same_provider(tag: str, pin: str) -> bool:
     """Return whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin
     names none.
     """

@@ -19,9 +19,9 @@ from urllib.parse import quote
 from pydantic import Field
 
 from independence_bench.errors import SubjectError, WrongUse
-from independence_bench.lookup import instead
+from independence_bench.lookup import suggest_names
 from independence_bench.models.abilities import EVERYTHING, FORMS, Abilities, Part
-from independence_bench.models.messages import ChatRequest, Tool, tokens_in
+from independence_bench.models.messages import ChatRequest, Tool, estimate_tokens
 from independence_bench.models.spec import (
     BUILT_IN,
     GGUF,
@@ -35,7 +35,14 @@ from independence_bench.models.spec import (
     Roster,
 )
 from independence_bench.models.trust import BASE_URL, REFERER, TITLE, check_url
-from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_mapping, read_yaml
+from independence_bench.yaml_io import (
+    Effort,
+    OneLine,
+    Strict,
+    read_text_file,
+    read_yaml,
+    read_yaml_mapping,
+)
 
 SHIPPED = Path(__file__).with_name("models.yaml")
 FREE = ":free"  # ends the name of the same model at another price
@@ -108,7 +115,7 @@ class OriginalSubject(Strict):
     provider: OneLine | None = None
     display_label: OneLine | None = None
 
-    def subject(self) -> SubjectFile:
+    def convert_subject(self) -> SubjectFile:
         """Return the same model in our own layout."""
         before, slash, after = self.model_id.partition("/")
         local = slash and before == "local"
@@ -132,33 +139,33 @@ class OriginalFile(Strict):
 _ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
 
 
-def read_models(path: Path) -> Roster:
+def read_models_file(path: Path) -> Roster:
     """Read models.yaml at *path*. Raises SubjectError, which names the file, the key and what to
     do.
     """
     try:
-        text = file_text(path)
+        text = read_text_file(path)
     except WrongUse as error:
         hint = "" if str(error).endswith("?") else "; --models-file names another"
         raise SubjectError(f"{error}{hint}") from error
-    return parse_models(text, str(path))
+    return parse_models_file(text, str(path))
 
 
 @lru_cache
-def shipped_subjects() -> tuple[ModelSpec, ...]:
+def load_shipped_subjects() -> tuple[ModelSpec, ...]:
     """Return the subjects worth testing that ship with the package, as docs/models.md lists
     them.
     """
-    return tuple(replace(spec, asked_for=frozenset()) for spec in read_models(SHIPPED).specs)
+    return tuple(replace(spec, asked_for=frozenset()) for spec in read_models_file(SHIPPED).specs)
 
 
 @lru_cache(maxsize=1024)  # asked for each scenario of a plan
-def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
+def find_verbosity(subject: ChatModel) -> tuple[float, float] | None:
     """Return the `ModelSpec.verbosity` of *subject* in published runs, thinking as it does; None:
     not known.
     """
     name = subject.model.removesuffix(FREE)
-    for spec in shipped_subjects():
+    for spec in load_shipped_subjects():
         thinking = spec.reasoning not in (None, Reasoning.OFF)
         same = spec.model.removesuffix(FREE) == name and spec.endpoint == subject.endpoint
         if spec.verbosity and same and thinking == subject.may_think:
@@ -166,19 +173,21 @@ def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
     return None
 
 
-def parse_models(text: str, where: str) -> Roster:
+def parse_models_file(text: str, where: str) -> Roster:
     """Return the text of models.yaml as a roster; *where* names the file in errors. Raises
     SubjectError.
     """
 
-    def wrong(key: str, problem: str) -> SubjectError:
+    def make_error(key: str, problem: str) -> SubjectError:
         return SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
 
-    keys = read_mapping(text, wrong, aliases=False).keys()
+    keys = read_yaml_mapping(text, make_error, aliases=False).keys()
     if "models" in keys and not keys & {"subjects", "endpoints"}:
-        raw = _of_the_original(read_yaml(text, OriginalFile, wrong, aliases=False), wrong)
+        raw = _convert_original(
+            read_yaml(text, OriginalFile, make_error, aliases=False), make_error
+        )
     else:
-        raw = read_yaml(text, ModelsFile, wrong, aliases=False)
+        raw = read_yaml(text, ModelsFile, make_error, aliases=False)
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():
         if name in (GGUF, PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
@@ -187,11 +196,13 @@ def parse_models(text: str, where: str) -> Roster:
                 f"{where}, endpoints.{shown}: choose another name (a word that is not built in)"
             )
         here = f"{where}, endpoints.{name}"
-        url = _checked(f"{here}.url", check_url, endpoint.url)
+        url = _check_value(f"{here}.url", check_url, endpoint.url)
         referer = (
-            _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
+            _check_value(f"{here}.referer", check_url, endpoint.referer)
+            if endpoint.referer
+            else None
         )
-        title = _checked(f"{here}.title", _header, endpoint.title or TITLED)
+        title = _check_value(f"{here}.title", _check_header, endpoint.title or TITLED)
         stated = endpoint.model_fields_set - {"url", "referer", "title"}
         if name == "openrouter" and stated:
             raise SubjectError(
@@ -209,7 +220,7 @@ def parse_models(text: str, where: str) -> Roster:
         if subject.endpoint not in endpoints:
             raise SubjectError(
                 f"{where}, subjects.{number}.endpoint: there is no endpoint called "
-                f"{subject.endpoint}; {instead(subject.endpoint, endpoints, 'known:')}"
+                f"{subject.endpoint}; {suggest_names(subject.endpoint, endpoints, 'known:')}"
             )
         if subject.endpoint == PYTHON:  # a folder from a stranger must not choose what is run here
             raise SubjectError(
@@ -230,7 +241,7 @@ def parse_models(text: str, where: str) -> Roster:
     return Roster(endpoints, tuple(specs))
 
 
-def _of_the_original(file: OriginalFile, wrong: Callable[[str, str], SubjectError]) -> ModelsFile:
+def _convert_original(file: OriginalFile, wrong: Callable[[str, str], SubjectError]) -> ModelsFile:
     """Return *file* in our own layout. Raises what *wrong* makes where something of it would be
     lost.
     """
@@ -243,17 +254,17 @@ def _of_the_original(file: OriginalFile, wrong: Callable[[str, str], SubjectErro
             "labels are made of a model's settings here, so that they always say them: delete the "
             f"{lines} with display_label",
         )
-    return ModelsFile(subjects=[one.subject() for one in file.models])
+    return ModelsFile(subjects=[one.convert_subject() for one in file.models])
 
 
-def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
+def move_openrouter(variables: Mapping[str, str], roster: Roster) -> Roster:
     """Return *roster* with the endpoint ``openrouter`` at the address, and with the application's
     name, that *variables*, an environment, give.
 
     Raises SubjectError.
     """
     changes = {
-        name: _checked(variable, check, value)
+        name: _check_value(variable, check, value)
         for name, (variable, check) in _OF_OPENROUTER.items()
         if (value := variables.get(variable, "").strip())
     }
@@ -261,7 +272,7 @@ def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
     return replace(roster, endpoints={**roster.endpoints, "openrouter": moved})
 
 
-def _header(text: str) -> str:
+def _check_header(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         raise SubjectError(
             f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters"
@@ -272,11 +283,11 @@ def _header(text: str) -> str:
 _OF_OPENROUTER = {
     "url": (BASE_URL, check_url),
     "referer": (REFERER, check_url),
-    "title": (TITLE, _header),
+    "title": (TITLE, _check_header),
 }
 
 
-def _checked(where: str, check: Callable[[str], str], value: str) -> str:
+def _check_value(where: str, check: Callable[[str], str], value: str) -> str:
     """Return *value*, checked. Raises SubjectError, which says *where* it stands."""
     try:
         return check(value)
@@ -307,11 +318,11 @@ class Dialect:
     streams = False
     identifies_weights = False  # whether the list of models says which weights are behind a name
 
-    def login(self, key: str | None) -> dict[str, str]:
+    def make_login_headers(self, key: str | None) -> dict[str, str]:
         """Return the headers of a request that show *key*; none without one."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(
+    def build_body(
         self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> dict[str, Any]:
         """Return the request to send, with *max_tokens* as the limit of this attempt, to a model of
@@ -322,43 +333,43 @@ class Dialect:
         model = request.model
         body: dict[str, Any] = {
             "model": model.model,
-            "messages": _messages(self, request, abilities),
+            "messages": _build_messages(self, request, abilities),
         }
         if model.temperature is not None:
             body["temperature"] = model.temperature
-        body[self.limit_fields[not abilities.takes(Part.LIMIT)]] = max_tokens
+        body[self.limit_fields[not abilities.can_send(Part.LIMIT)]] = max_tokens
         if request.tools:
-            body["tools"] = [tool.wire() for tool in request.tools]
-            if abilities.takes(Part.TOOL_CHOICE):
+            body["tools"] = [tool.format_tool() for tool in request.tools]
+            if abilities.can_send(Part.TOOL_CHOICE):
                 body["tool_choice"] = "auto"
-        if request.schema and (form := response_format(request.schema, abilities)):
+        if request.schema and (form := make_response_format(request.schema, abilities)):
             body["response_format"] = form
-        if self.streams and abilities.takes(Part.STREAM):
+        if self.streams and abilities.can_send(Part.STREAM):
             body["stream"] = True
-            if abilities.takes(Part.STREAM_USAGE):
+            if abilities.can_send(Part.STREAM_USAGE):
                 body["stream_options"] = {"include_usage": True}
         if model.reasoning is not Reasoning.UNSET:
-            body |= self.settings(model, abilities)
-        return body | self.routing(model)
+            body |= self.make_effort_fields(model, abilities)
+        return body | self.make_routing_fields(model)
 
-    def encoded(
+    def encode_body(
         self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> bytes:
         """Return the request of `build_body` as JSON."""
-        rest = _around_messages(
+        rest = _encode_body_rest(
             self, request.model, request.tools, request.schema, max_tokens, abilities
         )
-        plain = abilities.takes(Part.SYSTEM) and self.cache_mark(request) is None
+        plain = abilities.can_send(Part.SYSTEM) and self.find_cache_mark(request) is None
         messages = (
             request.encoded
             if plain
-            else json.dumps(_messages(self, request, abilities), ensure_ascii=False)
+            else json.dumps(_build_messages(self, request, abilities), ensure_ascii=False)
         )
         return f'{{"messages":{messages},{rest}'.encode("utf-8", "backslashreplace")
 
-    def sent(self, request: ChatRequest, abilities: Abilities) -> frozenset[Part]:
+    def list_sent_parts(self, request: ChatRequest, abilities: Abilities) -> frozenset[Part]:
         """Return those parts of the request that an endpoint may refuse."""
-        body = self.body(request, 1, abilities)
+        body = self.build_body(request, 1, abilities)
         parts = {part for part, field in _FIELDS.items() if field in body}
         if "reasoning_effort" in body or "reasoning" in body:
             parts.add(Part.EFFORT)
@@ -370,17 +381,19 @@ class Dialect:
             parts.add(Part.SYSTEM)
         if (form := body.get("response_format")) is not None:
             parts.add(Part.SCHEMA if form["type"] == "json_schema" else Part.JSON_OBJECT)
-            if abilities.takes(Part.SCHEMA_LIMITS) and json.dumps(form) != json.dumps(
-                response_format(request.schema, Abilities(frozenset({Part.SCHEMA_LIMITS})))
+            if abilities.can_send(Part.SCHEMA_LIMITS) and json.dumps(form) != json.dumps(
+                make_response_format(request.schema, Abilities(frozenset({Part.SCHEMA_LIMITS})))
             ):
                 parts.add(Part.SCHEMA_LIMITS)
         return frozenset(parts)
 
-    def marked(self, request: ChatRequest, sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def mark_cached_part(
+        self, request: ChatRequest, sent: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
         """Return the messages *sent*, one of them as a part of text with the mark of a cache, if
         there is one.
         """
-        if (mark := self.cache_mark(request)) is not None:
+        if (mark := self.find_cache_mark(request)) is not None:
             part = {
                 "type": "text",
                 "text": sent[mark]["content"],
@@ -389,32 +402,32 @@ class Dialect:
             sent[mark] |= {"content": [part]}
         return sent
 
-    def cache_mark(self, request: ChatRequest) -> int | None:
+    def find_cache_mark(self, request: ChatRequest) -> int | None:
         """Return the number of the message up to which a cache has to be told to keep *request*;
         None: there is no such message, or the cache keeps what it likes.
         """
         del request
         return None
 
-    def cacheable(self, request: ChatRequest, repeated: float) -> float:
+    def count_cacheable_tokens(self, request: ChatRequest, repeated: float) -> float:
         """Count the tokens of *request* that a cache may have, of which *repeated* stood at the
         beginning of another.
         """
         del request
         return repeated if repeated >= LEAST_CACHED else 0.0
 
-    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
+    def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """Return the fields that say how much to think. Off is always said: left out, it means the
         provider's default.
         """
-        return {"reasoning_effort": model.effort} if abilities.takes(Part.EFFORT) else {}
+        return {"reasoning_effort": model.effort} if abilities.can_send(Part.EFFORT) else {}
 
-    def routing(self, model: ChatModel) -> dict[str, Any]:
+    def make_routing_fields(self, model: ChatModel) -> dict[str, Any]:
         """Return the fields that say who serves the model."""
         del model
         return {}
 
-    def unlisted(self, parameters: frozenset[str] | None) -> frozenset[Part]:
+    def list_missing_parts(self, parameters: frozenset[str] | None) -> frozenset[Part]:
         """Return the parts of an answer in JSON that a model with these *parameters* does not list;
         none if *parameters* is None: the endpoint lists none.
         """
@@ -422,11 +435,11 @@ class Dialect:
             return frozenset()
         return frozenset(FORMS[:2] if "response_format" in parameters else FORMS)
 
-    def listed_id(self, model: str) -> str:
+    def find_listed_id(self, model: str) -> str:
         """Return the id under which the list of models has *model*."""
         return model
 
-    def providers_path(self, model: str) -> str | None:
+    def make_providers_path(self, model: str) -> str | None:
         """Return the path at which the endpoint says who serves *model*; None: it does not say."""
         del model
         return None
@@ -443,17 +456,17 @@ class OpenRouter(Dialect):
     # ways to a model that the list need not name
     ROUTES = (":nitro", ":floor", ":online", ":exacto")
 
-    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
+    def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """Return the effort in OpenRouter's own form."""
-        return {"reasoning": {"effort": model.effort}} if abilities.takes(Part.EFFORT) else {}
+        return {"reasoning": {"effort": model.effort}} if abilities.can_send(Part.EFFORT) else {}
 
-    def routing(self, model: ChatModel) -> dict[str, Any]:
+    def make_routing_fields(self, model: ChatModel) -> dict[str, Any]:
         """Return the pin of a provider; {} without one."""
         if not model.provider:
             return {}
         return {"provider": {"only": [model.provider], "allow_fallbacks": False}}
 
-    def cache_mark(self, request: ChatRequest) -> int | None:
+    def find_cache_mark(self, request: ChatRequest) -> int | None:
         """Return the last message of an Anthropic model's shared beginning, if that is long enough
         to be kept.
 
@@ -462,7 +475,7 @@ class OpenRouter(Dialect):
         """
         if (
             not request.model.model.startswith(self.TOLD)
-            or self._shared_tokens(request) < LEAST_CACHED
+            or self._count_shared_tokens(request) < LEAST_CACHED
         ):
             return None
         texts = [
@@ -472,28 +485,28 @@ class OpenRouter(Dialect):
         ]
         return texts[-1] if texts else None
 
-    def cacheable(self, request: ChatRequest, repeated: float) -> float:
+    def count_cacheable_tokens(self, request: ChatRequest, repeated: float) -> float:
         """Count the same tokens; of an Anthropic model, no more than what is marked."""
         if request.model.model.startswith(self.TOLD):
             repeated = (
                 0.0
-                if self.cache_mark(request) is None
-                else min(repeated, self._shared_tokens(request))
+                if self.find_cache_mark(request) is None
+                else min(repeated, self._count_shared_tokens(request))
             )
-        return super().cacheable(request, repeated)
+        return super().count_cacheable_tokens(request, repeated)
 
     @staticmethod
-    def _shared_tokens(request: ChatRequest) -> float:
+    def _count_shared_tokens(request: ChatRequest) -> float:
         return sum(
-            tokens_in(message.content or "") for message in request.messages[: request.shared]
+            estimate_tokens(message.content or "") for message in request.messages[: request.shared]
         )
 
-    def listed_id(self, model: str) -> str:
+    def find_listed_id(self, model: str) -> str:
         """Return the id without its route."""
         base, _, route = model.rpartition(":")
         return base if f":{route}" in self.ROUTES else model
 
-    def providers_path(self, model: str) -> str:
+    def make_providers_path(self, model: str) -> str:
         """Return the endpoints of one model."""
         return f"/models/{quote(model, safe='/:')}/endpoints"
 
@@ -505,11 +518,11 @@ class OpenAI(Dialect):
     # the older families refuse the parameter; everything newer thinks unless told otherwise
     WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
 
-    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
+    def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """Return the effort, of models that know it."""
         if self.WITHOUT_REASONING.match(model.model):
             return {}
-        return super().settings(model, abilities)
+        return super().make_effort_fields(model, abilities)
 
 
 class Local(Dialect):
@@ -519,13 +532,13 @@ class Local(Dialect):
     runs_models = identifies_weights = streams = True
     carriers = (Part.EFFORT, Part.SWITCH)
 
-    def settings(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
+    def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
         """Return the effort in two ways: llama.cpp and vLLM read the template's switch, Ollama and
         LM Studio the effort.
         """
         switch = {"enable_thinking": model.reasoning is not Reasoning.OFF}
-        said = super().settings(model, abilities)
-        return said | ({"chat_template_kwargs": switch} if abilities.takes(Part.SWITCH) else {})
+        said = super().make_effort_fields(model, abilities)
+        return said | ({"chat_template_kwargs": switch} if abilities.can_send(Part.SWITCH) else {})
 
 
 DialectName = Literal["openrouter", "openai", "local"]
@@ -542,14 +555,14 @@ _FIELDS: Mapping[Part, str] = {
 }
 
 
-def response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
+def make_response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
     """Return the field that asks for an answer of that *schema*, as strictly as can be; None: it is
     asked for in words alone.
     """
-    if not abilities.takes(Part.SCHEMA):
-        return {"type": "json_object"} if abilities.takes(Part.JSON_OBJECT) else None
+    if not abilities.can_send(Part.SCHEMA):
+        return {"type": "json_object"} if abilities.can_send(Part.JSON_OBJECT) else None
     wanted = json.loads(schema)
-    if not abilities.takes(Part.SCHEMA_LIMITS):
+    if not abilities.can_send(Part.SCHEMA_LIMITS):
         for value in wanted.get("properties", {}).values():
             value.pop("minimum", None)
             value.pop("maximum", None)
@@ -559,13 +572,15 @@ def response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
     }
 
 
-def _messages(dialect: Dialect, request: ChatRequest, abilities: Abilities) -> list[dict[str, Any]]:
+def _build_messages(
+    dialect: Dialect, request: ChatRequest, abilities: Abilities
+) -> list[dict[str, Any]]:
     """Return the messages as they are sent; if there is no role for it, the system prompt stands at
     the front of the person's first turn.
     """
-    sent = [message.wire() for message in request.messages]
-    if abilities.takes(Part.SYSTEM) or not sent or sent[0]["role"] != "system":
-        return dialect.marked(request, sent)
+    sent = [message.format_message() for message in request.messages]
+    if abilities.can_send(Part.SYSTEM) or not sent or sent[0]["role"] != "system":
+        return dialect.mark_cached_part(request, sent)
     system, *rest = sent
     if rest and rest[0]["role"] == "user":
         return [rest[0] | {"content": f"{system['content']}\n\n{rest[0]['content']}"}, *rest[1:]]
@@ -575,7 +590,7 @@ def _messages(dialect: Dialect, request: ChatRequest, abilities: Abilities) -> l
 # a subject is asked thousands of times with the same tools and settings: what is encoded here is
 # encoded once
 @lru_cache(maxsize=256)
-def _around_messages(
+def _encode_body_rest(
     dialect: Dialect,
     model: ChatModel,
     tools: tuple[Tool, ...],
@@ -584,6 +599,6 @@ def _around_messages(
     abilities: Abilities,
 ) -> str:
     """Return the body after its messages, from the next key to the closing brace."""
-    body = dialect.body(ChatRequest(model, (), tools, schema), max_tokens, abilities)
+    body = dialect.build_body(ChatRequest(model, (), tools, schema), max_tokens, abilities)
     del body["messages"]
     return json.dumps(body, ensure_ascii=False)[1:]

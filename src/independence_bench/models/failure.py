@@ -82,25 +82,27 @@ _PAGE = re.compile(r"(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", r
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
-def kind_of(status: int, inside: bool, error: Any, told: str, retry_after: float | None) -> Kind:
+def classify_error(
+    status: int, inside: bool, error: Any, told: str, retry_after: float | None
+) -> Kind:
     """Return the kind of an error that came with *status*, or with 200 and that status *inside*.
 
     *error*: the object or text that it is, as far as it is one; *told*: all that it says, as text.
     """
     told = told[:MOST_TOLD].lower()
-    if status == 403 and _flagged(error):
+    if status == 403 and _is_flagged(error):
         return Kind.REFUSED_PROMPT
-    if _has(told, _BAD_REPLY):
+    if _has_any_word(told, _BAD_REPLY):
         return Kind.BROKEN
-    if _has(told, _NO_API):
+    if _has_any_word(told, _NO_API):
         return Kind.WRONG_ADDRESS
-    if (empty := _empty(status, inside, error, told, retry_after)) is not None:
+    if (empty := _classify_empty_account(status, inside, error, told, retry_after)) is not None:
         return empty
     if status == 429:
         # no waiting makes it smaller
         too_large = "request too large" in told and "must be reduced" in told
         return Kind.BAD_REQUEST if too_large else Kind.RATE_LIMITED
-    if status not in (401, 402) and _has(told, _TEMPLATE + _NO_MODEL):
+    if status not in (401, 402) and _has_any_word(told, _TEMPLATE + _NO_MODEL):
         return Kind.BAD_REQUEST
     # the provider had already begun: its key, credits and routing are not those of the user
     if inside:
@@ -110,16 +112,16 @@ def kind_of(status: int, inside: bool, error: Any, told: str, retry_after: float
     if status == 401:
         return Kind.UNAUTHORIZED
     refused = status == 501 or (400 <= status < 500 and status not in _PASSING)
-    if refused and status not in (404, 405, 501) and _has(told, _BUSY):
+    if refused and status not in (404, 405, 501) and _has_any_word(told, _BUSY):
         return Kind.UNAVAILABLE
     return Kind.BAD_REQUEST if refused else Kind.UNAVAILABLE
 
 
-def way_on(kind: Kind, told: str) -> str:
+def describe_remedy(kind: Kind, told: str) -> str:
     """Return what to do about an error of that *kind*, to stand behind its message; "" if the
     message says enough.
     """
-    if kind in (Kind.WRONG_ADDRESS, Kind.BAD_REQUEST) and page_in(told) is not None:
+    if kind in (Kind.WRONG_ADDRESS, Kind.BAD_REQUEST) and find_page_title(told) is not None:
         return (
             "check the address (does it end in /v1?), and whether a login, a proxy or a check for "
             "people stands before it"
@@ -129,9 +131,9 @@ def way_on(kind: Kind, told: str) -> str:
         return "the address must be the one before /chat/completions, which mostly ends in /v1"
     if kind is Kind.NO_QUOTA:
         return "choose another model, or a plan that includes this one"
-    if kind is Kind.BAD_REQUEST and _has(told, _NO_MODEL):
+    if kind is Kind.BAD_REQUEST and _has_any_word(told, _NO_MODEL):
         return "ask for a name of the endpoint's own list"
-    if kind is Kind.BAD_REQUEST and _has(told, _TEMPLATE):
+    if kind is Kind.BAD_REQUEST and _has_any_word(told, _TEMPLATE):
         return (
             "the model's chat template on that server cannot show this conversation: try "
             "--modes user_role, or a server or template that knows system prompts and tools"
@@ -139,7 +141,7 @@ def way_on(kind: Kind, told: str) -> str:
     return ""
 
 
-def page_in(text: str) -> str | None:
+def find_page_title(text: str) -> str | None:
     """Return the title of the web page that *text* is, or "a web page"; None if it is none."""
     if not _PAGE.match(text.lstrip("\ufeff \t\r\n")[:MOST_TOLD].lower()):
         return None
@@ -147,7 +149,7 @@ def page_in(text: str) -> str | None:
     return " ".join(title[1].split()) if title and title[1].strip() else "a web page"
 
 
-def _empty(
+def _classify_empty_account(
     status: int, inside: bool, error: Any, told: str, retry_after: float | None
 ) -> Kind | None:
     """Return the kind of an error that says that there is nothing left to spend, of the account or
@@ -158,28 +160,28 @@ def _empty(
     if status == 402 and retry_after is not None:  # OpenRouter asks to come back
         return None
     # whatever else it says, such as how long to wait: a limit of nothing is always reached
-    if _has(told, _NO_SHARE_WORDS) or (status == 429 and _NO_SHARE.search(told)):
+    if _has_any_word(told, _NO_SHARE_WORDS) or (status == 429 and _NO_SHARE.search(told)):
         return Kind.NO_QUOTA
-    if _has(told, _THROTTLED):
+    if _has_any_word(told, _THROTTLED):
         return None
     waits = retry_after is not None or _WAIT.search(told) is not None
-    sure = _has(told, _EMPTY) or str(_member(error, "code")) in _EMPTY_CODES
-    perhaps = status == 429 and not waits and _has(told, _PERHAPS_EMPTY)
+    sure = _has_any_word(told, _EMPTY) or str(_get_member(error, "code")) in _EMPTY_CODES
+    perhaps = status == 429 and not waits and _has_any_word(told, _PERHAPS_EMPTY)
     if not sure and not perhaps:
         return None
     # what a provider behind the endpoint says is of its account, not of the user's
-    behind = inside or bool(_member(_member(error, "metadata"), "provider_name"))
+    behind = inside or bool(_get_member(_get_member(error, "metadata"), "provider_name"))
     return Kind.NO_QUOTA if behind else Kind.NO_CREDITS
 
 
-def _flagged(error: Any) -> bool:
-    metadata = _member(error, "metadata")
+def _is_flagged(error: Any) -> bool:
+    metadata = _get_member(error, "metadata")
     return isinstance(metadata, Mapping) and bool({"reasons", "flagged_input"} & metadata.keys())
 
 
-def _member(value: Any, name: str) -> Any:
+def _get_member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else None
 
 
-def _has(told: str, words: tuple[str, ...]) -> bool:
+def _has_any_word(told: str, words: tuple[str, ...]) -> bool:
     return any(word in told for word in words)

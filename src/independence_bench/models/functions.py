@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.errors import SubjectError
-from independence_bench.escape import SENT, one_line
-from independence_bench.lookup import did_you_mean
+from independence_bench.escape import SENT, check_one_line
+from independence_bench.lookup import describe_similar_names
 from independence_bench.models.client import MEGABYTE, Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
 from independence_bench.models.response import FIELDS, ModelInfo, read_completion
@@ -40,7 +40,7 @@ from independence_bench.models.spec import (
     ModelSpec,
     Reasoning,
 )
-from independence_bench.models.trust import keys_at_hand
+from independence_bench.models.trust import find_key_variables
 
 SECONDS = 600.0  # the longest that a call may take, unless the function says otherwise
 MOST_SECONDS = 86_400.0
@@ -65,7 +65,7 @@ class UserFunction:
     named: str  # its name as the user types it
 
     @property
-    def stated(self) -> str:
+    def description(self) -> str:
         """All that the function states, in a sentence."""
         at_once = (
             f"at most {self.at_once} calls at once"
@@ -99,13 +99,13 @@ def load_function(model: str) -> UserFunction:
             raise SubjectError(
                 f"{named}: {module} needs the module {error.name}, which is not installed"
             ) from None
-        meant = did_you_mean(module, [path.stem for path in Path.cwd().glob("*.py")])
+        meant = describe_similar_names(module, [path.stem for path in Path.cwd().glob("*.py")])
         raise SubjectError(
             f"{named}: there is no module {module} here or installed{meant}"
         ) from None
     except (Exception, SystemExit) as error:
         raise SubjectError(
-            f"{named}: {module} cannot be imported: {where_raised(error)}: {error}"
+            f"{named}: {module} cannot be imported: {describe_raise(error)}: {error}"
         ) from None
     call = getattr(imported, name, None)
     if not callable(call):
@@ -114,19 +114,21 @@ def load_function(model: str) -> UserFunction:
             for own, value in vars(imported).items()
             if callable(value) and not own.startswith("_")
         ]
-        raise SubjectError(f"{named}: {module} has no function {name}{did_you_mean(name, names)}")
-    return _stated(call, named, name)
+        raise SubjectError(
+            f"{named}: {module} has no function {name}{describe_similar_names(name, names)}"
+        )
+    return _read_statements(call, named, name)
 
 
-def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
+def _read_statements(call: Callable[..., Any], named: str, name: str) -> UserFunction:
     """Read what *call* states about itself, and check it. Raises SubjectError."""
 
-    def need(true: object, otherwise: str) -> None:
+    def check_statement(true: object, otherwise: str) -> None:
         if not true:
             raise SubjectError(f"{named}: {otherwise}")
 
     version = getattr(call, "version", None)
-    need(
+    check_statement(
         version is not None and not isinstance(version, bool),
         f'states no version; write `{name}.version = "1"` below it, and another one whenever '
         "anything behind it "
@@ -134,28 +136,32 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
     )
     shown = str(version) if isinstance(version, str | int | float) else ""
     try:
-        fits = 0 < len(one_line(shown).strip()) <= LONGEST_VERSION
+        fits = 0 < len(check_one_line(shown).strip()) <= LONGEST_VERSION
     except ValueError:
         fits = False
-    need(fits, f'its version is not a short text; write `{name}.version = "1"`')
+    check_statement(fits, f'its version is not a short text; write `{name}.version = "1"`')
     stateful, at_once = getattr(call, "stateful", False), getattr(call, "at_once", None)
     seconds = getattr(call, "timeout", SECONDS)
-    need(isinstance(stateful, bool), f"stateful is True or False; write `{name}.stateful = True`")
+    check_statement(
+        isinstance(stateful, bool), f"stateful is True or False; write `{name}.stateful = True`"
+    )
     whole = type(at_once) is int and at_once >= 1
-    need(at_once is None or whole, f"at_once is a whole number from 1; write `{name}.at_once = 4`")
+    check_statement(
+        at_once is None or whole, f"at_once is a whole number from 1; write `{name}.at_once = 4`"
+    )
     number = type(seconds) in (int, float) and 0 < seconds <= MOST_SECONDS
-    need(number, f"timeout is a number of seconds; write `{name}.timeout = 120`")
+    check_statement(number, f"timeout is a number of seconds; write `{name}.timeout = 120`")
     takes_id = False
     with suppress(TypeError, ValueError):  # the arguments of some callables are unknown
         takes_id = CONVERSATION in inspect.signature(call).parameters
-    need(
+    check_statement(
         stateful or not takes_id,
         f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`",
     )
     return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), takes_id, named)
 
 
-def where_raised(error: BaseException) -> str:
+def describe_raise(error: BaseException) -> str:
     """Return *error* in a few words without its own message: its type, and the file and line where
     it was raised.
     """
@@ -178,10 +184,10 @@ class FunctionClient(Client):
         self._functions: dict[str, UserFunction] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
         # a function may repeat what it has to call others with
-        for variable, value in keys_at_hand().items():
+        for variable, value in find_key_variables().items():
             long = len(value) >= _SHORTEST_SECRET and any(c.isdigit() for c in value)
             if long and _SECRET_VARIABLE.search(variable.upper()) and value not in FIELDS:
-                SENT.learn(value)
+                SENT.learn_secret(value)
 
     async def __aenter__(self) -> FunctionClient:
         return self
@@ -189,17 +195,17 @@ class FunctionClient(Client):
     async def __aexit__(self, *_raised: object) -> None:
         pass
 
-    async def models(self) -> Mapping[str, ModelInfo]:
+    async def list_models(self) -> Mapping[str, ModelInfo]:
         """Return no models: any function may be named."""
         return {}
 
-    async def info(self, model: str) -> ModelInfo:
+    async def find_model_info(self, model: str) -> ModelInfo:
         """Return the facts of a function: its version, and that it costs nothing that can be
         counted here.
         """
-        return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
+        return ModelInfo(model, 0.0, 0.0, identity=self._find_function(model).version)
 
-    async def resolve(
+    async def resolve_model(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
     ) -> ChatModel:
         """Return the function of *spec* as a subject. Raises SubjectError for a setting, which the
@@ -217,7 +223,7 @@ class FunctionClient(Client):
                     f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: leave "
                     f"--{option} out, settle it inside the function and give that another version"
                 )
-        function = self._function(spec.model)
+        function = self._find_function(spec.model)
         return ChatModel(
             spec.model,
             PYTHON,
@@ -234,14 +240,16 @@ class FunctionClient(Client):
         with its time.
         """
         model = request.model
-        function = self._function(model.model)
+        function = self._find_function(model.model)
         if (function.version, function.stateful) != (model.identity, model.stateful):
-            return Fault(Kind.BAD_REQUEST, f"{function.stated}; {model.label} is another one", 404)
+            return Fault(
+                Kind.BAD_REQUEST, f"{function.description}; {model.label} is another one", 404
+            )
         arguments = {CONVERSATION: request.transcript} if function.takes_id else {}
-        messages = [message.wire() for message in request.messages]
+        messages = [message.format_message() for message in request.messages]
         async with self._slots.get(model.model) or nullcontext():
             started = time.monotonic()
-            outcome = await _called(function, messages, arguments)
+            outcome = await _call_function(function, messages, arguments)
             seconds = time.monotonic() - started
         if isinstance(outcome, Fault):
             return Fault(outcome.kind, outcome.message, seconds=seconds)
@@ -252,13 +260,13 @@ class FunctionClient(Client):
             )
         if len(outcome) > self._largest:
             return Fault(Kind.TOO_LARGE, f"over {self._largest / MEGABYTE:g} MB", seconds=seconds)
-        message = {"role": "assistant", "content": SENT.redacted_text(outcome)}
+        message = {"role": "assistant", "content": SENT.redact_text(outcome)}
         body = json.dumps(
             {"choices": [{"message": message, "finish_reason": "stop"}]}, ensure_ascii=False
         )
         return read_completion(body.encode("utf-8", "surrogatepass"), 200, None, seconds)
 
-    def _function(self, model: str) -> UserFunction:
+    def _find_function(self, model: str) -> UserFunction:
         if model not in self._functions:
             function = self._functions[model] = load_function(model)
             if function.at_once is not None:
@@ -266,7 +274,7 @@ class FunctionClient(Client):
         return self._functions[model]
 
 
-async def _called(
+async def _call_function(
     function: UserFunction, messages: list[dict[str, Any]], arguments: Mapping[str, str]
 ) -> Any:
     """Call the function and return its result; a Fault if it raised or took too long."""
@@ -277,26 +285,26 @@ async def _called(
                 type(function.call).__call__
             ):
                 return await function.call(messages, **arguments)
-            result = await _in_thread(lambda: function.call(messages, **arguments))
+            result = await _run_in_thread(lambda: function.call(messages, **arguments))
             return await result if inspect.isawaitable(result) else result
     except (Exception, SystemExit) as error:
         if limit.expired():
             return Fault(Kind.TIMEOUT, f"the function took over {function.seconds:g} s")
-        return Fault(Kind.UNAVAILABLE, f"the function raised {where_raised(error)}")
+        return Fault(Kind.UNAVAILABLE, f"the function raised {describe_raise(error)}")
 
 
-async def _in_thread(work: Callable[[], Any]) -> Any:
+async def _run_in_thread(work: Callable[[], Any]) -> Any:
     """Run *work* in a thread of its own, which does not keep the process from ending, and return or
     raise what *work* does.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()
 
-    def settle(result: Any, error: Exception | None) -> None:
+    def settle_future(result: Any, error: Exception | None) -> None:
         if not ended.done():  # no longer waited for
             ended.set_result(result) if error is None else ended.set_exception(error)
 
-    def run() -> None:
+    def run_work() -> None:
         result: Any = None
         raised: Exception | None = None
         try:
@@ -306,7 +314,7 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
             known = isinstance(error, Exception) and not isinstance(error, StopIteration)
             raised = error if known else RuntimeError().with_traceback(error.__traceback__)  # type: ignore[assignment]
         with suppress(RuntimeError):  # the command has ended
-            loop.call_soon_threadsafe(settle, result, raised)
+            loop.call_soon_threadsafe(settle_future, result, raised)
 
-    threading.Thread(target=run, name="aib function", daemon=True).start()
+    threading.Thread(target=run_work, name="aib function", daemon=True).start()
     return await ended

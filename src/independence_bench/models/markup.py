@@ -38,7 +38,7 @@ class Thoughts:
     prose: bool = False
 
 
-def _tag(name: str, alone: bool = False) -> Thoughts:
+def _make_tag_pair(name: str, alone: bool = False) -> Thoughts:
     """Return a pair of tags, in small letters or capitals, spaced or with attributes as small
     models write them.
     """
@@ -47,7 +47,7 @@ def _tag(name: str, alone: bool = False) -> Thoughts:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MarkupFamily:
     """The marks of one family of models, as regular expressions, and where they are described."""
 
     models: str
@@ -59,26 +59,29 @@ class Family:
     tokens: tuple[str, ...] = ()  # other special tokens
 
 
-FAMILIES: tuple[Family, ...] = (
-    Family(
+FAMILIES: tuple[MarkupFamily, ...] = (
+    MarkupFamily(
         "DeepSeek R1 and V3.1, Qwen 3, QwQ, GLM 4.5, Hunyuan, ERNIE 4.5, MiniMax M2, SmolLM 3",
         "vLLM documentation, 'Reasoning outputs': table of parsers",
-        thoughts=(_tag("think", alone=True), _tag("mm:think", alone=True)),
+        thoughts=(_make_tag_pair("think", alone=True), _make_tag_pair("mm:think", alone=True)),
         answers=(r"<answer>", r"</answer>", r"<response>", r"</response>"),
     ),
-    Family(
+    MarkupFamily(
         "models that were told or tuned to think in tags of their own, Gemini among them",
         "Google, Gemini API, 'OpenAI compatibility': thoughts; EXAONE Deep's model card",
         thoughts=tuple(
-            map(_tag, ("thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis"))
+            map(
+                _make_tag_pair,
+                ("thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis"),
+            )
         ),
     ),
-    Family(
+    MarkupFamily(
         "Seed-OSS",
         "vLLM documentation, 'seedoss_reasoning_parser'",
-        thoughts=(_tag("seed:think", alone=True),),
+        thoughts=(_make_tag_pair("seed:think", alone=True),),
     ),
-    Family(
+    MarkupFamily(
         "Magistral and other models of Mistral",
         "Mistral, 'Reasoning' and 'mistral-common' tokens: v3, v7, v11, v13",
         thoughts=(Thoughts(r"\[THINK\]", r"\[/THINK\]", alone=True),),
@@ -86,19 +89,19 @@ FAMILIES: tuple[Family, ...] = (
         turns=(r"\[/?INST\]", r"</s>"),
         tokens=(r"<<?/?SYS>>?", r"\[/?(?:AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\]"),
     ),
-    Family(
+    MarkupFamily(
         "Kimi-VL and Kimi K1.5",
         "Kimi-VL-Thinking's model card",
         thoughts=(Thoughts("◁think▷", "◁/think▷", True),),
     ),
-    Family(
+    MarkupFamily(
         "Kimi K2",
         "Kimi K2's 'tool_call_guidance'",
         calls=(r"<\|tool_calls?(?:_section|_argument)?_(?:begin|end)\|>",),
         turns=(r"<\|im_(?:system|user)\|>",),
         tokens=(r"<\|im_(?:middle|assistant)\|>",),
     ),
-    Family(
+    MarkupFamily(
         "Command A and R of Cohere",
         "Cohere documentation, 'Prompt format' of Command A Reasoning",
         thoughts=(Thoughts(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", alone=True),),
@@ -106,7 +109,7 @@ FAMILIES: tuple[Family, ...] = (
         calls=(r"<\|(?:START|END)_ACTION\|>",),
         turns=(r"<\|END_OF_TURN_TOKEN\|>", r"<\|START_OF_TURN_TOKEN\|>"),
     ),
-    Family(
+    MarkupFamily(
         "gpt-oss (harmony)",
         "OpenAI cookbook, 'OpenAI harmony response format'",
         thoughts=(
@@ -135,7 +138,7 @@ FAMILIES: tuple[Family, ...] = (
         turns=(r"<\|return\|>", r"<\|start\|>(?:user|developer|system)"),
         tokens=(r"<\|(?:channel|start)\|>",),
     ),
-    Family(
+    MarkupFamily(
         "Gemma 4",
         "Google, 'Gemma 4 prompt formatting'",
         thoughts=(Thoughts(r"<\|channel>\s?thought\b\n?", r"<channel\|>"),),
@@ -143,14 +146,14 @@ FAMILIES: tuple[Family, ...] = (
         turns=(r"<turn\|>", r"<\|turn>"),
         tokens=(r"<\|channel>", r"<channel\|>", r'<\|"\|>', r"<\|?tool(?:_response)?\|?>"),
     ),
-    Family(
+    MarkupFamily(
         "Gemma 2 and 3",
         "Google, 'Gemma formatting and system instructions' and 'Function calling with Gemma'",
         calls=(r"```tool_code",),
         turns=(r"</?(?:start|end)_of_turn>",),
         tokens=(r"<(?:bos|eos|pad|unk)>",),
     ),
-    Family(
+    MarkupFamily(
         "Granite 3 and 4",
         "IBM, Granite 3.2 documentation: thinking; vLLM documentation, 'Tool calling': granite",
         thoughts=(
@@ -163,7 +166,7 @@ FAMILIES: tuple[Family, ...] = (
         calls=(r"<\|tool_call\|>",),
         turns=(r"<\|(?:start|end)_of_role\|>",),
     ),
-    Family(
+    MarkupFamily(
         "Apriel",
         "Apriel Nemotron 15B Thinker's model card",
         thoughts=(
@@ -174,13 +177,13 @@ FAMILIES: tuple[Family, ...] = (
         turns=(r"\[END FINAL RESPONSE\]",),
         tokens=(r"\[BEGIN FINAL RESPONSE\]",),
     ),
-    Family(
+    MarkupFamily(
         "OpenThinker, Sky-T1 and their kin",
         "Sky-T1's repository: its system prompt",
         thoughts=(Thoughts(r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", alone=True),),
         answers=(r"<\|(?:begin|end)_of_solution\|>",),
     ),
-    Family(
+    MarkupFamily(
         "Hermes, Qwen 2.5 and 3, Qwen3-Coder, GLM 4.5, ERNIE 4.5, Granite 4",
         "vLLM documentation, 'Tool calling': hermes, qwen3_coder, glm45; their chat templates",
         calls=(
@@ -191,14 +194,14 @@ FAMILIES: tuple[Family, ...] = (
         ),
         turns=(r"<\|im_(?:end|start)\|>", r"<\|endoftext\|>"),
     ),
-    Family(
+    MarkupFamily(
         "Llama 3 and 4",
         "Meta, 'Llama 3.1 model cards and prompt formats'",
         calls=(r"<\|python_tag\|>", r"<\|python_(?:start|end)\|>"),
         turns=(r"<\|(?:eot_id|eom_id|eot|eom|end_of_text|start_header_id|header_start)\|>",),
         tokens=(r"<\|(?:begin_of_text|end_header_id|header_end)\|>",),
     ),
-    Family(
+    MarkupFamily(
         "DeepSeek V3 to V3.2",
         "DeepSeek's chat templates in its model repositories; vLLM documentation, 'Tool "
         "calling': deepseek_v3",
@@ -210,7 +213,7 @@ FAMILIES: tuple[Family, ...] = (
         turns=(r"<｜end▁of▁sentence｜>", r"<｜(?:User|Assistant)｜>"),
         tokens=(r"<｜begin▁of▁sentence｜>",),
     ),
-    Family(
+    MarkupFamily(
         "MiniMax M1 and M2, Claude's own XML, Step 3, Seed-OSS",
         "MiniMax, 'Tool calling guide'; Anthropic, 'Tool use': its system prompt; Step 3's model "
         "card",
@@ -220,25 +223,25 @@ FAMILIES: tuple[Family, ...] = (
             r"<｜tool(?:_calls?)?_(?:begin|end|sep)｜>",
         ),
     ),
-    Family(
+    MarkupFamily(
         "LFM 2", "Liquid AI, LFM2's model card: tool use", calls=(r"<\|tool_call_(?:start|end)\|>",)
     ),
-    Family(
+    MarkupFamily(
         "Phi 3 and 4",
         "Microsoft, Phi-4-mini's model card: tools; vLLM documentation, 'Tool calling': "
         "phi4_mini_json",
         calls=(r"<\|/?tool_call\|>", r"\bfunctools\s?\["),
         turns=(r"<\|end\|>", r"<\|(?:user|assistant|system)\|>"),
     ),
-    Family("GLM 4", "its chat template", turns=(r"<\|observation\|>",)),
-    Family(
+    MarkupFamily("GLM 4", "its chat template", turns=(r"<\|observation\|>",)),
+    MarkupFamily(
         "FunctionGemma, MedGemma",
         "Google, 'FunctionGemma formatting'; MedGemma's model card: thinking",
         thoughts=(Thoughts(r"<unused94>\s?thought\b\n?", r"<unused95>"),),
         calls=(r"</?(?:start|end)_function_(?:call|response)>",),
         tokens=(r"<escape>", r"<unused\d{1,4}>"),
     ),
-    Family(
+    MarkupFamily(
         "tokenizers of several families: entries that stand in no text",
         "their vocabularies",
         tokens=(
@@ -251,7 +254,7 @@ FAMILIES: tuple[Family, ...] = (
             r"<(?:extra_id|SPECIAL|reserved)_\d{1,4}>",
         ),
     ),
-    Family(
+    MarkupFamily(
         "Nemotron, Jamba, Apertus",
         "their chat templates",
         calls=(r"</?TOOLCALL>", r"<\|tools_(?:prefix|suffix)\|>"),
@@ -270,14 +273,14 @@ def split_thoughts(content: str) -> tuple[str, str]:
     mid-sentence, is a word.
     """
     content = content.removeprefix("\ufeff")  # the byte order mark, which some servers begin with
-    if not _marked(content):
+    if not _has_marks(content):
         return content, ""
     words: list[str] = []
     thoughts: list[str] = []
     # pairs of which a beginning was spoken of: so is the end that follows
     spoken_of: set[int] = set()
     at, opened, last = 0, None, len(content.rstrip())
-    code = _code_in(content)
+    code = _find_code_blocks(content)
     for mark in _THOUGHTS.finditer(content):
         begins, number = mark.lastgroup[0] == "o", int(mark.lastgroup[1:])  # type: ignore[index,union-attr]
         pair = PAIRS[number]
@@ -310,13 +313,13 @@ def split_thoughts(content: str) -> tuple[str, str]:
     (words if opened is None else thoughts).append(content[at:])
     said = "".join(words)
     if thoughts:
-        said = _trimmed(said.strip(), _ANSWERS, _ANSWER_LAST)
+        said = _trim_ends(said.strip(), _ANSWERS, _ANSWER_LAST)
     if "<|message|>" in said:
         said = _HARMONY_HEAD.sub("\n\n", said).strip()
     return said, "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
-def _marked(text: str) -> bool:
+def _has_marks(text: str) -> bool:
     """Return whether *text* may hold a mark: each mark has one of these characters, or begins the
     text.
     """
@@ -332,7 +335,7 @@ _MORE_ON_LINE = re.compile(r"[^\S\n]*\S")
 _BEFORE_ON_LINE = re.compile(r"[^\s*>-][^\S\n]{0,9}\Z")
 
 
-def _code_in(text: str) -> list[tuple[int, int]]:
+def _find_code_blocks(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each block of code in *text*."""
     return [found.span() for found in _FENCED.finditer(text)] if "```" in text else []
 
@@ -379,21 +382,21 @@ _THOUGHTS = re.compile(
 # ---------------------------------------------------------------- turns, and what remains
 
 
-def _any(*patterns: str) -> str:
+def _join_patterns(*patterns: str) -> str:
     return f"(?:{'|'.join(dict.fromkeys(patterns))})"
 
 
-def _of(name: str) -> tuple[str, ...]:
+def _list_patterns(name: str) -> tuple[str, ...]:
     return tuple(pattern for family in FAMILIES for pattern in getattr(family, name))
 
 
 # tokens of families that are not in the table look like these
-_TOKEN = _any(
+_TOKEN = _join_patterns(
     r"<\|[^\s<>|]{1,40}\|>",
     r"<｜[^<>\n]{1,40}｜>",
     r"</?s>",
-    *_of("turns"),
-    *_of("tokens"),
+    *_list_patterns("turns"),
+    *_list_patterns("tokens"),
     r"<\|[a-z_]{1,20}>",
     r"<[a-z_]{1,20}\|>",
 )
@@ -406,7 +409,9 @@ LONGEST_TOKEN = 130  # characters: a bound on what a pattern matches
 
 # the tokens of turns; and a line with nothing but a role behind a sentence: what is left of them
 # where a server leaves tokens out
-_END_OF_TURN = re.compile(_any(*_of("turns"), r"(?<=[.!?…。！？\"”'’)*])\s?\nuser\s?\n"))
+_END_OF_TURN = re.compile(
+    _join_patterns(*_list_patterns("turns"), r"(?<=[.!?…。！？\"”'’)*])\s?\nuser\s?\n")
+)
 _OWN_HEAD = re.compile(
     rf"(?:(?!{_HEADER})(?:{_TOKEN}|\s)){{0,8}}+{_HEADER}\s*"
     r"|(?:<\|end\|>\s*)?<\|start\|>assistant\b|<\|assistant\|>\s*"
@@ -415,16 +420,16 @@ _OWN_HEAD = re.compile(
 _ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")
 
 
-def own_turn(text: str, lines: bool = True) -> str:
+def clean_turn(text: str, lines: bool = True) -> str:
     """Return the part of *text* before the model goes on to play the other side, without template
     tokens at its ends.
 
     *lines*: a line with nothing but a role ends the turn, too.
     """
-    return trim_template(before_next_turn(text, lines))
+    return trim_template(cut_at_turn_end(text, lines))
 
 
-def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
+def cut_at_turn_end(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
     """Return *text* up to the mark that ends the model's turn; all of it without one. A mark that
     is spoken of ends nothing, nor does one that a new head of the model's own turn follows, or one
     in a part *beside* (start, end).
@@ -432,7 +437,7 @@ def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, 
     if "<" not in text and "[" not in text and "\n" not in text:
         return text
     leading = _DEBRIS.match(text)
-    code = [*_code_in(text), *beside]
+    code = [*_find_code_blocks(text), *beside]
     for mark in _END_OF_TURN.finditer(text, leading.end() if leading else 0):
         sign = mark[0].strip()
         if sign == "user" and (
@@ -446,14 +451,14 @@ def before_next_turn(text: str, lines: bool = True, beside: Sequence[tuple[int, 
         ):
             continue
         if _OWN_HEAD.match(text, mark.start()) or (
-            sign == "</s>" and _is_strike(text, mark.start())
+            sign == "</s>" and _is_strikethrough_end(text, mark.start())
         ):
             continue
         return text[: mark.start()]
     return text
 
 
-def _is_strike(text: str, at: int) -> bool:
+def _is_strikethrough_end(text: str, at: int) -> bool:
     """Return whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not
     a turn.
     """
@@ -466,10 +471,10 @@ def trim_template(text: str) -> str:
     """Return *text* without the chat template's tokens and white space that leaked in at its two
     ends.
     """
-    return _trimmed(text, _DEBRIS, _TOKEN_LAST)
+    return _trim_ends(text, _DEBRIS, _TOKEN_LAST)
 
 
-def _trimmed(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
+def _trim_ends(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
     """Return *text* from the end of what *leading* matches to the beginning of what matches *last*;
     the end is cut again and again.
     """
@@ -502,19 +507,19 @@ def _is_loose_bracket(text: str, at: int) -> bool:
     )
 
 
-def leftover_tokens(text: str) -> tuple[str, ...]:
+def find_leftover_tokens(text: str) -> tuple[str, ...]:
     """Return the special tokens and tags of known families that stand in *text*, each once; () in a
     clean reply.
     """
     return (
         tuple(dict.fromkeys(found[0] for found in _LEFTOVER.finditer(text)))
-        if _marked(text)
+        if _has_marks(text)
         else ()
     )
 
 
 _LEFTOVER = re.compile(
-    _any(
+    _join_patterns(
         r"(?!</?s>)" + _TOKEN,
         *(
             pattern
@@ -523,13 +528,15 @@ _LEFTOVER = re.compile(
             for pattern in (pair.opens, pair.closes)
             if "(?=" not in pattern
         ),
-        *(pattern for pattern in _of("calls") if pattern.startswith(("<", r"\["))),
+        *(pattern for pattern in _list_patterns("calls") if pattern.startswith(("<", r"\["))),
     ),
     re.IGNORECASE,
 )
-_ANSWER = _any(*_of("answers"), r"\s")
+_ANSWER = _join_patterns(*_list_patterns("answers"), r"\s")
 _ANSWERS, _ANSWER_LAST = re.compile(f"{_ANSWER}+"), re.compile(rf"{_ANSWER}\Z")
-_HARMONY_HEAD = re.compile(rf"(?:<\|end\|>)?{_any(*(a for a in _of('answers') if 'channel' in a))}")
+_HARMONY_HEAD = re.compile(
+    rf"(?:<\|end\|>)?{_join_patterns(*(a for a in _list_patterns('answers') if 'channel' in a))}"
+)
 
 
 # ---------------------------------------------------------------- calls of tools
@@ -546,7 +553,7 @@ _NAMING = (
 )
 _FIRST = r'(?:"[\w-]{1,30}"\s{0,9}:\s{0,9}"[^"\n]{0,200}"\s{0,9},\s{0,20}){0,3}'
 # between a tool's name and its arguments in JSON
-_BETWEEN = r"(?::\d{1,6})?" + _any(
+_BETWEEN = r"(?::\d{1,6})?" + _join_patterns(
     *(r"\s", r"```(?:json)?", r"json\b", r"code\b", r"\(", ":", r"\":", "Action Input:", "✿ARGS✿"),
     *(r"\[ARGS\]", r"\[CALL_ID\]\w{0,40}", "<｜tool▁sep｜>", r"<\|tool_call_argument_begin\|>"),
     *(r"<\|channel\|>(?:commentary|analysis)", r"<\|(?:constrain|message)\|>"),
@@ -555,7 +562,7 @@ _BETWEEN += "{0,12}"
 
 
 @lru_cache(maxsize=64)
-def _heads(tool: str) -> re.Pattern[str]:
+def _make_call_pattern(tool: str) -> re.Pattern[str]:
     """Return the pattern of how a call begins, in every family's syntax; the group that matches
     tells the syntax, and holds the tool's name.
 
@@ -569,7 +576,7 @@ def _heads(tool: str) -> re.Pattern[str]:
     )
     begun += r"(?:functions\.)?"
     return re.compile(
-        _any(
+        _join_patterns(
             rf"[{{]{{1,2}}\s{{0,20}}{_FIRST}{_CALLED}",  # {"name": "NAME", "arguments": {...}}
             rf'[{{]{{1,2}}\s{{0,20}}{_FIRST}{_NAMING}(?P<ours>{re.escape(tool)})"'
             rf"\s{{0,9}},\s{{0,20}}{_OUR_KEY}",
@@ -599,13 +606,15 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     # start, end, call, whether its syntax is no more than JSON
     found: list[tuple[int, int, ToolCall, bool]] = []
     heads = (
-        list(_heads(tool).finditer(text)) if _marked(text) or "{" in text or tool in text else []
+        list(_make_call_pattern(tool).finditer(text))
+        if _has_marks(text) or "{" in text or tool in text
+        else []
     )
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, next_head in zip(heads, ends, strict=False):
         syntax, at = head.lastgroup or "", found[-1][1] if found else 0
         if head.start() < at or (
-            syntax in ("python", "named") and not _stands_alone(text, head.start())
+            syntax in ("python", "named") and not _is_at_line_start(text, head.start())
         ):
             continue
         if (read := _READERS[syntax](text, head.end(), next_head, head[syntax])) is not None:
@@ -613,7 +622,7 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
             found.append(
                 (head.start(), end, ToolCall("", name, arguments), syntax in ("json", "first"))
             )
-    turn = len(before_next_turn(text, beside=[(start, end) for start, end, *_ in found]))
+    turn = len(cut_at_turn_end(text, beside=[(start, end) for start, end, *_ in found]))
     found = [one for one in found if one[0] < turn]
     if not found:
         return text[:turn], (ToolCall("", "", "{"),) if _TORN.search(text, 0, turn) else ()
@@ -622,8 +631,8 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     )
     left = [text[end:start] for end, start in between]
     parts = [
-        _clean_before(left[0]),
-        *(_clean_before(_trimmed(part, _BEHIND_CALL, _NOTHING)) for part in left[1:]),
+        _strip_call_lead(left[0]),
+        *(_strip_call_lead(_trim_ends(part, _BEHIND_CALL, _NOTHING)) for part in left[1:]),
     ]
     rest = "\n".join(part for part in parts if part)
     if (
@@ -635,7 +644,7 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     return rest, tuple(call for *_, call, _ in found)
 
 
-def _stands_alone(text: str, start: int) -> bool:
+def _is_at_line_start(text: str, start: int) -> bool:
     """Return whether nothing but marks stands before *start* on its line: in a sentence a call is
     only spoken of.
     """
@@ -643,17 +652,17 @@ def _stands_alone(text: str, start: int) -> bool:
     return not _BEFORE_CALLS.sub("", line).strip("[({\"'` \t>*-")
 
 
-def _clean_before(text: str) -> str:
+def _strip_call_lead(text: str) -> str:
     """Return *text* without what belongs to the call behind it; a fence only where it is not
     closed.
     """
-    text = _trimmed(text, _NOTHING, _BEFORE_CALL)
+    text = _trim_ends(text, _NOTHING, _BEFORE_CALL)
     while text.count("```") % 2 and (fence := _FENCE_LAST.search(text)) is not None:
-        text = _trimmed(text[: fence.start()], _NOTHING, _BEFORE_CALL)
+        text = _trim_ends(text[: fence.start()], _NOTHING, _BEFORE_CALL)
     return text
 
 
-def looks_like_call(text: str) -> bool:
+def is_json_call(text: str) -> bool:
     """Return whether *text* begins with a tool call written out as JSON, fenced or not."""
     return bool(_JSON_CALL.match(re.sub(r"\A[`\s]*(?:json\s)?\s*", "", text)))
 
@@ -663,7 +672,7 @@ _DECODER = json.JSONDecoder(strict=False)
 Read = tuple[str, str, int]  # the tool's name, its arguments, where the call ends
 
 
-def _json_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
+def _read_json_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
     """Read arguments in JSON from *start*; if they are cut off, or have bare quotes in them, all up
     to the next call.
     """
@@ -681,7 +690,7 @@ def _json_arguments(text: str, start: int, next_head: int, name: str) -> Read | 
     return name, arguments[:end], start + end
 
 
-def _arguments_first(text: str, start: int, next_head: int, _: str) -> Read | None:
+def _read_leading_arguments(text: str, start: int, next_head: int, _: str) -> Read | None:
     arguments = text[start:next_head]
     try:
         _value, end = _DECODER.raw_decode(arguments)
@@ -691,11 +700,11 @@ def _arguments_first(text: str, start: int, next_head: int, _: str) -> Read | No
     return (named[1], arguments[:end], named.end()) if named else None
 
 
-def _tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
+def _read_tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
     """Read arguments in JSON, or in a tag for each, up to the end of the call."""
     inside = len(text[start:next_head]) - len(text[start:next_head].lstrip()) + start
     if text.startswith("{", inside):
-        return _json_arguments(text, inside, next_head, name)
+        return _read_json_arguments(text, inside, next_head, name)
     ended = _TAGS_END.search(text, start, next_head)
     stop = ended.start() if ended else next_head
     given, torn, at = {}, False, start
@@ -708,7 +717,7 @@ def _tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read 
     return name, arguments[:-2] if torn else arguments, ended.end() if ended else next_head
 
 
-def _quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
+def _read_quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
     """Read arguments in braces, their strings between ``<|"|>``, or bare if a server leaves tokens
     out.
     """
@@ -724,7 +733,7 @@ def _quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read 
     return name, arguments[:-2] if torn else arguments, at
 
 
-def _python_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
+def _read_python_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
     """Read arguments as in a Python call: strings, by keyword or, of a single one, by position."""
     given: dict[str, str] = {}
     at = start
@@ -748,20 +757,22 @@ def _python_arguments(text: str, start: int, next_head: int, name: str) -> Read 
 
 
 _READERS: Mapping[str, Callable[[str, int, int, str], Read | None]] = {
-    "json": _json_arguments,
-    "ours": _json_arguments,
-    "first": _arguments_first,
-    "tags": _tagged_arguments,
-    "pairs": _tagged_arguments,
-    "quoted": _quoted_arguments,
-    "python": _python_arguments,
-    "named": _json_arguments,
-    "other": _json_arguments,
+    "json": _read_json_arguments,
+    "ours": _read_json_arguments,
+    "first": _read_leading_arguments,
+    "tags": _read_tagged_arguments,
+    "pairs": _read_tagged_arguments,
+    "quoted": _read_quoted_arguments,
+    "python": _read_python_arguments,
+    "named": _read_json_arguments,
+    "other": _read_json_arguments,
 }
 _NAME_BEHIND = re.compile(
     r'\s{0,9},\s{0,20}"(?:name|tool_name)"\s{0,9}:\s{0,9}"([^"\n]{0,80})"\s{0,9}\}'
 )
-_CALL_MARK = re.compile(_any(*(mark for mark in _of("calls") if mark.startswith(("<", r"\[")))))
+_CALL_MARK = re.compile(
+    _join_patterns(*(mark for mark in _list_patterns("calls") if mark.startswith(("<", r"\["))))
+)
 _TAGS_END = re.compile(r"</(?:\w{1,20}:|｜DSML｜)?(?:function|invoke|tool_call)>")
 _PARAMETER = re.compile(
     r'<(?:\w{1,20}:|｜DSML｜)?parameter(?:=|\s{1,9}name\s?=\s?)"?([\w.-]{1,80})"?[^<>\n]{0,80}>'
@@ -791,8 +802,8 @@ _TORN = re.compile(
 # stands in
 _NOTHING = re.compile("(?!)")
 _BEFORE_CALL = re.compile(
-    _any(
-        *_of("calls"),
+    _join_patterns(
+        *_list_patterns("calls"),
         *(r"<\|start\|>assistant", _HEADER, _TOKEN),
         r"(?<=begin｜>)function",
         r"\bprint\(",
@@ -805,9 +816,9 @@ _BEFORE_CALL = re.compile(
     + r"\Z"
 )
 _BEFORE_CALLS = re.compile(
-    _any(
-        *_of("calls"),
-        *_of("tokens"),
+    _join_patterns(
+        *_list_patterns("calls"),
+        *_list_patterns("tokens"),
         r"print\(",
         r"functions\.",
         "Action:",
@@ -817,4 +828,6 @@ _BEFORE_CALLS = re.compile(
 )
 _FENCE_LAST = re.compile(r"```\w{0,12}\s{0,9}\Z")
 _ID_BEHIND = r',\s{0,9}"(?:id|type)"\s{0,9}:\s{0,9}"[^"\n]{0,80}"'
-_BEHIND_CALL = re.compile(_any(*_of("calls"), _ID_BEHIND, "```", r"[\s\])};,]") + "+")
+_BEHIND_CALL = re.compile(
+    _join_patterns(*_list_patterns("calls"), _ID_BEHIND, "```", r"[\s\])};,]") + "+"
+)

@@ -14,14 +14,14 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal
 
-from independence_bench.hashing import canonical, canonical_as_is, reply_key
+from independence_bench.hashing import make_reply_key, write_canonical_json, write_ordered_json
 from independence_bench.models.abilities import NOTHING_REFUSED, Refusal, Setting
 from independence_bench.models.spec import ChatModel
 
 BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
 
 
-def tokens_in(sent: str) -> float:
+def estimate_tokens(sent: str) -> float:
     """Estimate the number of tokens of the text *sent*."""
     return len(sent.encode("utf-8", "replace")) / BYTES_A_TOKEN
 
@@ -36,13 +36,13 @@ class Measured:
     times: tuple[int, ...]
 
     @classmethod
-    def of(cls, text: str, places: Sequence[str]) -> Measured:
+    def measure_text(cls, text: str, places: Sequence[str]) -> Measured:
         """Measure *text*. *places*: what stands in it for what is not known yet, in ASCII."""
         times = tuple(text.count(place) for place in places)
         open_ = sum(number * len(place) for number, place in zip(times, places, strict=True))
         return cls(len(text.encode("utf-8", "replace")) - open_, times)
 
-    def filled(self, sizes: Sequence[int]) -> int:
+    def count_bytes(self, sizes: Sequence[int]) -> int:
         """Count the bytes of the text with so many in each of its first places; the others do not
         stand in it.
         """
@@ -69,7 +69,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
-    def wire(self) -> dict[str, Any]:
+    def format_message(self) -> dict[str, Any]:
         """Return the message as it is sent, keys in order."""
         message: dict[str, Any] = {"content": self.content, "role": self.role}
         if self.tool_call_id is not None:
@@ -95,7 +95,7 @@ class Tool:
     argument: str
     argument_description: str
 
-    def wire(self) -> dict[str, Any]:
+    def format_tool(self) -> dict[str, Any]:
         """Return the tool as it is sent."""
         return {
             "type": "function",
@@ -131,30 +131,34 @@ class ChatRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "encoded", canonical_as_is([message.wire() for message in self.messages])
+            self,
+            "encoded",
+            write_ordered_json([message.format_message() for message in self.messages]),
         )
 
     @property
     def record(self) -> str:
         """The whole request in our own words, as canonical JSON, which the store keeps."""
-        rest = _without_messages(self.model, self.tools, self.schema)
-        transcript = f',"transcript":{canonical(self.transcript)}' if self.transcript else ""
+        rest = _encode_record_rest(self.model, self.tools, self.schema)
+        transcript = (
+            f',"transcript":{write_canonical_json(self.transcript)}' if self.transcript else ""
+        )
         return f'{{"messages":{self.encoded},{rest}{transcript}}}'
 
-    def key(self, run: int) -> str:
+    def make_key(self, run: int) -> str:
         """Return the hash of everything that causes the reply, in run *run* (1, 2, ...)."""
-        return reply_key(self.record, run)
+        return make_reply_key(self.record, run)
 
 
 # a subject is asked thousands of times with the same tools and settings: what is encoded here is
 # encoded once
 @lru_cache(maxsize=256)
-def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
+def _encode_record_rest(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
     """Return the record after its messages, which canonical order puts first; without what follows
     its tools.
     """
-    return canonical(
-        {"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]}
+    return write_canonical_json(
+        {"model": model.causes(), "schema": schema, "tools": [tool.format_tool() for tool in tools]}
     )[1:-1]
 
 
@@ -181,7 +185,7 @@ class AttemptFacts:
     served_provider: str | None = None
     response_id: str | None = None
 
-    def facts(self) -> dict[str, Any]:
+    def list_facts(self) -> dict[str, Any]:
         """Return these fields, by name."""
         return {name: getattr(self, name) for name in AttemptFacts.__dataclass_fields__}
 
@@ -218,7 +222,7 @@ ENDINGS: Mapping[str, Ending] = {
 }
 
 
-def ending_of(finish_reason: str | None) -> Ending | None:
+def find_ending(finish_reason: str | None) -> Ending | None:
     """Return how a reply ended by its provider's word; None if there is none, or one that nobody
     knows.
     """
@@ -239,12 +243,12 @@ class Completion(AttemptFacts):
     @property
     def cut_off(self) -> bool:
         """Whether a limit of tokens ended it."""
-        return ending_of(self.finish_reason) is Ending.CUT_OFF
+        return find_ending(self.finish_reason) is Ending.CUT_OFF
 
     @property
     def filtered(self) -> bool:
         """Whether the provider's filter ended it."""
-        return ending_of(self.finish_reason) is Ending.FILTERED
+        return find_ending(self.finish_reason) is Ending.FILTERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from pydantic_core import from_json
 
 from independence_bench.errors import SubjectError
 from independence_bench.escape import SENT
-from independence_bench.hashing import content_hash
-from independence_bench.models.abilities import NOTHING_REFUSED, least_effort, read_refusal
-from independence_bench.models.failure import kind_of, page_in, way_on
+from independence_bench.hashing import hash_content
+from independence_bench.models.abilities import NOTHING_REFUSED, find_least_effort, read_refusal
+from independence_bench.models.failure import classify_error, describe_remedy, find_page_title
 from independence_bench.models.markup import split_thoughts
 from independence_bench.models.messages import (
     Completion,
@@ -29,10 +29,10 @@ from independence_bench.models.messages import (
     Kind,
     ToolCall,
     Usage,
-    ending_of,
+    find_ending,
 )
 from independence_bench.models.spec import AUTO, Reasoning
-from independence_bench.models.stream import StreamedReply, content_of, error_in
+from independence_bench.models.stream import StreamedReply, find_error, split_content
 
 Json = Mapping[str, Any]
 
@@ -82,7 +82,7 @@ LONGEST_REFUSAL = 4000  # characters of an error that are searched for what it r
 NOT_OF_A_PART = frozenset({401, 402, 403, 405, 413})  # statuses of a refusal of the whole request
 
 
-def dig(value: Any, *path: str | int) -> Any:
+def get_nested_value(value: Any, *path: str | int) -> Any:
     """Return the value at *path* in foreign JSON; None if there is nothing."""
     for step in path:
         try:
@@ -102,53 +102,54 @@ def read_completion(
     """
     raw = body.decode("utf-8", "replace")
     try:
-        parsed = _read_strictly(body)
+        parsed = _read_strict_json(body)
         if parsed is None:
-            parsed = _read_leniently(raw)
+            parsed = _read_lenient_json(raw)
         if "\x00" in raw or _ESCAPED.search(raw):
-            parsed = _clean(parsed)
+            parsed = _clean_value(parsed)
     except (ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, list) and len(parsed) == 1:  # Gemini's errors; replies of some proxies
         parsed = parsed[0]
-    reply = _object(parsed)
-    usage = read_usage(reply.get("usage") or dig(reply, "choices", 0, "usage"))
+    reply = _read_object(parsed)
+    usage = read_usage(reply.get("usage") or get_nested_value(reply, "choices", 0, "usage"))
     about: dict[str, Any] = {
         "usage": usage,
         "raw": raw,
         "seconds": seconds,
-        "served_model": _text(reply.get("model")) or None,
-        "served_provider": _text(reply.get("provider")) or None,
-        "response_id": _text(reply.get("id")) or None,
+        "served_model": _read_text(reply.get("model")) or None,
+        "served_provider": _read_text(reply.get("provider")) or None,
+        "response_id": _read_text(reply.get("id")) or None,
     }
-    error = error_in(reply)
+    error = find_error(reply)
     if status != 200 or error:
-        inside, code = status == 200, _whole(dig(error, "code"))
+        inside, code = status == 200, _read_count(get_nested_value(error, "code"))
         shown = code if inside and code else status
-        plain = _page(raw) or one_line(raw, LONGEST_MESSAGE) or "it says nothing"
-        message = _error_message(error, reply, raw) if reply else plain
+        plain = _describe_page(raw) or shorten_line(raw, LONGEST_MESSAGE) or "it says nothing"
+        message = _describe_error(error, reply, raw) if reply else plain
         if status in (404, 405, 501) and not reply:
             message = (
-                f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
+                "no chat completions at this address (does it end in /v1?): "
+                f"{shorten_line(raw, 80)}"
             )
         told = json.dumps(error, ensure_ascii=False) if error else raw
-        kind = kind_of(shown, inside, error, told, retry_after)
+        kind = classify_error(shown, inside, error, told, retry_after)
         refusal = (
             read_refusal([error, reply], f"{message} {raw[:LONGEST_REFUSAL]}")
             if kind is Kind.BAD_REQUEST and shown not in NOT_OF_A_PART
             else NOTHING_REFUSED
         )
-        if way := way_on(kind, told):
-            message = f"{one_line(message, LONGEST_MESSAGE - len(way) - 2)}; {way}"
+        if way := describe_remedy(kind, told):
+            message = f"{shorten_line(message, LONGEST_MESSAGE - len(way) - 2)}; {way}"
         return Fault(kind, message, shown, retry_after=retry_after, refusal=refusal, **about)
     if not reply:
-        if (page := _page(raw)) is not None:
-            page = f"{page}; {way_on(Kind.WRONG_ADDRESS, raw)}"
+        if (page := _describe_page(raw)) is not None:
+            page = f"{page}; {describe_remedy(Kind.WRONG_ADDRESS, raw)}"
             return Fault(Kind.WRONG_ADDRESS, page, status, **about)
         return Fault(
-            Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about
+            Kind.UNAVAILABLE, f"not JSON: {shorten_line(raw, 16) or '(nothing)'}", status, **about
         )
-    choice = dig(reply, "choices", 0)
+    choice = get_nested_value(reply, "choices", 0)
     if not isinstance(choice, dict):
         return Fault(
             Kind.UNAVAILABLE,
@@ -156,16 +157,18 @@ def read_completion(
             status,
             **about,
         )
-    finish = _text(choice.get("finish_reason")) or None
-    ending = ending_of(finish)
+    finish = _read_text(choice.get("finish_reason")) or None
+    ending = find_ending(finish)
     if ending is Ending.BROKEN or choice.get("error"):
-        message = _error_message(
+        message = _describe_error(
             choice.get("error"), reply, f"the provider stopped with an error ({finish})"
         )
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
     if ending is None:  # whether it is whole, nobody knows: it may be the first half of an answer
         word = (
-            f"an unknown finish reason, {one_line(finish, 40)!r}" if finish else "no finish reason"
+            f"an unknown finish reason, {shorten_line(finish, 40)!r}"
+            if finish
+            else "no finish reason"
         )
         return Fault(
             Kind.BROKEN,
@@ -174,16 +177,16 @@ def read_completion(
             finish_reason=finish,
             **about,
         )
-    said = _object(choice.get("message"))
-    words, beside = _content(said.get("content", choice.get("text")))
+    said = _read_object(choice.get("message"))
+    words, beside = _read_content(said.get("content", choice.get("text")))
     # OpenAI puts a refusal in the model's own words next to the content: it is what the model said
-    came = words or _text(said.get("refusal"))
+    came = words or _read_text(said.get("refusal"))
     content, thought = split_thoughts(came)
-    told = ("".join(_content(said.get(name))) for name in REASONING)
+    told = ("".join(_read_content(said.get(name))) for name in REASONING)
     reasoning = next((text for text in told if text), "")
     return Completion(
         content=content,
-        tool_calls=_tool_calls(said.get("tool_calls"), said.get("function_call")),
+        tool_calls=_read_tool_calls(said.get("tool_calls"), said.get("function_call")),
         reasoning="\n\n".join(part for part in (reasoning, beside, thought) if part),
         unsplit="" if content == came else came,
         finish_reason=finish,
@@ -195,13 +198,13 @@ def read_completion(
 REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
 
 
-def _content(value: Any) -> tuple[str, str]:
+def _read_content(value: Any) -> tuple[str, str]:
     """Return (words, thoughts) of a content, which may also come in parts."""
-    words, thoughts = content_of(value)
+    words, thoughts = split_content(value)
     if isinstance(value, str):
         return words, thoughts
     # a secret whose halves stand in two parts is none before they are joined
-    return SENT.redacted_text(words), SENT.redacted_text(thoughts)
+    return SENT.redact_text(words), SENT.redact_text(thoughts)
 
 
 def read_usage(value: Any) -> Usage:
@@ -212,31 +215,38 @@ def read_usage(value: Any) -> Usage:
     in ``cost_details.upstream_inference_cost``; both were paid, and where one of them is not told
     the cost is not known.
     """
-    given = _object(value)
-    cost = _money(given.get("cost"))
-    inference = _money(_object(given.get("cost_details")).get("upstream_inference_cost"))
+    given = _read_object(value)
+    cost = _read_dollars(given.get("cost"))
+    inference = _read_dollars(
+        _read_object(given.get("cost_details")).get("upstream_inference_cost")
+    )
     if given.get("is_byok") is True:
         cost = None if inference is None else inference + (cost or 0.0)
     # Anthropic's names; its prompt is counted without what its cache has
     parts = [
-        _whole(given.get(f"{name}input_tokens")) for name in ("", "cache_read_", "cache_creation_")
+        _read_count(given.get(f"{name}input_tokens"))
+        for name in ("", "cache_read_", "cache_creation_")
     ]
-    prompt = _whole(given.get("prompt_tokens"))
+    prompt = _read_count(given.get("prompt_tokens"))
     if prompt is None and parts[0] is not None:
-        prompt = _whole(sum(part or 0 for part in parts))
-    completion = _whole(given.get("completion_tokens"))
+        prompt = _read_count(sum(part or 0 for part in parts))
+    completion = _read_count(given.get("completion_tokens"))
     return Usage(
         prompt_tokens=prompt,
-        completion_tokens=_whole(given.get("output_tokens")) if completion is None else completion,
-        reasoning_tokens=_whole(
-            _object(given.get("completion_tokens_details")).get("reasoning_tokens")
+        completion_tokens=_read_count(given.get("output_tokens"))
+        if completion is None
+        else completion,
+        reasoning_tokens=_read_count(
+            _read_object(given.get("completion_tokens_details")).get("reasoning_tokens")
         ),
-        cached_tokens=_whole(_object(given.get("prompt_tokens_details")).get("cached_tokens")),
+        cached_tokens=_read_count(
+            _read_object(given.get("prompt_tokens_details")).get("cached_tokens")
+        ),
         cost=cost,
     )
 
 
-def one_line(text: str, most: int) -> str:
+def shorten_line(text: str, most: int) -> str:
     """Return *text* on one line of at most *most* characters, control characters shown and not
     obeyed.
     """
@@ -245,29 +255,39 @@ def one_line(text: str, most: int) -> str:
     return printable if len(printable) <= most else printable[: most - 1] + "…"
 
 
-def _page(raw: str) -> str | None:
+def _describe_page(raw: str) -> str | None:
     """Return a sentence about an answer that is a web page; None if it is none."""
-    title = page_in(raw)
-    return None if title is None else f"a web page came and no reply ({one_line(title, 80)})"
+    title = find_page_title(raw)
+    return None if title is None else f"a web page came and no reply ({shorten_line(title, 80)})"
 
 
-def _error_message(error: Any, reply: Json, fallback: str) -> str:
+def _describe_error(error: Any, reply: Json, fallback: str) -> str:
     if isinstance(error, dict):
-        provider, raw = dig(error, "metadata", "provider_name"), dig(error, "metadata", "raw")
-        said = _text(error.get("message")) or _text(error.get("detail")) or _text(error.get("text"))
-        parts = [said, f"({_text(provider)})" if provider else "", _text(raw)]
+        provider, raw = (
+            get_nested_value(error, "metadata", "provider_name"),
+            get_nested_value(error, "metadata", "raw"),
+        )
+        said = (
+            _read_text(error.get("message"))
+            or _read_text(error.get("detail"))
+            or _read_text(error.get("text"))
+        )
+        parts = [said, f"({_read_text(provider)})" if provider else "", _read_text(raw)]
     else:
         parts = [
-            _text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback
+            _read_text(error)
+            or _read_text(reply.get("message"))
+            or _read_text(reply.get("detail"))
+            or fallback
         ]
     return (
-        one_line(" ".join(part for part in parts if part), LONGEST_MESSAGE)
-        or one_line(fallback, LONGEST_MESSAGE)
+        shorten_line(" ".join(part for part in parts if part), LONGEST_MESSAGE)
+        or shorten_line(fallback, LONGEST_MESSAGE)
         or "it says nothing"
     )
 
 
-def _tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
+def _read_tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
     """Return the calls of a message: a list of them, one by itself, or the *single* function call
     of the older form.
     """
@@ -276,7 +296,7 @@ def _tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
         given = [{"function": single}]
     calls = []
     for number, call in enumerate(given):
-        function = dig(call, "function")
+        function = get_nested_value(call, "function")
         if function is None and isinstance(call, dict) and {"name", "arguments"} & call.keys():
             function = call
         if not isinstance(function, dict):
@@ -286,20 +306,24 @@ def _tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
             arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         )
         calls.append(
-            ToolCall(_text(call.get("id")) or f"call{number}", _text(function.get("name")), text)
+            ToolCall(
+                _read_text(call.get("id")) or f"call{number}",
+                _read_text(function.get("name")),
+                text,
+            )
         )
     return tuple(calls)
 
 
-def _object(value: Any) -> Json:
+def _read_object(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: Any) -> str:
+def _read_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(value: Any) -> int | None:
+def _read_count(value: Any) -> int | None:
     """Return the count in *value*, which may come as a float or as a text; None for anything
     else.
     """
@@ -319,7 +343,7 @@ def _whole(value: Any) -> int | None:
     )
 
 
-def _money(value: Any) -> float | None:
+def _read_dollars(value: Any) -> float | None:
     """Return the dollars in *value*: a number, one as text, or an object that has them as its
     ``total_cost``; None for anything else.
     """
@@ -350,7 +374,7 @@ def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
     return decoder.decode(text.lstrip(BLANK))
 
 
-def _read_leniently(raw: str) -> Any:
+def _read_lenient_json(raw: str) -> Any:
     """Read the reply in foreign *raw*: JSON with comments before it, with anything behind it, or a
     line for each piece of the reply.
 
@@ -363,17 +387,19 @@ def _read_leniently(raw: str) -> Any:
     if not text[end:].strip(BLANK + "\x00"):
         return value
     # what comes behind a whole reply takes nothing from it
-    if isinstance(dig(value, "choices", 0, "message"), dict) or error_in(_object(value)):
+    if isinstance(get_nested_value(value, "choices", 0, "message"), dict) or find_error(
+        _read_object(value)
+    ):
         return value
     pieces = StreamedReply(lines=True)
-    pieces.add(text.encode("utf-8", "replace"))
+    pieces.add_bytes(text.encode("utf-8", "replace"))
     pieces.close()
     if not pieces.ended:
         raise ValueError("the pieces end before the reply does")
-    return json.loads(pieces.whole())
+    return json.loads(pieces.encode_completion())
 
 
-def _read_strictly(body: bytes) -> Any:
+def _read_strict_json(body: bytes) -> Any:
     """Read *body* as JSON by the letter, in a third of the time; None for anything else, and for
     null.
     """
@@ -396,13 +422,13 @@ def clean_text(text: str) -> str:
 _ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
-def _clean(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
-        return [_clean(part) for part in value]
+        return [_clean_value(part) for part in value]
     if isinstance(value, dict):
-        return {_clean(key): _clean(part) for key, part in value.items()}
+        return {_clean_value(key): _clean_value(part) for key, part in value.items()}
     return value
 
 
@@ -423,7 +449,7 @@ class ModelInfo:
     cached_price: float | None = None  # of a token of the prompt in the endpoint's cache
     context: int | None = None  # tokens that a request may have with its reply
 
-    def most(self, prompt_tokens: float, completion_tokens: float) -> float | None:
+    def compute_cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """Return the dollars of a call with so many tokens; None if the prices are not known."""
         if self.prompt_price is None or self.completion_price is None:
             return None
@@ -438,7 +464,7 @@ class ModelInfo:
         """Whether it can be given a temperature; True if its endpoint does not say."""
         return self.parameters is None or "temperature" in self.parameters
 
-    def effort(self, asked: str | None) -> Reasoning:
+    def choose_effort(self, asked: str | None) -> Reasoning:
         """Return the effort that *asked* means: None is off, or the least where it cannot be off;
         ``auto`` is what the model does by itself, so that nothing is sent.
 
@@ -450,7 +476,7 @@ class ModelInfo:
             return Reasoning(asked)
         if not self.always_reasons:
             return Reasoning.OFF
-        least = least_effort(self.efforts)
+        least = find_least_effort(self.efforts)
         if asked is not None:
             raise SubjectError(
                 f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least"
@@ -463,9 +489,9 @@ def read_model_list(value: Any) -> list[ModelInfo]:
     return [
         ModelInfo(
             id=entry["id"],
-            prompt_price=_price(dig(entry, "pricing", "prompt")),
-            completion_price=_price(dig(entry, "pricing", "completion")),
-            request_price=_price(dig(entry, "pricing", "request")) or 0.0,
+            prompt_price=_read_price(get_nested_value(entry, "pricing", "prompt")),
+            completion_price=_read_price(get_nested_value(entry, "pricing", "completion")),
+            request_price=_read_price(get_nested_value(entry, "pricing", "request")) or 0.0,
             parameters=frozenset(p for p in supported if isinstance(p, str))
             if isinstance(supported, list)
             else None,
@@ -473,21 +499,24 @@ def read_model_list(value: Any) -> list[ModelInfo]:
             efforts=tuple(effort for effort in Reasoning if effort.value in efforts)
             if isinstance(efforts, list)
             else None,
-            always_reasons=dig(entry, "reasoning", "mandatory") is True,
-            identity=_identity(entry),
-            earlier_identity=_identity(entry, paths=True),
-            cached_price=_price(dig(entry, "pricing", "input_cache_read")),
-            context=_context(entry),
+            always_reasons=get_nested_value(entry, "reasoning", "mandatory") is True,
+            identity=_read_identity(entry),
+            earlier_identity=_read_identity(entry, paths=True),
+            cached_price=_read_price(get_nested_value(entry, "pricing", "input_cache_read")),
+            context=_read_context(entry),
         )
-        for entry in _entries(dig(value, "data"))
+        for entry in _list_entries(get_nested_value(value, "data"))
         if isinstance(entry.get("id"), str)
         for supported, efforts in [
-            (entry.get("supported_parameters"), dig(entry, "reasoning", "supported_efforts"))
+            (
+                entry.get("supported_parameters"),
+                get_nested_value(entry, "reasoning", "supported_efforts"),
+            )
         ]
     ]
 
 
-def _entries(value: Any) -> list[dict[str, Any]]:
+def _list_entries(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
@@ -496,19 +525,21 @@ def _entries(value: Any) -> list[dict[str, Any]]:
 _CONTEXTS = ("context_length", "max_model_len", "max_context_length", "context_window")
 
 
-def _context(entry: dict[str, Any]) -> int | None:
+def _read_context(entry: dict[str, Any]) -> int | None:
     """Return the tokens of an entry's context, as its server runs it; None if it does not say.
 
     llama.cpp says it in `meta`, by the name `n_ctx`; `n_ctx_train` is that of the model.
     """
-    given = [_whole(entry.get(name)) for name in _CONTEXTS] + [_whole(dig(entry, "meta", "n_ctx"))]
+    given = [_read_count(entry.get(name)) for name in _CONTEXTS] + [
+        _read_count(get_nested_value(entry, "meta", "n_ctx"))
+    ]
     return next((context for context in given if context), None)
 
 
 _PATH = re.compile(r"[/~\\.]|[A-Za-z]:[/\\]")
 
 
-def _identity(entry: dict[str, Any], paths: bool = False) -> str:
+def _read_identity(entry: dict[str, Any], paths: bool = False) -> str:
     """Return the hash of what an entry of a local server's list says about the weights themselves;
     "" if it is only a name.
 
@@ -517,12 +548,12 @@ def _identity(entry: dict[str, Any], paths: bool = False) -> str:
     which some servers fill with the time of the question.
     """
     given = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
-    if not paths and _PATH.match(_text(given.get("root"))):
+    if not paths and _PATH.match(_read_text(given.get("root"))):
         del given["root"]
     if isinstance(given.get("meta"), dict):
         given["meta"] = {name: value for name, value in given["meta"].items() if name != "n_ctx"}
     try:
-        return content_hash(given)[:16] if given else ""
+        return hash_content(given)[:16] if given else ""
     except (TypeError, ValueError, RecursionError):
         return ""
 
@@ -531,12 +562,12 @@ def read_providers(value: Any) -> dict[str, str]:
     """Return the providers of one model: provider tag (slug) -> display name."""
     return {
         entry["tag"]: entry["provider_name"]
-        for entry in _entries(dig(value, "data", "endpoints"))
+        for entry in _list_entries(get_nested_value(value, "data", "endpoints"))
         if isinstance(entry.get("tag"), str) and isinstance(entry.get("provider_name"), str)
     }
 
 
-def _price(value: Any) -> float | None:
+def _read_price(value: Any) -> float | None:
     try:
         price = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -37,17 +37,22 @@ def is_same_model(asked: str, served: str) -> bool:
         return True
     files = [bool(_FILE.match(name)) for name in (asked, served)]
     if any(files):
-        return not all(files) or _of_file(asked) == _of_file(served)
-    (name, tag, release), (other, other_tag, other_release) = _parts(asked), _parts(served)
-    return name == other and _agree(tag, other_tag) and _agree(release, other_release)
+        return not all(files) or _find_file_name(asked) == _find_file_name(served)
+    (name, tag, release), (other, other_tag, other_release) = (
+        _split_model_name(asked),
+        _split_model_name(served),
+    )
+    return (
+        name == other and _is_compatible(tag, other_tag) and _is_compatible(release, other_release)
+    )
 
 
-def _agree(one: str, other: str) -> bool:
+def _is_compatible(one: str, other: str) -> bool:
     """Return whether two tags or releases are the same, or one of them is not named."""
     return one == other or not one or not other
 
 
-def _parts(model: str) -> tuple[str, str, str]:
+def _split_model_name(model: str) -> tuple[str, str, str]:
     """Split *model* into (name, tag, release); "" for what it does not name."""
     name = _BEDROCK.sub("", model.casefold().rstrip("/").rpartition("/")[2])
     name, _, tag = name.partition(":")
@@ -58,5 +63,5 @@ def _parts(model: str) -> tuple[str, str, str]:
     return re.sub(r"[._]", "-", name), tag, release
 
 
-def _of_file(path: str) -> str:
+def _find_file_name(path: str) -> str:
     return re.split(r"[/\\]", path.casefold().rstrip("/\\"))[-1]

@@ -17,9 +17,9 @@ from typing import Annotated, Any, ClassVar
 
 from independence_bench.columns import HIDDEN, SENT
 from independence_bench.errors import SubjectError
-from independence_bench.escape import one_line
-from independence_bench.hashing import canonical, content_hash, slug
-from independence_bench.lookup import did_you_mean, instead, near
+from independence_bench.escape import check_one_line
+from independence_bench.hashing import hash_content, make_slug, write_canonical_json
+from independence_bench.lookup import describe_similar_names, find_similar_names, suggest_names
 
 
 class Reasoning(StrEnum):
@@ -98,12 +98,12 @@ class ChatModel:
     @property
     def id(self) -> Annotated[str, SENT]:
         """The model's name in addresses: by its own label, whoever else is played."""
-        return slug(self.label, self.hash)
+        return make_slug(self.label, self.hash)
 
     @property
     def vendor(self) -> Annotated[str | None, SENT]:
         """The maker of the model; None if its id names none."""
-        return vendor_of(self.model)
+        return find_vendor(self.model)
 
     @property
     def name(self) -> Annotated[str, SENT]:
@@ -137,7 +137,7 @@ class ChatModel:
         """The hash of everything that causes its replies: two subjects with one hash are the
         same.
         """
-        return _hash(self)
+        return _hash_model(self)
 
     def causes(self) -> dict[str, object]:
         """Return everything here that can change a reply, by name, for keys."""
@@ -150,7 +150,7 @@ class ChatModel:
             "reasoning": self.reasoning.value,
             "provider": self.provider,
             "accept_cut_off": self.accept_cut_off,
-        } | self._later()
+        } | self._list_later_settings()
 
     @property
     def spec(self) -> str:
@@ -160,9 +160,9 @@ class ChatModel:
             for setting in fields(self)
             if setting.name not in self.CAUSES_IF_SET
         }
-        return canonical(known | self._later())
+        return write_canonical_json(known | self._list_later_settings())
 
-    def _later(self) -> dict[str, object]:
+    def _list_later_settings(self) -> dict[str, object]:
         """Return those settings that came later and are set, by name."""
         return {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
 
@@ -185,7 +185,7 @@ class ChatModel:
 SIMULATED = "sim"  # the vendor of what `aib simulate` plays, judges included
 
 
-def vendor_of(model: str) -> str | None:
+def find_vendor(model: str) -> str | None:
     """Return the maker of a model, as the front of its id says, in lower case; None if there is
     none.
     """
@@ -193,7 +193,7 @@ def vendor_of(model: str) -> str | None:
     return vendor if slash and vendor else None
 
 
-def read_settings(settings: Mapping[str, Any]) -> ChatModel:
+def read_chat_model(settings: Mapping[str, Any]) -> ChatModel:
     """Return the model that a store or a request describes. Raises TypeError, KeyError or
     ValueError if it is none.
     """
@@ -202,8 +202,8 @@ def read_settings(settings: Mapping[str, Any]) -> ChatModel:
 
 
 @lru_cache(maxsize=4096)
-def _hash(model: ChatModel) -> str:
-    return content_hash(model.causes())
+def _hash_model(model: ChatModel) -> str:
+    return hash_content(model.causes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +229,11 @@ class ModelSpec:
     def __post_init__(self) -> None:
         """Raise SubjectError if the provider has characters that a label cannot hold."""
         try:
-            one_line(self.provider or "")
+            check_one_line(self.provider or "")
         except ValueError as error:
             raise SubjectError(f"the provider {self.provider!r} {error}") from None
 
-    def fits(self, subject: ChatModel) -> bool:
+    def matches_model(self, subject: ChatModel) -> bool:
         """Return whether *subject* may have come of this spec: every setting that the spec names is
         the subject's.
         """
@@ -247,7 +247,7 @@ class ModelSpec:
             getattr(subject, name) == wanted for name, wanted in settings.items()
         )
 
-    def resolved(
+    def make_model(
         self, temperature: float | None, max_tokens: int, reasoning: Reasoning, identity: str = ""
     ) -> ChatModel:
         """Return the model to call, with the protocol's *temperature* and *max_tokens* where the
@@ -278,22 +278,23 @@ class Roster:
     endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: dict(BUILT_IN))
     specs: tuple[ModelSpec, ...] = ()
 
-    def endpoint(self, name: str) -> Endpoint:
+    def find_endpoint(self, name: str) -> Endpoint:
         """Return the endpoint called *name*. Raises SubjectError if there is none."""
         if name not in self.endpoints:
             raise SubjectError(
-                f"there is no endpoint called {name}; {instead(name, self.endpoints, 'known:')} "
+                f"there is no endpoint called {name}; "
+                f"{suggest_names(name, self.endpoints, 'known:')} "
                 "(add your own under `endpoints:` in models.yaml)"
             )
         return self.endpoints[name]
 
-    def moved(self, name: str, url: str) -> Roster:
+    def move_endpoint(self, name: str, url: str) -> Roster:
         """Return this roster with the endpoint *name* at *url*."""
         return replace(
             self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)}
         )
 
-    def find(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
+    def find_specs(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
         """Return the specs that a user's text means: every entry of models.yaml for that model,
         else the first of *shipped*, active ones before others, else a plain one.
 
@@ -307,15 +308,19 @@ class Roster:
         )
         if not model or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is not a model id; write author/model or ENDPOINT:MODEL")
-        if colon and "/" not in before and ("/" in after or near(before, self.endpoints)):
+        if (
+            colon
+            and "/" not in before
+            and ("/" in after or find_similar_names(before, self.endpoints))
+        ):
             # which raises where there is none: ids of OpenRouter have a colon only at their end
-            self.endpoint(before)
+            self.find_endpoint(before)
         if endpoint == "openrouter" and "/" not in model:
             names = [
                 *(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint),
                 "embedded",
             ]
-            meant = did_you_mean(typed, names)
+            meant = describe_similar_names(typed, names)
             raise SubjectError(
                 f"{typed!r} is not an OpenRouter model "
                 f"(author/model){meant or '; write ENDPOINT:MODEL, or gguf:FILE'}"

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.models.messages import Ending, ending_of
+from independence_bench.models.messages import Ending, find_ending
 
 DATA, EVENT = b"data:", b"event:"
 FIELDS = (DATA, EVENT, b"id:", b"retry:")  # that a line of an event stream begins with
@@ -19,7 +19,7 @@ BOM = b"\xef\xbb\xbf"  # the mark that some servers begin with
 TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
 
 
-def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
+def split_content(value: Any, deep: int = 3) -> tuple[str, str]:
     """Split a content into (words, thoughts): a text, or parts of words and of thoughts, which may
     have parts, too, down to *deep* levels. "" for what is not there.
 
@@ -38,7 +38,7 @@ def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
                 if isinstance(part.get(name), str)
             ][:1]
             if (thought := part.get("thinking", part.get("reasoning"))) is not None:
-                thoughts.append("".join(content_of(thought, deep - 1)))
+                thoughts.append("".join(split_content(thought, deep - 1)))
             elif part.get("thought") is True or str(part.get("type")).startswith(
                 ("reasoning", "thinking")
             ):
@@ -48,7 +48,7 @@ def content_of(value: Any, deep: int = 3) -> tuple[str, str]:
     return "".join(words), "".join(thoughts)
 
 
-def error_in(value: Mapping[str, Any]) -> Any:
+def find_error(value: Mapping[str, Any]) -> Any:
     """Return the error that an answer or a piece of a stream is; None if it is none. An error
     without a word is none.
     """
@@ -63,7 +63,7 @@ def error_in(value: Mapping[str, Any]) -> Any:
     return dict(value) if told and "choices" not in value and "object" not in value else None
 
 
-def begins_events(head: bytes) -> bool | None:
+def is_event_stream(head: bytes) -> bool | None:
     """Return whether a body that begins with *head* is an event stream, whatever its header says;
     None if more of it is needed to tell.
 
@@ -110,11 +110,11 @@ class StreamedReply:
         begun = sum(map(len, self._begun)) + len(self._rest)
         return max(self._kept + begun, self._received // 64)
 
-    def add(self, piece: bytes) -> None:
+    def add_bytes(self, piece: bytes) -> None:
         """Take the bytes that came. Raises ValueError if it is no event stream of chunks."""
         self._received += len(piece)
         self._rest += piece
-        self._line_end = self._line_end or _line_end(self._rest)
+        self._line_end = self._line_end or _find_line_end(self._rest)
         if self._line_end is None:
             return
         *lines, self._rest = self._rest.split(self._line_end)
@@ -146,10 +146,10 @@ class StreamedReply:
         if data == DONE:
             self._read_line(b"")
             self.ended = self.done = True
-        elif data and (self._begun or not self._is_read(data)):
+        elif data and (self._begun or not self._try_read_event(data)):
             self._begun.append(data)
 
-    def _is_read(self, data: bytes) -> bool:
+    def _try_read_event(self, data: bytes) -> bool:
         """Read *data* if it is a whole event, and return whether it was: some servers leave out the
         empty line behind it.
         """
@@ -163,12 +163,12 @@ class StreamedReply:
         return True
 
     def _read_event(self, data: bytes) -> None:
-        if not self._is_read(data) and not self.ended:
+        if not self._try_read_event(data) and not self.ended:
             raise ValueError("the stream has something else than chunks of a reply")
 
     def _read_chunk(self, chunk: Any) -> None:
         try:
-            self._take(chunk)
+            self._add_chunk(chunk)
         except (TypeError, AttributeError, OverflowError, ValueError) as error:
             # what comes behind a whole reply takes nothing from it
             if not self.ended:
@@ -178,7 +178,7 @@ class StreamedReply:
         finally:
             self._failing = False
 
-    def whole(self) -> bytes:
+    def encode_completion(self) -> bytes:
         """Return the completion as one answer, in JSON."""
         if self._error is not None:
             told = {
@@ -193,10 +193,10 @@ class StreamedReply:
         choice = {"index": 0, "message": message, "finish_reason": self._reason}
         return json.dumps({**self._top, "object": "chat.completion", "choices": [choice]}).encode()
 
-    def _take(self, chunk: Any) -> None:
+    def _add_chunk(self, chunk: Any) -> None:
         if not isinstance(chunk, dict):
             raise TypeError(f"{type(chunk).__name__} and no object")
-        error = chunk if self._failing else error_in(chunk)
+        error = chunk if self._failing else find_error(chunk)
         # one behind the reply's end takes nothing from it
         if error is not None and self._reason is None:
             self._error, self.ended = error, True
@@ -210,7 +210,7 @@ class StreamedReply:
             if choice.get("index", 0):
                 continue
             # a limit or a filter is not taken back
-            if ending_of(self._reason) in (None, Ending.ENDED):
+            if find_ending(self._reason) in (None, Ending.ENDED):
                 self._reason = choice.get("finish_reason") or self._reason
             if choice.get("error") and self._error is None:
                 self._error = choice["error"]
@@ -221,24 +221,26 @@ class StreamedReply:
             if not delta and not self._kept:  # all of it at once
                 delta = choice.get("message") or {"content": choice.get("text")}
             for name in TEXTS:
-                words, thoughts = content_of(delta.get(name))
-                self._add("reasoning_content" if name == "thinking" else name, words)
-                self._add("reasoning_content", thoughts)
+                words, thoughts = split_content(delta.get(name))
+                self._add_text("reasoning_content" if name == "thinking" else name, words)
+                self._add_text("reasoning_content", thoughts)
             if not any(delta.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
-                self._add("reasoning_content", "".join(content_of(delta.get("reasoning_details"))))
+                self._add_text(
+                    "reasoning_content", "".join(split_content(delta.get("reasoning_details")))
+                )
             calls = delta.get("tool_calls") or ()
             for call in [calls] if isinstance(calls, dict) else calls:
-                self._take_call(call)
+                self._add_call_piece(call)
             # the form before there were several
             if isinstance(function := delta.get("function_call"), dict):
-                self._take_call({"index": 0, "function": function})
+                self._add_call_piece({"index": 0, "function": function})
 
-    def _add(self, name: str, text: str) -> None:
+    def _add_text(self, name: str, text: str) -> None:
         if text:
             self._message[name] = (self._message.get(name) or "") + text
             self._kept += len(text)
 
-    def _take_call(self, piece: dict[str, Any]) -> None:
+    def _add_call_piece(self, piece: dict[str, Any]) -> None:
         """Add a piece of a tool call: its id and name come once, its arguments in pieces.
 
         It belongs to the call of its index, or to the last one where there is none; another id and
@@ -275,7 +277,7 @@ class StreamedReply:
         self._kept += len(arguments)
 
 
-def _line_end(data: bytes) -> bytes | None:
+def _find_line_end(data: bytes) -> bytes | None:
     """Return what ends the lines of a stream that begins with *data*; None if no line has ended
     yet.
 

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
-from independence_bench.errors import SubjectError, WrongUse, why
+from independence_bench.errors import SubjectError, WrongUse, describe_file_error
 from independence_bench.models.spec import BUILT_IN, Endpoint
 
 # nothing in it can be read in two ways, so what is asked about is what is connected to
@@ -63,7 +63,7 @@ def check_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def origin(url: str) -> str:
+def find_origin(url: str) -> str:
     """Return the scheme, host and port of *url*: ``http://gpu-box:8000``; without the port if it is
     the usual one.
     """
@@ -118,14 +118,14 @@ class EnvFile:
 ASIDE: dict[str, str] = {}
 
 
-def keys_at_hand() -> Mapping[str, str]:
+def find_key_variables() -> Mapping[str, str]:
     """Return the variables that may hold an endpoint's key: the environment, and below it what
     `.env` has set `ASIDE`.
     """
     return ChainMap(os.environ, ASIDE)  # type: ignore[arg-type]
 
 
-def take_env_file(path: Path) -> EnvFile:
+def load_env_file(path: Path) -> EnvFile:
     """Put the settings of *path* into the environment and its keys into `ASIDE`; an empty value
     says nothing.
 
@@ -142,11 +142,17 @@ def take_env_file(path: Path) -> EnvFile:
             for name, value in values.items()
             if value and name not in os.environ and name.upper() not in routes
         }
-        held = {name: value for name, value in new.items() if is_route(name) or _moves(name, value)}
+        held = {
+            name: value
+            for name, value in new.items()
+            if is_route(name) or _is_elsewhere(name, value)
+        }
         taken = {name: value for name, value in new.items() if name in TAKEN and name not in held}
         os.environ.update(taken)
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({why(error)}); save it as UTF-8 text") from error
+        raise WrongUse(
+            f"{path} cannot be read ({describe_file_error(error)}); save it as UTF-8 text"
+        ) from error
     ASIDE.clear()
     ASIDE.update(
         (name, value) for name, value in new.items() if name not in taken and name not in held
@@ -159,7 +165,7 @@ def take_env_file(path: Path) -> EnvFile:
     return EnvFile(frozenset(taken), held, tuple(name for name in ASIDE if meant.fullmatch(name)))
 
 
-def _moves(name: str, value: str) -> bool:
+def _is_elsewhere(name: str, value: str) -> bool:
     """Return whether the variable would keep results or user data elsewhere than in the working
     folder or the user's own place.
     """
@@ -185,7 +191,7 @@ def is_certificate(variable: str) -> bool:
 
 LOCAL_KEY = BUILT_IN["local"].key_variable
 PROVIDERS = {
-    endpoint.key_variable: origin(endpoint.url)
+    endpoint.key_variable: find_origin(endpoint.url)
     for endpoint in BUILT_IN.values()
     if endpoint.key_variable and endpoint.url
 }
@@ -210,7 +216,7 @@ Allow = Callable[[Endpoint], None]
 """Returns where an endpoint may be sent its key; else it raises."""
 
 
-def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permission | None:
+def find_needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permission | None:
     """Return the permission that a person has to give before *endpoint* is sent its key.
 
     None if *variables*, an environment, hold no key for it, or the key goes where it belongs.
@@ -220,16 +226,16 @@ def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permi
         return None
     if variable == LOCAL_KEY and is_this_machine(endpoint.url):
         return None
-    permission = Permission(variable, origin(endpoint.url))
+    permission = Permission(variable, find_origin(endpoint.url))
     return None if PROVIDERS.get(variable) == permission.place else permission
 
 
-def known_only(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
+def check_key_place(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
     """Allow an endpoint's key only if no person has to be asked; for programs that cannot ask.
     Raises WrongUse if a person would be asked.
     """
-    if permission := needed_permission(
-        endpoint, keys_at_hand() if variables is None else variables
+    if permission := find_needed_permission(
+        endpoint, find_key_variables() if variables is None else variables
     ):
         raise WrongUse(
             f"{permission.variable} may not go to {permission.place}: it has not been allowed"
@@ -247,7 +253,7 @@ def is_this_machine(url: str) -> bool:
         return False
 
 
-def route(variable: str, value: str) -> Permission:
+def parse_route(variable: str, value: str) -> Permission:
     """Return *variable* and the place that it leads to, without the login of a proxy. Raises
     WrongUse for no address of a proxy.
     """

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from independence_bench.errors import WrongUse, why
-from independence_bench.escape import TURNING, label_text
-from independence_bench.lookup import did_you_mean_file
+from independence_bench.errors import WrongUse, describe_file_error
+from independence_bench.escape import TURNING, escape_line
+from independence_bench.lookup import describe_similar_files
 from independence_bench.models.response import read_json
 from independence_bench.protocol.lorebook import read_lorebook
-from independence_bench.yaml_io import yaml_text
+from independence_bench.yaml_io import format_yaml
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_PICTURE, LARGEST_SIDE = 2_000_000, 4096  # bytes and pixels of one that is shown
@@ -99,7 +99,7 @@ class PartialSheet:
     says_it_is_an_ai: bool = True
     lorebook: Mapping[str, Any] | None = None  # the lorebook as a sheet has it
 
-    def of(self, section: str) -> tuple[Statement, ...]:
+    def list_statements(self, section: str) -> tuple[Statement, ...]:
         """Return the statements that become items of *section*."""
         return tuple(
             statement for statement in self.statements if SECTION_OF.get(statement.kind) == section
@@ -129,9 +129,9 @@ def read_description(path: Path, name: str = "") -> Description:
 
     Raises WrongUse if it cannot be read as a card or a prompt.
     """
-    data = _bytes(path)
+    data = _read_bytes(path)
     if data.startswith(PNG):
-        return _of_card(_in_png(data, path), path, "a character card in a picture", name)
+        return _read_card(_find_card_text(data, path), path, "a character card in a picture", name)
     if len(data) > LARGEST_TEXT:
         raise WrongUse(
             f"{path} has {len(data):,} bytes of text, more than {LARGEST_TEXT:,}; shorten it"
@@ -145,15 +145,15 @@ def read_description(path: Path, name: str = "") -> Description:
     if not text:
         raise WrongUse(f"{path} is empty")
     if path.suffix.lower() == ".json":
-        return _of_card(text, path, "a character card", name)
-    prompt, left_out = _plain(_named(text, name))
+        return _read_card(text, path, "a character card", name)
+    prompt, left_out = _remove_marks(_fill_names(text, name))
     return Description("a prompt", PartialSheet(name, prompt), {"prompt": prompt}, left_out)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         if not path.is_file():
-            meant = did_you_mean_file(path, (".json", ".png", ".md", ".txt"))
+            meant = describe_similar_files(path, (".json", ".png", ".md", ".txt"))
             raise WrongUse(f"{path} does not exist or is not a file{meant}")
         if path.stat().st_size > LARGEST_FILE:
             raise WrongUse(
@@ -162,27 +162,27 @@ def _bytes(path: Path) -> bytes:
             )
         return path.read_bytes()[: LARGEST_FILE + 1]
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({why(error)})") from error
+        raise WrongUse(f"{path} cannot be read ({describe_file_error(error)})") from error
 
 
 # ---------------------------------------------------------------- cards
 
 
-def _in_png(data: bytes, path: Path) -> str:
+def _find_card_text(data: bytes, path: Path) -> str:
     texts: dict[bytes, bytes] = {}
-    for kind, content in _chunks(data, path):
+    for kind, content in _list_chunks(data, path):
         keyword, _, rest = content.partition(b"\0")
         if kind in (b"tEXt", b"zTXt", b"iTXt") and keyword.lower() in KEYWORDS:
-            texts.setdefault(keyword.lower(), _chunk(kind, rest, path))
+            texts.setdefault(keyword.lower(), _read_chunk_text(kind, rest, path))
     for keyword in KEYWORDS:
         if keyword in texts:
-            return _decoded(texts[keyword], path)
+            return _decode_card(texts[keyword], path)
     raise WrongUse(
         f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)"
     )
 
 
-def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
+def _list_chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
     """Yield the parts of the PNG *data*: kind and content."""
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
@@ -210,19 +210,19 @@ def read_picture(path: Path) -> bytes:
     """Read the PNG at *path* as a picture alone, without the texts and places in it. Raises
     WrongUse if it is none.
     """
-    data = _bytes(path)
+    data = _read_bytes(path)
     if not data.startswith(PNG):
         raise WrongUse(f"{path} is not a PNG; save the picture as one")
     parts = [
         (kind, b"" if kind == b"IEND" else content)
-        for kind, content in _chunks(data, path)
+        for kind, content in _list_chunks(data, path)
         if kind in SHOWN
     ]
     kinds = [kind for kind, _ in parts]
     head = parts[0][1] if kinds[:1] == [b"IHDR"] and kinds.count(b"IHDR") == 1 else b""
     width, height = struct.unpack(">II", head[:8]) if len(head) == 13 else (0, 0)
     pixels = b"".join(content for kind, content in parts if kind == b"IDAT")
-    if not (width and height and kinds[-1] == b"IEND" and _unpacks(pixels)):
+    if not (width and height and kinds[-1] == b"IEND" and _can_unpack(pixels)):
         raise WrongUse(f"{path} is no whole PNG; save the picture again")
     if max(width, height) > LARGEST_SIDE:
         raise WrongUse(
@@ -240,7 +240,7 @@ def read_picture(path: Path) -> bytes:
     return bare
 
 
-def _unpacks(pixels: bytes) -> bool:
+def _can_unpack(pixels: bytes) -> bool:
     """Return whether *pixels* begin as packed ones do: what comes later is the browser's matter."""
     try:
         return bool(zlib.decompressobj().decompress(pixels, 1))
@@ -248,7 +248,7 @@ def _unpacks(pixels: bytes) -> bool:
         return False
 
 
-def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
+def _read_chunk_text(kind: bytes, rest: bytes, path: Path) -> bytes:
     """Return the text of a chunk, after its keyword."""
     packed = kind == b"zTXt"
     if kind == b"zTXt":
@@ -265,7 +265,7 @@ def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
     return text
 
 
-def _decoded(text: bytes, path: Path) -> str:
+def _decode_card(text: bytes, path: Path) -> str:
     if len(text) > LARGEST_TEXT * 4 // 3:
         raise WrongUse(
             f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is "
@@ -280,7 +280,7 @@ def _decoded(text: bytes, path: Path) -> str:
         ) from error
 
 
-def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
+def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
     """Read the card in *text* as a description of the character called *name*, "": as the card
     calls it. V1 has its fields on top, V2 and V3 have them in `data`.
     """
@@ -293,27 +293,30 @@ def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
     top = content if isinstance(content, dict) else {}
     inside = top.get("data")
     fields: dict[str, Any] = inside if isinstance(inside, dict) else top
-    own_name = _field(fields, "name")
-    parts = {key: _field(fields, key) for key in (*ORDER, LAST) if not key.startswith("{")}
+    own_name = _read_field(fields, "name")
+    parts = {key: _read_field(fields, key) for key in (*ORDER, LAST) if not key.startswith("{")}
     if not own_name and not any(parts.values()):
         raise WrongUse(
             f"{path} has no name, description or system_prompt: it is not a character card"
         )
     version = {"chara_card_v2": " V2", "chara_card_v3": " V3"}.get(str(top.get("spec")), "")
-    called = name or " ".join(_printable(own_name).split())[:60]
+    called = name or " ".join(_make_printable(own_name).split())[:60]
     book = fields.get("character_book")
     lorebook, notes = read_lorebook(
-        book if isinstance(book, dict) else {}, lambda text: _plain(_named(text, called))[0]
+        book if isinstance(book, dict) else {},
+        lambda text: _remove_marks(_fill_names(text, called))[0],
     )
     placed = {
         f"{{{{wi{entry.get('position', 'before').title()}}}}}"
         for entry in (lorebook or {}).get("entries", ())
     }
     prompt = [
-        _named(_shown(key, parts), called) if key in parts else key * (key in placed)
+        _fill_names(_format_part(key, parts), called) if key in parts else key * (key in placed)
         for key in (*ORDER, LAST)
     ]
-    whole, left_out = _plain("\n\n".join(part for part in prompt if part), kept=tuple(placed))
+    whole, left_out = _remove_marks(
+        "\n\n".join(part for part in prompt if part), kept=tuple(placed)
+    )
     if "{{original}}" in parts["system_prompt"]:
         notes.append("{{original}} stood for a prompt that the card does not have; it was left out")
     if parts[LAST]:
@@ -324,16 +327,19 @@ def _of_card(text: str, path: Path, kind: str, name: str) -> Description:
         if isinstance(greetings, list)
         else []
     )
-    parts |= {"first_mes": _field(fields, "first_mes"), "alternate_greetings": "\n".join(others)}
+    parts |= {
+        "first_mes": _read_field(fields, "first_mes"),
+        "alternate_greetings": "\n".join(others),
+    }
     greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
     notes += [f"{key} is not played" for key in greeted]
     parts |= {"character_book": "\n".join(entry["text"] for entry in entries)}
-    texts = {key: _plain(_named(text, called))[0] for key, text in parts.items()}
+    texts = {key: _remove_marks(_fill_names(text, called))[0] for key, text in parts.items()}
     draft = PartialSheet(called, whole, lorebook=lorebook)
     return Description(f"{kind}{version}", draft, texts, (*left_out, *notes))
 
 
-def _shown(key: str, parts: Mapping[str, str]) -> str:
+def _format_part(key: str, parts: Mapping[str, str]) -> str:
     """Return the part *key* as it stands in a prompt: example dialogue in blocks, as front ends
     have it.
     """
@@ -343,12 +349,12 @@ def _shown(key: str, parts: Mapping[str, str]) -> str:
     return "\n\n".join(f"[Example Chat]\n{block}" for block in blocks if block)
 
 
-def _field(fields: Mapping[str, Any], key: str) -> str:
+def _read_field(fields: Mapping[str, Any], key: str) -> str:
     value = fields.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _named(text: str, name: str) -> str:
+def _fill_names(text: str, name: str) -> str:
     """Return *text* with the places filled in that cards have for the two who talk."""
     text = text.replace("{{original}}", "")
     # by a function: in a template a backslash of the name would be an escape
@@ -366,22 +372,22 @@ def _named(text: str, name: str) -> str:
 # ---------------------------------------------------------------- texts
 
 
-def _plain(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
+def _remove_marks(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
     """Return *text* as a sheet can have it, and what had to go; *kept*: marks that stay."""
     left_out: dict[str, None] = {}
 
-    def gone(match: re.Match[str]) -> str:
+    def remove_mark(match: re.Match[str]) -> str:
         if match[0] in kept:
             return match[0]
         left_out[f"{match[0]} cannot be filled in here and was left out"] = None
         return ""
 
     # what is left out is named in a note, so it is made printable first
-    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", gone, _printable(text))
+    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", remove_mark, _make_printable(text))
     return text.strip(), tuple(left_out)
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     """Return *text* without what a terminal would obey or a reader would not see."""
     return "".join(
         c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING)
@@ -391,26 +397,26 @@ def _printable(text: str) -> str:
 # ---------------------------------------------------------------- written down
 
 
-def sheet_text(draft: PartialSheet) -> str:
+def render_sheet(draft: PartialSheet) -> str:
     """Return *draft* as a sheet's file; what it does not have stands there as a comment to fill
     in.
     """
-    parts = [f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n"]
-    parts.append(yaml_text({"name": draft.name}))
+    parts = [f"# {escape_line(draft.name)}: what each key means is in docs/persona.md\n"]
+    parts.append(format_yaml({"name": draft.name}))
     parts.append(
-        yaml_text({"prompt": f"{draft.prompt}\n"})
+        format_yaml({"prompt": f"{draft.prompt}\n"})
         if draft.prompt
         else "# prompt: what it is told of itself\n"
     )
-    parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
-    if not any(map(draft.of, ITEM_EXAMPLES)):
+    parts.append(format_yaml({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
+    if not any(map(draft.list_statements, ITEM_EXAMPLES)):
         parts.append("# Its items: write your own like these, and take the # away.\n")
     left = MOST_ACTIVE
     for section, (topic, says, ask) in ITEM_EXAMPLES.items():
-        here = draft.of(section)
+        here = draft.list_statements(section)
         parts.append(f"{section}:\n" if here and left else f"# {section}:\n")
         if not here:
-            parts.append(_comment(_indented({topic: {"says": says, "ask": ask}})))
+            parts.append(_make_comment(_indent_item({topic: {"says": says, "ask": ask}})))
         taken = set[str]()
         for number, statement in enumerate(here):
             topic = statement.topic
@@ -418,24 +424,24 @@ def sheet_text(draft: PartialSheet) -> str:
                 topic = f"{topic} ({len(taken)})"
             taken.add(topic.casefold())
             if statement.quote:
-                parts.append(f"  # {label_text(f'{statement.field}: {statement.quote}')}\n")
-            item = _indented({topic: statement.says})
-            parts.append(item if number < left else _comment(item))
+                parts.append(f"  # {escape_line(f'{statement.field}: {statement.quote}')}\n")
+            item = _indent_item({topic: statement.says})
+            parts.append(item if number < left else _make_comment(item))
         left = max(0, left - len(here))
     parts += [
-        _comment(f"{statement.says}  ({statement.field})")
+        _make_comment(f"{statement.says}  ({statement.field})")
         for statement in draft.statements
         if statement.kind == "honesty"
     ]
-    parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai}))
+    parts.append(format_yaml({"says_it_is_an_ai": draft.says_it_is_an_ai}))
     if draft.lorebook:
-        parts.append(yaml_text({"lorebook": dict(draft.lorebook)}))
+        parts.append(format_yaml({"lorebook": dict(draft.lorebook)}))
     return "".join(parts)
 
 
-def _indented(item: Mapping[str, Any]) -> str:
-    return "".join(f"  {line}" for line in yaml_text(item).splitlines(keepends=True))
+def _indent_item(item: Mapping[str, Any]) -> str:
+    return "".join(f"  {line}" for line in format_yaml(item).splitlines(keepends=True))
 
 
-def _comment(text: str) -> str:
-    return "".join(f"# {label_text(line)}\n" for line in text.splitlines())
+def _make_comment(text: str) -> str:
+    return "".join(f"# {escape_line(line)}\n" for line in text.splitlines())

@@ -21,12 +21,12 @@ from functools import cache
 from pathlib import Path
 
 from independence_bench.errors import WrongUse
-from independence_bench.escape import printable
-from independence_bench.hashing import content_hash
-from independence_bench.personas.lines import spoken
-from independence_bench.personas.sheet import slug
+from independence_bench.escape import check_printable
+from independence_bench.hashing import hash_content
+from independence_bench.personas.lines import choose_language
+from independence_bench.personas.sheet import make_topic_slug
 from independence_bench.protocol.loader import Files
-from independence_bench.yaml_io import file_text, read_own, yaml_text
+from independence_bench.yaml_io import format_yaml, load_shipped_yaml, read_text_file
 
 CHATS = Path(__file__).parent / "chats"
 LARGEST_CHAT = 20_000_000  # bytes of a file; what is sent of it has at most
@@ -54,11 +54,13 @@ class Chat:
 
 
 @cache
-def everyday_chat(language: str) -> Chat:
+def load_everyday_chat(language: str) -> Chat:
     """Load the chat that ships with us, as a character who speaks *language* is talked to; 100
     turns.
     """
-    rows = read_own((CHATS / f"{spoken(language)}.yaml").read_text(encoding="utf-8"))
+    rows = load_shipped_yaml(
+        (CHATS / f"{choose_language(language)}.yaml").read_text(encoding="utf-8")
+    )
     return Chat("", tuple((human, model) for human, model in rows))
 
 
@@ -66,13 +68,13 @@ def read_chat(path: Path, character: str) -> Chat:
     """Read the chat in the file at *path* with the character called *character*. Raises
     WrongUse.
     """
-    text = file_text(path, LARGEST_CHAT)
+    text = read_text_file(path, LARGEST_CHAT)
     notes: list[str] = []
     try:
         said = list(
-            _lines_of_json(text)
+            _read_json_messages(text)
             if text.lstrip().startswith("{")
-            else _lines_of_text(text, character)
+            else _read_text_messages(text, character)
         )
         names = {
             side: dict.fromkeys(name for of, name, _ in said if of == side)
@@ -88,10 +90,10 @@ def read_chat(path: Path, character: str) -> Chat:
                 f"has no message by {character}; there are {there}: write {character} for the "
                 "character"
             )
-        printable("".join(text for _, _, text in said))
+        check_printable("".join(text for _, _, text in said))
     except ValueError as error:
         raise WrongUse(f"{path}: {error}") from None
-    if not any(_same(name, character) for name in names["model"]):
+    if not any(_is_same_name(name, character) for name in names["model"]):
         notes.append(
             f"its character is called {', '.join(names['model'])}, not {character}; it is sent "
             "as it is"
@@ -114,7 +116,7 @@ def read_chat(path: Path, character: str) -> Chat:
     if not exchanges:
         raise WrongUse(f"{path}: has no message of the person that is answered")
     # with a start of its hash, since exports of one program begin alike
-    named = f"{slug(path.stem, 12).replace('_', '-')}-{content_hash(exchanges)[:4]}"
+    named = f"{make_topic_slug(path.stem, 12).replace('_', '-')}-{hash_content(exchanges)[:4]}"
     return Chat(named, exchanges, tuple(f"{path}: {note}" for note in notes))
 
 
@@ -122,7 +124,7 @@ Said = tuple[str, str, str]
 """("human" or "model", name, words)."""
 
 
-def _lines_of_json(text: str) -> Iterator[Said]:
+def _read_json_messages(text: str) -> Iterator[Said]:
     """Yield the messages of a SillyTavern chat. Raises ValueError."""
     head = True
     for number, line in enumerate(text.split("\n"), 1):  # U+2028 and its like stand in words
@@ -148,7 +150,7 @@ def _lines_of_json(text: str) -> Iterator[Said]:
             )
 
 
-def _lines_of_text(text: str, character: str) -> Iterator[Said]:
+def _read_text_messages(text: str, character: str) -> Iterator[Said]:
     """Yield the messages of a text. Raises ValueError."""
     name, words, known = "", list[str](), set[str]()
     for line in [*text.split("\n"), None]:
@@ -156,11 +158,11 @@ def _lines_of_text(text: str, character: str) -> Iterator[Said]:
         # after a colon of ASCII, which times and addresses have too, a space follows or a speaker
         # stands before it
         if begins and not (
-            begins[2] == "：" or begins[3] is not None or _same(begins[1], character)
+            begins[2] == "：" or begins[3] is not None or _is_same_name(begins[1], character)
         ):
             begins = begins if begins[1].strip() in known else None
         if (line is None or begins) and name and (message := "\n".join(words).strip()):
-            yield "model" if _same(name, character) else "human", name, message
+            yield "model" if _is_same_name(name, character) else "human", name, message
         if line is not None and begins:
             name, words = begins[1].strip(), [line[begins.end() :]]
             known.add(name)
@@ -172,24 +174,24 @@ def _lines_of_text(text: str, character: str) -> Iterator[Said]:
             )
 
 
-def _same(name: str, character: str) -> bool:
+def _is_same_name(name: str, character: str) -> bool:
     """Return whether both are names of one character: Mira, Mira Santos."""
     one, other = set(name.casefold().split()), set(character.casefold().split())
     return bool(one) and (one <= other or other <= one)
 
 
-def whole_turns(turns: int) -> int:
+def round_turns(turns: int) -> int:
     """Return *turns* up to the reply to the last of them: a chat goes on after the character has
     answered.
     """
     return turns + turns % 2
 
 
-def at_depth(files: Files, chat: Chat, turns: int) -> Files:
+def make_depth_files(files: Files, chat: Chat, turns: int) -> Files:
     """Return the files of the protocol of *files* as it is played after the first *turns* of
     *chat*; 0: as it is. Raises WrongUse.
     """
-    turns = whole_turns(turns)
+    turns = round_turns(turns)
     if not turns:
         return files
     if turns > chat.turns:
@@ -203,14 +205,16 @@ def at_depth(files: Files, chat: Chat, turns: int) -> Files:
             f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say "
             "fewer"
         )
-    top = read_own(files["protocol.yaml"])
+    top = load_shipped_yaml(files["protocol.yaml"])
     depth = f"-after-{turns}{chat.name and f'-{chat.name}'}"
     name, room = top["name"], LONGEST_NAME - len(depth)
     if len(name) > room:  # others may begin like it
-        name = f"{name[: room - 5]}-{content_hash(name)[:4]}"
+        name = f"{name[: room - 5]}-{hash_content(name)[:4]}"
     top["name"] = f"{name}{depth}"
     top["title"] += f" after {turns} turns of an earlier chat"
     return {
         **files,
-        "protocol.yaml": yaml_text({**top, "earlier": [list(exchange) for exchange in exchanges]}),
+        "protocol.yaml": format_yaml(
+            {**top, "earlier": [list(exchange) for exchange in exchanges]}
+        ),
     }

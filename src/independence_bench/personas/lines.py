@@ -22,8 +22,15 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, StringConstraints
 
 from independence_bench.errors import ProtocolError
-from independence_bench.hashing import content_hash
-from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml, yaml_text
+from independence_bench.hashing import hash_content
+from independence_bench.yaml_io import (
+    OneLine,
+    Strict,
+    Text,
+    format_yaml,
+    load_shipped_yaml,
+    read_yaml,
+)
 
 LANGUAGES = ("en", "de", "ja")
 FOLDER = Path(__file__).parent / "languages"
@@ -46,18 +53,20 @@ StemLines = Mapping[str, str]
 
 
 @cache
-def templates(language: str) -> dict[str, Any]:
+def load_templates(language: str) -> dict[str, Any]:
     """Return the file of a language of `LANGUAGES`."""
-    content: dict[str, Any] = read_own((FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
+    content: dict[str, Any] = load_shipped_yaml(
+        (FOLDER / f"{language}.yaml").read_text(encoding="utf-8")
+    )
     return content
 
 
-def edition(language: str) -> str:
+def hash_templates(language: str) -> str:
     """Return a hash of a language's templates, which tells one state of them from another."""
-    return content_hash(templates(language))[:12]
+    return hash_content(load_templates(language))[:12]
 
 
-def language_of(text: str) -> str:
+def detect_language(text: str) -> str:
     """Return the language of `LANGUAGES` that *text* is written in, by its script or its commonest
     words; "" for none of them.
     """
@@ -66,13 +75,14 @@ def language_of(text: str) -> str:
         return "ja"
     words = re.findall(r"[^\W\d_]+", text.casefold())
     counts = {
-        name: sum(word in templates(name)["stop_words"] for word in words) for name in LANGUAGES
+        name: sum(word in load_templates(name)["stop_words"] for word in words)
+        for name in LANGUAGES
     }
     best = max(LANGUAGES, key=counts.__getitem__)
     return best if words and counts[best] >= _SHARE * len(words) else ""
 
 
-def spoken(language: str) -> str:
+def choose_language(language: str) -> str:
     """Return the language that the templates have for a character who speaks *language*: English if
     they do not have it.
     """
@@ -84,23 +94,24 @@ def has_templates(language: str) -> bool:
     return language.lower().partition("-")[0] in LANGUAGES
 
 
-def other_name(language: str, people: Sequence[str], name: str) -> str:
+def choose_other_name(language: str, people: Sequence[str], name: str) -> str:
     """Return a name that the character called *name* does not have, for people who talk about its
     name.
     """
-    others: list[str] = voice_of(language, people, NAME[0], name)["others"]
+    others: list[str] = choose_voice(language, people, NAME[0], name)["others"]
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
-def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
+def make_name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
     """Return the lines of the stem about the *name*; *people*: who may say them."""
-    voice = voice_of(language, people, NAME[0], name)
-    return _filled(
-        {**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, people, name)}
+    voice = choose_voice(language, people, NAME[0], name)
+    return _fill_fields(
+        {**voice["name"], "slip": voice["slip"]},
+        {"other": choose_other_name(language, people, name)},
     )
 
 
-def item_lines(
+def make_item_lines(
     language: str,
     people: Sequence[str],
     section: str,
@@ -111,7 +122,7 @@ def item_lines(
     """Return the lines of an item of *section*. Without *ask* its opening quotes the sentence that
     the sheet *says*.
     """
-    voice = voice_of(language, people, section, topic)
+    voice = choose_voice(language, people, section, topic)
     texts = voice[section]
     parts = {
         "opening": texts["opening"] if ask is None else "{ask}",
@@ -120,60 +131,60 @@ def item_lines(
         "favour": texts.get("favour", voice["favour"]),
         "slip": voice["slip"],
     }
-    sentence = " ".join(says.split()).removesuffix(templates(language)["ends"])
-    return _filled(parts, {"says": sentence, "ask": ask or ""})
+    sentence = " ".join(says.split()).removesuffix(load_templates(language)["ends"])
+    return _fill_fields(parts, {"says": sentence, "ask": ask or ""})
 
 
-def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
+def make_honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
     """Return the lines of the stems about honesty."""
     return {
-        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number))[HONESTY][
+        (HONESTY, str(number + 1)): choose_voice(language, people, HONESTY, str(number))[HONESTY][
             number
         ]
-        for number in range(len(templates(language)["voices"][0][HONESTY]))
+        for number in range(len(load_templates(language)["voices"][0][HONESTY]))
     }
 
 
-def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
+def choose_voice(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
     """Return the one of *people* who speaks in the stem about *causes*: dealt by them alone, so
     another item changes nothing.
     """
     voices: list[dict[str, Any]] = [
-        voice for voice in templates(language)["voices"] if voice["id"] in people
+        voice for voice in load_templates(language)["voices"] if voice["id"] in people
     ]
-    return voices[int(content_hash(causes)[:8], 16) % len(voices)]
+    return voices[int(hash_content(causes)[:8], 16) % len(voices)]
 
 
-def every_template() -> Iterator[tuple[str, str]]:
+def list_templates() -> Iterator[tuple[str, str]]:
     """Yield everything in the templates: its key or place, and its text with fields unfilled."""
     for language in LANGUAGES:
-        yield from _texts_in(templates(language), "")
+        yield from _list_texts(load_templates(language), "")
 
 
-def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
+def _list_texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, list):
-        yield from (pair for part in value for pair in _texts_in(part, place))
+        yield from (pair for part in value for pair in _list_texts(part, place))
     else:
         inside = f"{place}." if place in ("pushes", "slip") else ""
-        yield from (pair for key, part in value.items() for pair in _texts_in(part, inside + key))
+        yield from (pair for key, part in value.items() for pair in _list_texts(part, inside + key))
 
 
-def _filled(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
+def _fill_fields(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
     """Return every text with its fields filled in, in one pass: what stands in the sheet stays as
     it is.
     """
     return {
         place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text)
-        for place, text in _texts_in(voice, "")
+        for place, text in _list_texts(voice, "")
     }
 
 
 # ---------------------------------------------------------------- the file
 
 
-def _no_quotes(text: str) -> str:
+def _refuse_quotes(text: str) -> str:
     if "{{" in text or "}}" in text:
         raise ValueError("has {{ or }}, which is not filled in; write the text itself")
     return text
@@ -195,7 +206,7 @@ _TECHNIQUES = (
     "reciprocity",
     "ultimatum",
 )
-Line = Annotated[Text, StringConstraints(max_length=4000), AfterValidator(_no_quotes)]
+Line = Annotated[Text, StringConstraints(max_length=4000), AfterValidator(_refuse_quotes)]
 Topic = Annotated[OneLine, StringConstraints(max_length=200)]
 
 
@@ -233,12 +244,12 @@ def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str,
     """
     wrong: list[tuple[str, str]] = []
 
-    def at(key: str, problem: str) -> ProtocolError:
+    def make_error(key: str, problem: str) -> ProtocolError:
         wrong.append((key, problem))
         return ProtocolError("", key, problem)
 
     try:
-        file = read_yaml(text, LinesFile, at, aliases=False)
+        file = read_yaml(text, LinesFile, make_error, aliases=False)
     except ProtocolError:
         return {}, wrong
     stems = {NAME: file.name} if file.name else {}
@@ -273,7 +284,7 @@ def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str,
     return stems, wrong
 
 
-def lines_text(stems: Mapping[StemKey, StemLinesFile]) -> str:
+def render_lines_file(stems: Mapping[StemKey, StemLinesFile]) -> str:
     """Return *stems* as the text of a file."""
     content: dict[str, Any] = {}
     for (part, key), stem in stems.items():
@@ -282,4 +293,4 @@ def lines_text(stems: Mapping[StemKey, StemLinesFile]) -> str:
             content[part] = written
         else:
             content.setdefault(part, {})[key] = written
-    return yaml_text(content)
+    return format_yaml(content)

@@ -24,8 +24,8 @@ import yaml
 from pydantic import ValidationError
 
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.escape import printable
-from independence_bench.hashing import content_hash
+from independence_bench.escape import check_printable
+from independence_bench.hashing import hash_content
 from independence_bench.personas.lines import (
     BARE,
     HONESTY,
@@ -35,21 +35,21 @@ from independence_bench.personas.lines import (
     StemKey,
     StemLines,
     StemLinesFile,
-    edition,
+    choose_language,
+    detect_language,
     has_templates,
-    honesty_lines,
-    item_lines,
-    language_of,
-    name_lines,
+    hash_templates,
+    make_honesty_lines,
+    make_item_lines,
+    make_name_lines,
     read_lines,
-    spoken,
 )
-from independence_bench.personas.sheet_format import Problem, SheetFile, shape_problems
+from independence_bench.personas.sheet_format import Problem, SheetFile, list_shape_problems
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files, parse
+from independence_bench.protocol.loader import Files, parse_protocol
 from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.script import QUOTE
-from independence_bench.yaml_io import file_text, read_mapping, yaml_text
+from independence_bench.yaml_io import format_yaml, read_text_file, read_yaml_mapping
 
 LONGEST_PROMPT = 100_000  # characters: some 25,000 tokens, sent with every reply that is asked for
 MOST_ITEMS = 60  # each takes 9 replies and 5 judgements a run
@@ -65,7 +65,7 @@ LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SheetItem:
     """One thing that the sheet says."""
 
     section: str  # one of `SECTIONS`
@@ -88,7 +88,7 @@ class Sheet:
     name: str
     prompt: str
     voice: str
-    items: tuple[Item, ...]  # by section, in the order of the file
+    items: tuple[SheetItem, ...]  # by section, in the order of the file
     says_it_is_an_ai: bool
     lorebook: Lorebook | None = None
     language: str = ""  # as the sheet says, else as its prompt shows; "": neither
@@ -115,20 +115,20 @@ class SheetError(WrongUse):
 
 def load_sheet(path: Path) -> Sheet:
     """Load the sheet in the file at *path*. Raises SheetError."""
-    sheet, problems = read_sheet(file_text(path), path.parent, lines_file(path))
+    sheet, problems = read_sheet(read_text_file(path), path.parent, find_lines_file(path))
     if sheet is None:
         raise SheetError(str(path), problems)
     return sheet
 
 
-def lines_file(sheet: Path) -> Path:
+def find_lines_file(sheet: Path) -> Path:
     """Return the path of the file with the lines of the sheet at that path: mira.yaml,
     mira.lines.yaml.
     """
     return sheet.with_name(f"{sheet.stem}.lines.yaml")
 
 
-def picture_file(sheet: Path) -> Path:
+def find_picture_file(sheet: Path) -> Path:
     """Return the path of the character's picture, if it has one, whose sheet is at that path:
     mira.yaml, mira.png.
     """
@@ -145,8 +145,8 @@ def read_sheet(
     exists.
     """
     try:
-        content = read_mapping(
-            printable(text), lambda where, says: ProtocolError("", where, says), aliases=False
+        content = read_yaml_mapping(
+            check_printable(text), lambda where, says: ProtocolError("", where, says), aliases=False
         )
     except ProtocolError as error:
         return None, (Problem(error.key, error.problem),)
@@ -155,17 +155,17 @@ def read_sheet(
     try:
         raw = SheetFile.model_validate(content)
     except ValidationError as error:
-        return None, shape_problems(error)
+        return None, list_shape_problems(error)
     problems: list[Problem] = []
-    prompt = _prompt(raw, folder, problems)
+    prompt = _read_prompt(raw, folder, problems)
     items = tuple(
-        Item(section, topic, item, None, (), ())
+        SheetItem(section, topic, item, None, (), ())
         if isinstance(item, str)
-        else Item(section, topic, item.says, item.ask, tuple(item.words), tuple(item.instead))
+        else SheetItem(section, topic, item.says, item.ask, tuple(item.words), tuple(item.instead))
         for section in SECTIONS
         for topic, item in getattr(raw, section).items()
     )
-    language, people = raw.language or language_of(prompt), tuple(raw.people)
+    language, people = raw.language or detect_language(prompt), tuple(raw.people)
     sheet = Sheet(
         raw.name,
         prompt,
@@ -176,28 +176,28 @@ def read_sheet(
         language,
         people,
     )
-    problems += _wrong(sheet)
+    problems += _find_problems(sheet)
     if not problems:
-        sheet = _with_lines(sheet, lines, problems)
+        sheet = _add_lines(sheet, lines, problems)
     return (None if problems else sheet), tuple(problems)
 
 
-def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
+def make_template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     """Return the person's lines by the templates, of every stem."""
-    to = spoken(sheet.language), sheet.people
+    to = choose_language(sheet.language), sheet.people
     return {
-        NAME: name_lines(*to, sheet.name),
-        **{item.key: item_lines(*to, *item.key, item.says, item.ask) for item in sheet.items},
-        **honesty_lines(*to),
+        NAME: make_name_lines(*to, sheet.name),
+        **{item.key: make_item_lines(*to, *item.key, item.says, item.ask) for item in sheet.items},
+        **make_honesty_lines(*to),
     }
 
 
-def frozen_templates(
+def freeze_templates(
     sheet: Sheet, keys: Iterable[StemKey], today: str
 ) -> dict[StemKey, StemLinesFile]:
     """Return the templates' lines of the stems called *keys*, as they are written into a file."""
-    language, says = spoken(sheet.language), {item.key: item.says for item in sheet.items}
-    by, source = f"templates ({language})", edition(language)
+    language, says = choose_language(sheet.language), {item.key: item.says for item in sheet.items}
+    by, source = f"templates ({language})", hash_templates(language)
     return {
         key: StemLinesFile(
             by=by, source=source, date=today, says=says.get(key), lines=dict(sheet.lines[key])
@@ -206,13 +206,13 @@ def frozen_templates(
     }
 
 
-def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Sheet:
+def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Sheet:
     """Return *sheet* with its lines: those in the file at *path*, for other stems the templates."""
-    lines = template_lines(sheet)
+    lines = make_template_lines(sheet)
     if path is None or not path.exists():
         return replace(sheet, lines=lines)
     try:
-        stems, wrong = read_lines(printable(file_text(path)))
+        stems, wrong = read_lines(check_printable(read_text_file(path)))
     except (WrongUse, ValueError) as error:
         stems, wrong = {}, [("", str(error))]
     problems += [Problem(f"{path.name}{key and f': {key}'}", says) for key, says in wrong]
@@ -239,7 +239,7 @@ def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> She
     return replace(sheet, lines=lines, frozen=stems, notes=tuple(notes))
 
 
-def remarks(sheet: Sheet) -> Iterator[Problem]:
+def list_remarks(sheet: Sheet) -> Iterator[Problem]:
     """Yield what the maker should know of a sheet that can be used."""
     if not sheet.says_it_is_an_ai:
         says = "is false: a sincere question is still asked, and denying it never counts as honest"
@@ -276,7 +276,7 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
     yield from sheet.notes
 
 
-def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
+def _read_prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
     """Return the system prompt; add what is wrong with it to *problems*."""
     if raw.prompt is not None and raw.prompt_file is not None:
         problems.append(Problem("prompt_file", "and prompt are both given; keep one"))
@@ -293,13 +293,13 @@ def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
         )
         return ""
     try:
-        return printable(file_text(path)).strip()
+        return check_printable(read_text_file(path)).strip()
     except (WrongUse, ValueError) as error:
         problems.append(Problem("prompt_file", str(error)))
         return ""
 
 
-def _wrong(sheet: Sheet) -> Iterator[Problem]:
+def _find_problems(sheet: Sheet) -> Iterator[Problem]:
     """Yield everything that is wrong beyond the shape."""
     if len(sheet.prompt) > LONGEST_PROMPT:
         yield Problem(
@@ -337,25 +337,31 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
             )
 
 
-def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
+def make_protocol(sheet: Sheet, files: Files | None = None) -> Protocol:
     """Return the protocol that *sheet* is played as. *files*: its `make_protocol_files`, if they
     are made already, maybe for a first look.
     """
-    return parse(protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}")
+    return parse_protocol(
+        make_protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}"
+    )
 
 
-def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
+def make_protocol_files(sheet: Sheet, quick: bool = False) -> Files:
     """Return the files of the protocol that *sheet* is played as. *quick*: for a first look, whose
     replies are part of it.
     """
     matters = f"It goes by the name {sheet.name}, and by no other."
-    named = _stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters) | {"own_name": sheet.name}
-    stems = {"name": named} | {_stem_name(item): _item_stem(sheet, item) for item in sheet.items}
+    named = _make_stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters) | {
+        "own_name": sheet.name
+    }
+    stems = {"name": named} | {
+        _make_stem_name(item): _make_item_stem(sheet, item) for item in sheet.items
+    }
     honesty = {
-        f"honesty_{number}": _stem(sheet, (HONESTY, str(number)), title, "honesty", _NATURE)
+        f"honesty_{number}": _make_stem(sheet, (HONESTY, str(number)), title, "honesty", _NATURE)
         for number, title in enumerate(TEXTS["titles"][HONESTY], 1)
     }
-    top = _top(sheet, stems, honesty)
+    top = _make_top_file(sheet, stems, honesty)
     if quick:
         first = next(iter(honesty))
         honesty = {first: honesty[first]}
@@ -365,18 +371,18 @@ def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
                 name: steps[: 2 * QUICK_PUSHES] for name, steps in branches if name in QUICK
             }
         top["name"] += "-quick"
-        top["kinds"] = {name: _quick_kind(kind) for name, kind in top["kinds"].items()}
+        top["kinds"] = {name: _shorten_kind(kind) for name, kind in top["kinds"].items()}
         top["experiments"]["honesty"]["stems"] = [first]
     return {
-        "protocol.yaml": yaml_text(top),
+        "protocol.yaml": format_yaml(top),
         "judge.md": (HERE / "judge.md").read_text(encoding="utf-8"),
         "system/persona.md": sheet.prompt + "\n",
         "rubrics/character.md": (HERE / "character.md").read_text(encoding="utf-8"),
-        **{f"stems/{name}.yaml": yaml_text(stem) for name, stem in (stems | honesty).items()},
+        **{f"stems/{name}.yaml": format_yaml(stem) for name, stem in (stems | honesty).items()},
     }
 
 
-def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
+def _shorten_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
     """Return *kind* with the branches of a first look: its score is the factor times the answer to
     the question.
     """
@@ -390,15 +396,15 @@ def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def protocol_name(sheet: Sheet) -> str:
+def make_protocol_name(sheet: Sheet) -> str:
     """Return the name of the protocol of *sheet*: persona-mira."""
-    return f"persona-{slug(sheet.name, 50).replace('_', '-')}"
+    return f"persona-{make_topic_slug(sheet.name, 50).replace('_', '-')}"
 
 
-def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str, Any]:
+def _make_top_file(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str, Any]:
     used = {"name", "honesty", *(["item"] if sheet.items else [])}
     return {
-        "name": protocol_name(sheet),
+        "name": make_protocol_name(sheet),
         "title": f"Whether {sheet.name} holds",
         "description": TEXTS["description"].replace("{name}", sheet.name),
         "runs": TEXTS["runs"],
@@ -418,24 +424,24 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
             }
             for name, dimension in TEXTS["dimensions"].items()
         },
-        **({"lorebook": sheet.lorebook.spoken_by(sheet.name)} if sheet.lorebook else {}),
+        **({"lorebook": sheet.lorebook.make_file_form(sheet.name)} if sheet.lorebook else {}),
     }
 
 
-def _item_stem(sheet: Sheet, item: Item) -> dict[str, Any]:
+def _make_item_stem(sheet: Sheet, item: SheetItem) -> dict[str, Any]:
     matters = (
         f"{'What it never does' if item.section == 'red_lines' else 'On'} ({item.topic}): "
         f"{item.says}"
     )
     title = TEXTS["titles"][item.section].replace("{topic}", item.topic)
-    stem = _stem(sheet, item.key, title, "item", matters)
+    stem = _make_stem(sheet, item.key, title, "item", matters)
     return stem | ({"words": list(item.words), "instead": list(item.instead)} if item.words else {})
 
 
 _NATURE = "nothing but that it speaks as this character. It is played by an AI."
 
 
-def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> dict[str, Any]:
+def _make_stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> dict[str, Any]:
     """Return the stem called *title*; its branches are those that there are lines of."""
     branches: dict[str, list[dict[str, str]]] = {"question": []}
     said = sheet.lines[key]
@@ -472,19 +478,19 @@ def is_red_line(stem: str) -> bool:
     return stem.startswith(f"{RED_LINE}_")
 
 
-def _stem_name(item: Item) -> str:
+def _make_stem_name(item: SheetItem) -> str:
     """Return a name that depends on the topic alone: red_line_medical_advice_3fa2."""
     section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[
         item.section
     ]
-    return f"{section}_{slug(item.topic, LONGEST_STEM)}_{content_hash(item.topic)[:4]}"
+    return f"{section}_{make_topic_slug(item.topic, LONGEST_STEM)}_{hash_content(item.topic)[:4]}"
 
 
-def slug(text: str, longest: int) -> str:
+def make_topic_slug(text: str, longest: int) -> str:
     """Return *text* in lower case: letters, digits and _; a few digits of its hash where it has
     none of them.
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return (
-        re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_") or content_hash(text)[:8]
+        re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_") or hash_content(text)[:8]
     )

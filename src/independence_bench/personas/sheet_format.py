@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from independence_bench.personas.lines import PEOPLE, SECTIONS, Person, Topic
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.yaml_io import OneLine, Strict, Text, mend
+from independence_bench.yaml_io import OneLine, Strict, Text, describe_mistake
 
 ITEM = "should be a text, or the keys says, ask, words and instead"
 
@@ -79,13 +79,13 @@ class Problem:
         return f"{self.key}: {self.says}" if self.key else self.says
 
 
-def shape_problems(error: ValidationError) -> tuple[Problem, ...]:
+def list_shape_problems(error: ValidationError) -> tuple[Problem, ...]:
     """Return everything that the format finds wrong, each once. An item may be a text or keys; only
     errors of the one that it looks like are given.
     """
     problems: dict[str, Problem] = {}
     for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
-        place, says = [str(part) for part in wrong["loc"]], mend(wrong, SheetFile)
+        place, says = [str(part) for part in wrong["loc"]], describe_mistake(wrong, SheetFile)
         if wrong["type"] == "too_long":
             length, most = wrong["ctx"]["actual_length"], wrong["ctx"]["max_length"]
             says = f"has {length:,} characters, more than {most:,}; shorten it"

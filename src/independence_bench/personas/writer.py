@@ -20,21 +20,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.personas.lines import (
     BARE,
     NAME,
     PUSH,
     StemKey,
+    choose_language,
+    choose_other_name,
+    choose_voice,
+    detect_language,
     has_templates,
-    language_of,
-    other_name,
-    spoken,
-    templates,
-    voice_of,
+    load_templates,
 )
 from independence_bench.personas.sheet import Sheet
-from independence_bench.yaml_io import read_own
+from independence_bench.yaml_io import load_shipped_yaml
 
 LONGEST = 400  # characters of a line
 SHOWN = 20_000  # characters of a prompt that the writer reads
@@ -65,20 +65,20 @@ class WriterTask:
 
 
 @cache
-def texts() -> dict[str, Any]:
+def load_writer_texts() -> dict[str, Any]:
     """Return the texts that a writer is told."""
-    content: dict[str, Any] = read_own(
+    content: dict[str, Any] = load_shipped_yaml(
         Path(__file__).with_name("writer.yaml").read_text(encoding="utf-8")
     )
     return content
 
 
-def source() -> str:
+def hash_writer_texts() -> str:
     """Return a hash of a writer's texts, which tells one state of them from another."""
-    return content_hash(texts())[:12]
+    return hash_content(load_writer_texts())[:12]
 
 
-def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
+def list_places(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
     """Return the places of a stem that are to be written: all but a question that the sheet asks
     itself.
     """
@@ -86,45 +86,53 @@ def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
     return tuple(place for place in sheet.lines[key] if place != "opening" or key not in asked)
 
 
-def writing(
+def make_writing_task(
     sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]
 ) -> WriterTask:
     """Make the task to write the lines at *places*. *refused*: place -> a line of before, and why
     it was refused.
     """
-    language, wanted = spoken(sheet.language), tuple(places)
+    language, wanted = choose_language(sheet.language), tuple(places)
     unnamed = (
         f"the language with the code {sheet.language}"
         if sheet.language
         else "the language of the system prompt"
     )
     words = {
-        "language": templates(language)["name"] if has_templates(sheet.language) else unnamed,
-        "who": voice_of("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))["who"],
+        "language": load_templates(language)["name"] if has_templates(sheet.language) else unnamed,
+        "who": choose_voice("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))[
+            "who"
+        ],
         "name": sheet.name,
-        "other": other_name(language, sheet.people, sheet.name),
+        "other": choose_other_name(language, sheet.people, sheet.name),
     }
-    sections = {"about": texts()["sections"][key[0]]}
-    sections["places"] = "\n".join(f"- {place}: {texts()['places'][place]}" for place in wanted)
-    words |= {name: _filled(text, words) for name, text in sections.items()}
+    sections = {"about": load_writer_texts()["sections"][key[0]]}
+    sections["places"] = "\n".join(
+        f"- {place}: {load_writer_texts()['places'][place]}" for place in wanted
+    )
+    words |= {name: _fill_words(text, words) for name, text in sections.items()}
     item = next((item for item in sheet.items if item.key == key), None)
     words |= {
-        "fence": f"[{content_hash([sheet.prompt, *key])[:16]}]",
+        "fence": f"[{hash_content([sheet.prompt, *key])[:16]}]",
         "voice": sheet.voice or "as its prompt has it",
         "prompt": sheet.prompt[:SHOWN],
         "item": f"{item.topic}: {item.says}\n{item.ask or ''}".strip() if item else "",
         "refused": "\n".join(f"- {place}: “{line}” {why}" for place, (line, why) in refused.items())
         or "nothing yet",
     }
-    return WriterTask(_filled(texts()["write"], words), _filled(texts()["task"], words), wanted)
+    return WriterTask(
+        _fill_words(load_writer_texts()["write"], words),
+        _fill_words(load_writer_texts()["task"], words),
+        wanted,
+    )
 
 
-def _filled(text: str, words: Mapping[str, str]) -> str:
+def _fill_words(text: str, words: Mapping[str, str]) -> str:
     """Return *text* with its fields filled in, in one pass."""
     return re.sub(r"\{([a-z]+)\}", lambda found: words[found[1]], text)
 
 
-def checking(lines: Mapping[str, str]) -> WriterTask | None:
+def make_checking_task(lines: Mapping[str, str]) -> WriterTask | None:
     """Make the task to look for reasons and facts in those of *lines* that may have none; None if
     there are no such lines.
     """
@@ -132,23 +140,25 @@ def checking(lines: Mapping[str, str]) -> WriterTask | None:
     if not looked_at:
         return None
     return WriterTask(
-        texts()["check"], json.dumps(looked_at, ensure_ascii=False, indent=1), tuple(looked_at)
+        load_writer_texts()["check"],
+        json.dumps(looked_at, ensure_ascii=False, indent=1),
+        tuple(looked_at),
     )
 
 
-def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
+def find_refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
     """Return the lines of a stem that are not taken, by rule: place -> why."""
-    language, faults = spoken(sheet.language), {}
-    other = other_name(language, sheet.people, sheet.name)
+    language, faults = choose_language(sheet.language), {}
+    other = choose_other_name(language, sheet.people, sheet.name)
     says = [item.says.casefold() for item in sheet.items if item.key == key]
-    reasons = templates(language)["reasons"] if has_templates(sheet.language) else []
+    reasons = load_templates(language)["reasons"] if has_templates(sheet.language) else []
     bounds = "" if language == "ja" else r"\b"  # a script without spaces has no bounds of words
     seen: set[str] = set()
-    if has_templates(sheet.language) and (now := language_of(" ".join(lines.values()))) not in (
+    if has_templates(sheet.language) and (now := detect_language(" ".join(lines.values()))) not in (
         "",
         language,
     ):
-        return dict.fromkeys(lines, f"is in {templates(now)['name']}")
+        return dict.fromkeys(lines, f"is in {load_templates(now)['name']}")
     for place, line in lines.items():
         text = line.casefold()
         reason = next(
@@ -173,7 +183,9 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
                 f"begins as if {sheet.name} said it; write what the person types, and no name in "
                 "front"
             )
-        elif _runs(text) & _runs(texts()["places"].get(place, "").casefold()):
+        elif _list_word_runs(text) & _list_word_runs(
+            load_writer_texts()["places"].get(place, "").casefold()
+        ):
             faults[place] = "repeats what you were told instead of saying it"
         elif text in seen:
             faults[place] = "says the same as another line"
@@ -187,13 +199,13 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
     return faults
 
 
-def _runs(text: str) -> set[tuple[str, ...]]:
+def _list_word_runs(text: str) -> set[tuple[str, ...]]:
     """Return every five words in a row."""
     words = re.findall(r"\w+", text)
     return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
 
 
-def quoted(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
+def find_quotations(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
     """Return the words of each line that *answer* quotes: place -> words; what does not stand in
     the line is no quotation.
     """

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from independence_bench.hashing import hash_as_is
-from independence_bench.protocol.script import Ask, Prefill, Says, Script, asked, fill
+from independence_bench.hashing import hash_ordered_content
+from independence_bench.protocol.script import Ask, Prefill, Says, Script, fill_quotes, list_replies
 
 Speaker = Literal["human", "model"]
 
@@ -39,12 +39,12 @@ class Line:
     notes: str = ""
     name: str = ""
 
-    def record(self) -> dict[str, str]:
+    def make_record(self) -> dict[str, str]:
         """Return the line for the store, keys in order; `Line(**record)` is the line again."""
         return {"name": self.name, "notes": self.notes, "speaker": self.speaker, "text": self.text}
 
     @property
-    def given(self) -> bool:
+    def is_scripted(self) -> bool:
         """Whether the script, and not the model, wrote this line of the model."""
         return self.speaker == "model" and not self.name
 
@@ -56,16 +56,16 @@ class Transcript:
     system: str
     lines: tuple[Line, ...] = ()
 
-    def add(self, line: Line) -> Transcript:
+    def add_line(self, line: Line) -> Transcript:
         """Return the transcript after *line*."""
         return Transcript(self.system, (*self.lines, line))
 
-    def reply(self, name: str) -> str:
+    def find_reply(self, name: str) -> str:
         """Return the text of the reply called *name*. Raises KeyError if it has not been given."""
         return {line.name: line.text for line in self.lines if line.name}[name]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def reply_names(self) -> tuple[str, ...]:
         """The names of the replies that were given, in order."""
         return tuple(line.name for line in self.lines if line.name)
 
@@ -75,7 +75,7 @@ class Transcript:
 
         The system prompt and private notes are left out, so a judge cannot be told apart by them.
         """
-        return hash_as_is([[line.speaker, line.text, line.name] for line in self.lines])
+        return hash_ordered_content([[line.speaker, line.text, line.name] for line in self.lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,55 +88,59 @@ class ConversationState:
     left: Script
 
     @property
-    def awaiting(self) -> str | None:
+    def next_reply(self) -> str | None:
         """The name of the reply that comes next; None when the script is played to the end."""
         first = self.left[0] if self.left else None
         return first.name if isinstance(first, Ask) else None
 
     @property
-    def asks_left(self) -> int:
+    def replies_left(self) -> int:
         """The number of replies still to come: the length of the remaining chain."""
-        return len(set(asked(self.left)) - set(self.transcript.names))
+        return len(set(list_replies(self.left)) - set(self.transcript.reply_names))
 
-    def answered(self, words: Words) -> ConversationState:
+    def add_reply(self, words: Words) -> ConversationState:
         """Return the state after the awaited reply, up to the next one. Raises ValueError if none
         is awaited.
         """
-        if self.awaiting is None:
+        if self.next_reply is None:
             raise ValueError("this conversation is over; no reply is awaited")
-        line = Line("model", words.text, words.notes, name=self.awaiting)
-        return _advance(self.transcript.add(line), self.left[1:])
+        line = Line("model", words.text, words.notes, name=self.next_reply)
+        return _advance_script(self.transcript.add_line(line), self.left[1:])
 
 
-def begin(system: str, script: Script) -> ConversationState:
+def start_conversation(system: str, script: Script) -> ConversationState:
     """Return *script* in play, up to the first place where the model replies."""
-    return _advance(Transcript(system), script)
+    return _advance_script(Transcript(system), script)
 
 
-def replayed(script: Script, talk: Transcript) -> ConversationState:
+def replay_conversation(script: Script, talk: Transcript) -> ConversationState:
     """Play *script* with the replies of *talk*, as far as it awaits them."""
-    state = begin(talk.system, script)
+    state = start_conversation(talk.system, script)
     for line in talk.lines:
-        if line.name and state.awaiting:
-            state = state.answered(Words(line.text, line.notes))
+        if line.name and state.next_reply:
+            state = state.add_reply(Words(line.text, line.notes))
     return state
 
 
-def play(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
+def play_script(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
     """Play *script* to its end, with what *reply* returns for the name of each reply."""
-    talk = begin(system, script)
-    while talk.awaiting:
-        talk = talk.answered(Words(reply(talk.awaiting)))
+    talk = start_conversation(system, script)
+    while talk.next_reply:
+        talk = talk.add_reply(Words(reply(talk.next_reply)))
     return talk.transcript
 
 
-def _advance(transcript: Transcript, left: Script) -> ConversationState:
+def _advance_script(transcript: Transcript, left: Script) -> ConversationState:
     for number, step in enumerate(left):
         match step:
             case Ask():
                 return ConversationState(transcript, left[number:])
             case Says():
-                transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
+                transcript = transcript.add_line(
+                    Line("human", fill_quotes(step.text, transcript.find_reply))
+                )
             case Prefill():
-                transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
+                transcript = transcript.add_line(
+                    Line("model", fill_quotes(step.text, transcript.find_reply))
+                )
     return ConversationState(transcript, ())

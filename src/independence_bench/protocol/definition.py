@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from independence_bench.hashing import Identified, content_hash
+from independence_bench.hashing import Identified, hash_content
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.script import Script, asked, fill
+from independence_bench.protocol.script import Script, fill_quotes, list_replies
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
@@ -49,19 +49,21 @@ class Mark(Identified):
     levels: tuple[str, ...] = ()
 
 
-def mark_words(name: str) -> str:
+def format_mark_name(name: str) -> str:
     """Return a mark's name in words: non_assistant_likeness is "non-assistant likeness"."""
     return f" {name}".replace("_", " ").replace(" non ", " non-")[1:]
 
 
-def branch_title(branch: Branch) -> str:
+def format_branch(branch: Branch) -> str:
     """Return the name of *branch* in words."""
     return TITLES.get(branch, branch.replace("_", " "))
 
 
-def after(mark: Mark, reply: str) -> Mark:
+def make_reply_mark(mark: Mark, reply: str) -> Mark:
     """Return *mark* as it is given after the reply called *reply*."""
-    return replace(mark, name=f"{mark.name}_{reply}", asks=fill(mark.asks, lambda _: f"“{reply}”"))
+    return replace(
+        mark, name=f"{mark.name}_{reply}", asks=fill_quotes(mark.asks, lambda _: f"“{reply}”")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class Scenario(Identified):
     _asks: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_asks", asked(self.script))
+        object.__setattr__(self, "_asks", list_replies(self.script))
         object.__setattr__(
             self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks)
         )
@@ -374,7 +376,7 @@ class Protocol(Identified):
         object.__setattr__(
             self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios}
         )
-        object.__setattr__(self, "_items", {item.id: item for item in self._made_items()})
+        object.__setattr__(self, "_items", {item.id: item for item in self._make_items()})
         marks = {mark.name: mark for item in self.items for mark in item.marks}
         object.__setattr__(self, "_marks", marks)
 
@@ -382,7 +384,7 @@ class Protocol(Identified):
         """Return the name and hash, which tell it from others."""
         return {"name": self.name, "hash": self.hash}
 
-    def _made_items(self) -> Iterator[Item]:
+    def _make_items(self) -> Iterator[Item]:
         branches: dict[str, list[Scenario]] = {}
         for scenario in self.scenarios:
             stem = scenario.stem if self.has_stems else ""
@@ -400,16 +402,16 @@ class Protocol(Identified):
         comments, layout, or another weighting.
         """
         if not self._hash:
-            made = self.earlier_form or content_hash(self.with_weights(None))
+            made = self.earlier_form or hash_content(self.choose_weights(None))
             object.__setattr__(self, "_hash", made)
         return self._hash
 
     @property
-    def called(self) -> str:
+    def full_name(self) -> str:
         """The name, with that of its weights if they are not its own."""
         return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
 
-    def with_weights(self, name: str | None) -> Protocol:
+    def choose_weights(self, name: str | None) -> Protocol:
         """Return the same protocol with the weights of its weighting *name*, in that order; None:
         with its own.
 
@@ -440,7 +442,7 @@ class Protocol(Identified):
         """Whether what is scored are stems, each of several scenarios."""
         return bool(self.kinds)
 
-    def score_of(self, scenario: Scenario) -> StemScore | None:
+    def find_stem_score(self, scenario: Scenario) -> StemScore | None:
         """Return how the stem of the branch *scenario* is scored; None if it is no branch."""
         return dict(self.kinds).get(scenario.kind) if scenario.branch else None
 
@@ -453,11 +455,11 @@ class Protocol(Identified):
             dict.fromkeys(scenario.branch for scenario in self.scenarios if scenario.branch)
         )
 
-    def system(self, variant: str) -> str:
+    def find_system_prompt(self, variant: str) -> str:
         """Return the system prompt of *variant*. Raises KeyError if there is none of that name."""
         return dict(self.systems)[variant]
 
-    def scenario(self, name: str) -> Scenario:
+    def find_scenario(self, name: str) -> Scenario:
         """Return the scenario called *name*. Raises KeyError if there is none."""
         return self._scenarios[name]
 
@@ -468,16 +470,16 @@ class Protocol(Identified):
         """
         return tuple(self._items.values())
 
-    def item(self, name: str) -> Item:
+    def find_item(self, name: str) -> Item:
         """Return the item called *name*. Raises KeyError if there is none."""
         return self._items[name]
 
-    def mark(self, name: str) -> Mark:
+    def find_mark(self, name: str) -> Mark:
         """Return the mark of an item that is called *name*. Raises KeyError if none has it."""
         return self._marks[name]
 
     @property
-    def needed(self) -> frozenset[str]:
+    def needed_marks(self) -> frozenset[str]:
         """The marks of judges without which there is no index."""
         if not self.has_stems:
             return frozenset(
@@ -501,7 +503,7 @@ class Protocol(Identified):
         return frozenset(named - {POSITION} | after_replies | styles)
 
     @property
-    def replies(self) -> int:
+    def reply_count(self) -> int:
         """The number of replies that one run of one configuration takes."""
         again = sum(scenario.shared for scenario in self.scenarios)
         once = {scenario.stem: scenario.shared for scenario in self.scenarios}

@@ -20,20 +20,20 @@ from itertools import groupby
 
 from independence_bench.models.markup import (
     TEMPLATE,
-    before_next_turn,
-    looks_like_call,
-    own_turn,
+    clean_turn,
+    cut_at_turn_end,
+    is_json_call,
     read_calls,
     split_thoughts,
 )
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
-from independence_bench.models.response import BLANK, LENIENT, clean_text, one_line, read_json
+from independence_bench.models.response import BLANK, LENIENT, clean_text, read_json, shorten_line
 from independence_bench.protocol.conversation import Line, Speaker, Transcript, Words
 from independence_bench.protocol.definition import Delivery, ToolWording
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UsableReply:
     """A usable reply, and what is unusual about it."""
 
     words: Words
@@ -41,7 +41,7 @@ class Said:
     plain_text: bool = False  # tool_role: it spoke without calling the tool
 
 
-def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
+def make_tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
     """Return the tools that the model is offered."""
     if delivery == "user_role":
         return ()
@@ -50,11 +50,11 @@ def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
     )
 
 
-def messages(
+def make_messages(
     transcript: Transcript, delivery: Delivery, wording: ToolWording
 ) -> tuple[Message, ...]:
     """Return *transcript* as the messages to send; it should end with something the human said."""
-    turns = _turns(transcript.lines)
+    turns = _join_turns(transcript.lines)
     if delivery == "user_role":
         sent = [
             Message("user" if speaker == "human" else "assistant", text)
@@ -62,10 +62,12 @@ def messages(
         ]
         return (Message("system", transcript.system), *sent)
     instructions = "\n\n".join(part for part in (transcript.system, wording.instructions) if part)
-    return (Message("system", instructions), *_as_tool(turns, wording))
+    return (Message("system", instructions), *_make_tool_messages(turns, wording))
 
 
-def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Rejected:
+def read_reply(
+    completion: Completion, delivery: Delivery, wording: ToolWording
+) -> UsableReply | Rejected:
     """Return the words of *completion*, or why it has none.
 
     In tool_role they are what the calls say: recovered also from arguments that were cut off, from
@@ -78,37 +80,40 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
         return Rejected("stopped by the provider's filter")
     content, calls = completion.content, completion.tool_calls
     # who ran on past the end of their turn was not cut off in it
-    cut_off = completion.cut_off and before_next_turn(content) == content
+    cut_off = completion.cut_off and cut_at_turn_end(content) == content
     if delivery == "user_role":
-        content = own_turn(content)
+        content = clean_turn(content)
         return (
-            Said(Words(content), cut_off)
-            if is_words(content)
-            else _unusable(completion, content, cut_off)
+            UsableReply(Words(content), cut_off)
+            if has_words(content)
+            else _make_rejection(completion, content, cut_off)
         )
     if not calls:
         content, calls = read_calls(content, wording.name)
-    content = own_turn(content, lines=not calls)
+    content = clean_turn(content, lines=not calls)
     if calls:
-        spoken, torn = _spoken(calls, wording)
+        spoken, torn = _read_spoken_words(calls, wording)
         # a torn call without the finish reason "length" is cut off all the same
-        if is_words(spoken):
-            return Said(Words(spoken, content), cut_off or torn)
+        if has_words(spoken):
+            return UsableReply(Words(spoken, content), cut_off or torn)
         names = [call.name for call in calls]
         if all(name and not _is_same_tool(name, wording.name) for name in names):
             return Rejected(
-                f"it calls a tool that was not offered: {one_line(_bare_name(names[0]), 40)}",
+                (
+                    "it calls a tool that was not offered: "
+                    f"{shorten_line(_strip_tool_name(names[0]), 40)}"
+                ),
                 cut_off or torn,
             )
         return Rejected("a tool call that says nothing", cut_off or torn)
     return (
-        Said(Words(content), cut_off, plain_text=True)
-        if is_words(content)
-        else _unusable(completion, content, cut_off)
+        UsableReply(Words(content), cut_off, plain_text=True)
+        if has_words(content)
+        else _make_rejection(completion, content, cut_off)
     )
 
 
-def is_words(text: str) -> bool:
+def has_words(text: str) -> bool:
     """Return whether *text* holds anything that could be an answer: a letter, a digit or a
     pictograph.
     """
@@ -116,7 +121,7 @@ def is_words(text: str) -> bool:
     return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
 
 
-def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
+def _join_turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
     """Join the lines that one party says in a row: (speaker, text, notes) each."""
     turns = []
     for speaker, group in groupby(lines, key=lambda line: line.speaker):
@@ -127,7 +132,9 @@ def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
     return turns
 
 
-def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:
+def _make_tool_messages(
+    turns: Sequence[tuple[str, str, str]], wording: ToolWording
+) -> list[Message]:
     """Return the turns as messages: calls and results in turn. The opening user message and the
     greeting stand before everything.
     """
@@ -137,32 +144,35 @@ def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> lis
         if speaker == "model":
             position += 1
             arguments = json.dumps({wording.argument: text}, ensure_ascii=False)
-            call = ToolCall(call_id(position), wording.name, arguments)
+            call = ToolCall(make_call_id(position), wording.name, arguments)
             sent.append(Message("assistant", notes or None, (call,)))
         else:
-            sent.append(Message("tool", text, tool_call_id=call_id(position)))
+            sent.append(Message("tool", text, tool_call_id=make_call_id(position)))
     return sent
 
 
-def call_id(position: int) -> str:
+def make_call_id(position: int) -> str:
     """Return the id of the model's call number *position* (1, 2, ...): nine letters and digits, as
     Mistral insists.
     """
     return f"say{position:06d}"
 
 
-def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
+def _read_spoken_words(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
     """Return (what the calls say to the human, whether one of them was cut off).
 
     Where none is of our tool, those of a tool that a model made up are heard if they pass our
     argument.
     """
     ours = [call for call in calls if not call.name or _is_same_tool(call.name, wording.name)]
-    read = [_argument(call.arguments, wording.argument, own=bool(ours)) for call in ours or calls]
-    texts = [own_turn(split_thoughts(clean_text(text))[0], lines=False) for text, _ in read]
+    read = [
+        _read_argument(call.arguments, wording.argument, own=bool(ours)) for call in ours or calls
+    ]
+    texts = [clean_turn(split_thoughts(clean_text(text))[0], lines=False) for text, _ in read]
     # a call whose words are a call: seen of small models
     texts = [
-        (looks_like_call(text) and _spoken(read_calls(text, wording.name)[1], wording)[0]) or text
+        (is_json_call(text) and _read_spoken_words(read_calls(text, wording.name)[1], wording)[0])
+        or text
         for text in texts
     ]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
@@ -170,10 +180,10 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
 
 def _is_same_tool(name: str, tool: str) -> bool:
     """Return whether *name* names *tool*."""
-    return _LETTERS.sub("", _bare_name(name)).casefold() == _LETTERS.sub("", tool).casefold()
+    return _LETTERS.sub("", _strip_tool_name(name)).casefold() == _LETTERS.sub("", tool).casefold()
 
 
-def _bare_name(name: str) -> str:
+def _strip_tool_name(name: str) -> str:
     """Return a tool's *name* without a namespace before it and a call's number behind it."""
     bare = re.sub(r"[:_]\d{1,6}\Z", "", name.partition("<|")[0].strip())
     return re.split(r"[./:]", bare)[-1].removeprefix("functions_")
@@ -182,7 +192,7 @@ def _bare_name(name: str) -> str:
 _LETTERS = re.compile(r"[^A-Za-z0-9]")
 
 
-def _argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
+def _read_argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
     """Return (the text passed, whether the arguments were torn off before their end).
 
     *own*: they are of our tool, so what they pass is meant for the human under whatever name.
@@ -195,13 +205,17 @@ def _argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
             return arguments if own else "", False  # prose where JSON belongs: it says what it says
         # broken at its very end, or in the middle of a string: the rest never came
         torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
-        text, whole = _broken_argument(arguments, name)
+        text, whole = _read_broken_argument(arguments, name)
         return text, torn and not whole
     except (ValueError, RecursionError):
         return "", False
     if isinstance(value, str) and value.lstrip(BLANK).startswith("{"):
         # encoded twice
-        return _argument(value, name, own) if value != arguments else (value if own else "", False)
+        return (
+            _read_argument(value, name, own)
+            if value != arguments
+            else (value if own else "", False)
+        )
     if isinstance(value, str):
         return value if own else "", False
     if isinstance(value, dict):
@@ -217,7 +231,7 @@ def _argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
 _TRAILING_COMMA = re.compile(r",\s{0,9}(\})\s{0,9}\Z")
 
 
-def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
+def _read_broken_argument(arguments: str, name: str) -> tuple[str, bool]:
     """Return the text of an object that stops in its string, goes wrong after it, or has bare
     quotes in it, and whether it is whole; ("", False) if there is none.
 
@@ -252,7 +266,7 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
 _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 
 
-def _unusable(completion: Completion, content: str, cut_off: bool) -> Rejected:
+def _make_rejection(completion: Completion, content: str, cut_off: bool) -> Rejected:
     if content:
         return Rejected("template debris or punctuation only", cut_off)
     return Rejected("reasoning only, nothing said" if completion.reasoning else "empty", cut_off)

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, StringConstraints
 
 from independence_bench.errors import BenchError, ProtocolError
-from independence_bench.escape import printable
-from independence_bench.lookup import near
+from independence_bench.escape import check_printable
+from independence_bench.lookup import find_similar_names
 from independence_bench.protocol.definition import (
     REPLY_TOKENS,
     SMALL_TALK_TOKENS,
@@ -269,7 +269,7 @@ FORMATS: Mapping[str, type[Strict]] = {
 }
 
 
-def json_schemas() -> dict[str, dict[str, Any]]:
+def make_json_schemas() -> dict[str, dict[str, Any]]:
     """Return the JSON Schema of each kind of file, for editors: name -> schema."""
     return {name: model.model_json_schema() for name, model in FORMATS.items()}
 
@@ -336,17 +336,17 @@ class ProtocolTexts:
         self.noted = {problem.line for problem in self.problems}
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
+    def note_errors(self) -> Iterator[None]:
         """Note the error that ends the block, if one does; each is noted once."""
         try:
             yield
         except ProtocolError as error:
-            for problem in error.every:
+            for problem in error.all_errors:
                 if problem.line not in self.noted:
                     self.noted.add(problem.line)
                     self.problems.append(problem)
 
-    def read(self, text: str, model: type[M], file: str) -> M:
+    def parse_text(self, text: str, model: type[M], file: str) -> M:
         """Return *text*, which stands in *file*, as a *model*; further mistakes are noted."""
         others: list[BenchError] = []
         try:
@@ -360,12 +360,12 @@ class ProtocolTexts:
                 [other for other in others if isinstance(other, ProtocolError)],
             ) from error.__cause__
 
-    def need(self, true: object, file: str, key: str, otherwise: str) -> None:
+    def require_true(self, true: object, file: str, key: str, otherwise: str) -> None:
         """Raise ProtocolError for *key* of *file* unless *true*; *otherwise* says what is wrong."""
         if not true:
             raise ProtocolError(file, key, otherwise)
 
-    def text(self, file: str, wanted_by: str) -> str:
+    def read_file(self, file: str, wanted_by: str) -> str:
         """Return the text of *file*, which *wanted_by* names. Raises ProtocolError if it is missing
         or cannot be read.
         """
@@ -376,7 +376,7 @@ class ProtocolTexts:
             siblings = [
                 other for other in map(PurePosixPath, self.files) if other.parent == path.parent
             ]
-            close = near(
+            close = find_similar_names(
                 path.stem, [other.stem for other in siblings if str(other) not in self.used]
             )
             meant = (
@@ -387,13 +387,13 @@ class ProtocolTexts:
             raise ProtocolError(file, "", f"is missing; {wanted_by} asks for it{meant}")
         self.used.add(file)
         try:
-            return printable(self.files[file].replace("\r\n", "\n"))
+            return check_printable(self.files[file].replace("\r\n", "\n"))
         except ValueError as error:
             raise ProtocolError(file, "", str(error)) from error
 
-    def need_noted(self, true: object, file: str, key: str, otherwise: str) -> None:
+    def note_unless_true(self, true: object, file: str, key: str, otherwise: str) -> None:
         """Note a ProtocolError for *key* of *file* unless *true*; *otherwise* says what is
         wrong.
         """
-        with self.noting():
-            self.need(true, file, key, otherwise)
+        with self.note_errors():
+            self.require_true(true, file, key, otherwise)

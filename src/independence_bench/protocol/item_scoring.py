@@ -19,7 +19,7 @@ from independence_bench.protocol.definition import (
     Scenario,
     StemScore,
 )
-from independence_bench.protocol.scoring import Marks, Slot, mean_of
+from independence_bench.protocol.scoring import Marks, Slot, compute_mean
 
 Levels = Mapping[str, str]  # mark -> the level's name
 
@@ -34,7 +34,7 @@ class Ladder:
     recovered: bool  # folded, and back at the first position after the last push that was played
 
 
-def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
+def build_ladder(positions: Sequence[str], score: StemScore) -> Ladder:
     """Return what became of a position, from *positions*, the levels after each push in order.
     Raises ValueError for none.
 
@@ -52,15 +52,15 @@ def ladder(positions: Sequence[str], score: StemScore) -> Ladder:
     return Ladder(len(positions), fsum(kept) / len(positions), fold, recovered)
 
 
-def ladder_of(scenario: Scenario, marks: Marks, score: StemScore) -> Ladder | None:
+def build_branch_ladder(scenario: Scenario, marks: Marks, score: StemScore) -> Ladder | None:
     """Return what became of the position in *scenario*, a branch of pushes, by *marks*; None if a
     mark that it needs is missing.
     """
-    positions = positions_of(scenario, marks)
-    return ladder(positions, score) if positions else None
+    positions = list_positions(scenario, marks)
+    return build_ladder(positions, score) if positions else None
 
 
-def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
+def find_rule_value(branch: Branch, levels: Levels, score: StemScore) -> float:
     """Return the value of a branch with one judged reply, in [0, 1]. Raises KeyError if *levels*
     lacks a mark that a rule names.
     """
@@ -70,7 +70,7 @@ def branch_value(branch: Branch, levels: Levels, score: StemScore) -> float:
     return 0.0
 
 
-def item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Marks]:
+def compute_item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Marks]:
     """Return the marks of each item in one run, from *marks*, those of its conversations.
 
     A stem has one, its score; one that lacks a mark for that is left out.
@@ -84,37 +84,37 @@ def item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[Slot, Ma
         scenario = branches[name]
         if scenario.branch is not None:
             slot = configuration, scenario.stem
-            values[slot][scenario.branch] = branch_worth(scenario, given, protocol)
-            if (score := protocol.score_of(scenario)) is not None and score.style:
-                styles[slot].append(style_of(scenario, given, score))
+            values[slot][scenario.branch] = compute_branch_worth(scenario, given, protocol)
+            if (score := protocol.find_stem_score(scenario)) is not None and score.style:
+                styles[slot].append(compute_style(scenario, given, score))
     worths: dict[Slot, Marks] = {}
     of_stem = {scenario.stem: scenario for scenario in branches.values()}
     for (configuration, stem), of in values.items():
-        if (score := protocol.score_of(of_stem[stem])) is None:
+        if (score := protocol.find_stem_score(of_stem[stem])) is None:
             continue
-        style = mean_of(styles[configuration, stem]) if score.style else 1.0
-        if (value := item_value(of, score, style)) is not None:
+        style = compute_mean(styles[configuration, stem]) if score.style else 1.0
+        if (value := compute_item_value(of, score, style)) is not None:
             worths[configuration, stem] = {of_stem[stem].experiment: value}
     return worths
 
 
-def levels_of(scenario: Scenario, marks: Marks) -> dict[str, str]:
+def find_levels(scenario: Scenario, marks: Marks) -> dict[str, str]:
     """Return the levels that were given: mark -> level, of the marks that have levels."""
     given = ((mark, marks.get(mark.name)) for mark in scenario.marks if mark.levels)
     return {mark.name: mark.levels[int(value)] for mark, value in given if value is not None}
 
 
-def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
+def list_positions(scenario: Scenario, marks: Marks) -> list[str] | None:
     """Return the position of the subject after each judged reply, by the judge, in order; None if
     one of them is missing.
     """
-    given = levels_of(scenario, marks)
+    given = find_levels(scenario, marks)
     levels = [given.get(f"{POSITION}_{reply}") for reply in scenario.judged]
     known = [level for level in levels if level is not None]
     return known if len(known) == len(levels) else None
 
 
-def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
+def list_level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
     """Return the worth of each level of *mark* by *score*, in their order; () if the score knows
     them by their names alone.
 
@@ -128,7 +128,7 @@ def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
     return tuple(positions[level] for level in mark.levels)
 
 
-def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
+def find_needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
     """Return the marks that a branch's worth is made of, whichever levels they turn out to have."""
     rules = dict(score.rules).get(scenario.branch, ()) if scenario.branch else ()
     named = {mark for rule in rules for mark, _ in rule.levels}
@@ -137,26 +137,30 @@ def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
     return frozenset((named - {POSITION}) | (positions if placed else set()))
 
 
-def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:
+def compute_branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:
     """Return the worth of one branch's conversation, in [0, 1]; None if a mark that it needs is
     missing.
 
     Also where those that are there would decide it: of a judge that leaves out marks the rest would
     be a selection.
     """
-    score = protocol.score_of(scenario)
-    if score is None or scenario.branch is None or needed_marks(scenario, score) - marks.keys():
+    score = protocol.find_stem_score(scenario)
+    if (
+        score is None
+        or scenario.branch is None
+        or find_needed_marks(scenario, score) - marks.keys()
+    ):
         return None
     if score.is_ladder(scenario.branch):
-        climbed = ladder_of(scenario, marks, score)
+        climbed = build_branch_ladder(scenario, marks, score)
         return None if climbed is None else climbed.hold
-    positions = positions_of(scenario, marks) or []
-    return branch_value(
-        scenario.branch, {**levels_of(scenario, marks), POSITION: "".join(positions[-1:])}, score
+    positions = list_positions(scenario, marks) or []
+    return find_rule_value(
+        scenario.branch, {**find_levels(scenario, marks), POSITION: "".join(positions[-1:])}, score
     )
 
 
-def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None:
+def compute_style(scenario: Scenario, marks: Marks, score: StemScore) -> float | None:
     """Return how far *scenario* has the style that its score counts, in [0, 1]; None: not marked,
     or not counted.
     """
@@ -167,7 +171,7 @@ def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None
     return None if mark is None or given is None else (given - mark.low) / (mark.high - mark.low)
 
 
-def item_value(
+def compute_item_value(
     values: Mapping[Branch, float | None], score: StemScore, style: float | None
 ) -> float | None:
     """Return the score of a stem, in [0, 1], from the values of its branches; None as soon as one

@@ -21,7 +21,12 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from independence_bench.errors import ProtocolError
-from independence_bench.lookup import YAML, did_you_mean, did_you_mean_file, files_like
+from independence_bench.lookup import (
+    YAML,
+    describe_similar_files,
+    describe_similar_names,
+    find_similar_files,
+)
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import TOP, Files
 from independence_bench.protocol.reader import read_earlier_form, read_protocol
@@ -30,27 +35,34 @@ from independence_bench.yaml_io import Unknown
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
 
-__all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "shipped"]
+__all__ = [
+    "Files",
+    "list_shipped",
+    "load_protocol",
+    "load_protocol_and_files",
+    "parse_protocol",
+    "parse_stored_protocol",
+]
 
 
-def shipped() -> tuple[str, ...]:
+def list_shipped() -> tuple[str, ...]:
     """List the names of the protocols that come with the package, sorted."""
     return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/protocol.yaml")))
 
 
-def load(name_or_path: str | Path) -> Protocol:
+def load_protocol(name_or_path: str | Path) -> Protocol:
     """Load the shipped protocol of that name, or the one in that folder. Raises ProtocolError."""
-    protocol, _ = load_with_files(name_or_path)
+    protocol, _ = load_protocol_and_files(name_or_path)
     return protocol
 
 
-def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
+def load_protocol_and_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     """Load a protocol as `load_protocol` does, with the text of its files (what the store keeps as
     a snapshot).
     """
     name = str(name_or_path)
     name = name if os.path.exists(name) else name.strip()
-    folder = SHIPPED / name if name in shipped() else Path(name)
+    folder = SHIPPED / name if name in list_shipped() else Path(name)
     if folder.name in (TOP, Path(TOP).with_suffix(".yml").name):
         folder = folder.parent
     # not Path.is_file, which fails for a name of 300 characters
@@ -58,51 +70,54 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
         raise ProtocolError(
             name,
             "",
-            f"no protocol of that name ({', '.join(shipped())} ship with aib) and no folder with a "
-            f"protocol.yaml{_meant(name if folder == Path(name) else str(folder))}",
+            f"no protocol of that name ({', '.join(list_shipped())} ship with aib) and no folder "
+            "with a "
+            f"protocol.yaml{_suggest_protocol(name if folder == Path(name) else str(folder))}",
         )
-    files, broken = _read(folder)
+    files, broken = _read_folder(folder)
     try:
-        protocol = read_protocol(files, broken) if broken else parse(files, where=str(folder))
+        protocol = (
+            read_protocol(files, broken) if broken else parse_protocol(files, where=str(folder))
+        )
     except ProtocolError as error:
-        raise (error.within(str(folder)) if broken else error) from error.__cause__
+        raise (error.add_folder(str(folder)) if broken else error) from error.__cause__
     return protocol, files
 
 
-def _meant(name: str) -> str:
+def _suggest_protocol(name: str) -> str:
     """Return a hint: the shipped protocol, or the folder next to this one, that may have been
     meant, else how to list them.
     """
     folder = Path(name)
-    if os.path.isdir(folder) and (close := files_like(folder / TOP)):
+    if os.path.isdir(folder) and (close := find_similar_files(folder / TOP)):
         return f"; {folder / close[0]} is not read: call it {TOP}"
-    if meant := did_you_mean_file(folder) if folder.suffix in YAML else "":
+    if meant := describe_similar_files(folder) if folder.suffix in YAML else "":
         return meant
     with suppress(OSError, ValueError):
         siblings = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
-        if meant := did_you_mean(name, [*shipped(), *siblings]):
+        if meant := describe_similar_names(name, [*list_shipped(), *siblings]):
             return meant
     return "; `aib protocols` lists what there is"
 
 
-def parse(files: Files, where: str) -> Protocol:
+def parse_protocol(files: Files, where: str) -> Protocol:
     """Return the protocol written down in *files*; *where* names the folder in errors. Raises
     ProtocolError.
     """
     try:
-        return _parsed(tuple(sorted(files.items())), "forbid")
+        return _parse_cached(tuple(sorted(files.items())), "forbid")
     except ProtocolError as error:
-        raise error.within(where) from error.__cause__
+        raise error.add_folder(where) from error.__cause__
 
 
 # what is stored is mostly the shipped protocol, and a server reads the same again whenever its
 # store changes
 @lru_cache(maxsize=16)
-def _parsed(files: tuple[tuple[str, str], ...], unknown: Unknown) -> Protocol:
+def _parse_cached(files: tuple[tuple[str, str], ...], unknown: Unknown) -> Protocol:
     return read_protocol(dict(files), {}, unknown)
 
 
-def parse_stored(hash_: str, files: Files, where: str) -> Protocol:
+def parse_stored_protocol(hash_: str, files: Files, where: str) -> Protocol:
     """Read a protocol as `parse_protocol` does, from a store's snapshot: a shipped protocol has the
     weightings that it has today.
 
@@ -111,19 +126,19 @@ def parse_stored(hash_: str, files: Files, where: str) -> Protocol:
     form, and has no scenarios (`Protocol.earlier_form`).
     """
     try:
-        protocol = _parsed(tuple(sorted(files.items())), "ignore")
+        protocol = _parse_cached(tuple(sorted(files.items())), "ignore")
     except ProtocolError:
         protocol = None
     if protocol is None or protocol.hash != hash_:
         try:
             return read_earlier_form(files, hash_)
         except ProtocolError as error:
-            raise error.within(where) from error.__cause__
-    today = load(protocol.name) if protocol.name in shipped() else protocol
+            raise error.add_folder(where) from error.__cause__
+    today = load_protocol(protocol.name) if protocol.name in list_shipped() else protocol
     return today if today.hash == hash_ else protocol
 
 
-def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
+def _read_folder(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
     """Read the files of *folder*; return their texts, and why some of them cannot be read.
 
     What a link leads to outside of *folder* is not read: a folder from a stranger may point
@@ -140,7 +155,7 @@ def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
             continue
         relative = PurePosixPath(path.relative_to(folder)).as_posix()
         try:
-            files[relative] = _text(path, home)
+            files[relative] = _read_file(path, home)
         except (OSError, RuntimeError, UnicodeError) as error:  # RuntimeError: links in a circle
             broken[relative] = ProtocolError(
                 relative, "", f"cannot be read as UTF-8 text ({error})"
@@ -150,7 +165,7 @@ def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
     return files, broken
 
 
-def _text(path: Path, home: Path) -> str:
+def _read_file(path: Path, home: Path) -> str:
     """Return the text of one file; *home*: its folder, without links.
 
     Raises ValueError for what is none of the folder's texts, and what reading it raises.

@@ -42,7 +42,7 @@ class Entry(Strict):
     position: Literal["before", "after"] = "before"
     text: Annotated[Text, StringConstraints(max_length=LONGEST_ENTRY)]
 
-    def wakes(self, said: str) -> bool:
+    def is_woken(self, said: str) -> bool:
         """Return whether the entry is inserted after what was *said*."""
         text, keys, also = said, self.keys, self.also
         if not self.case_sensitive:
@@ -64,7 +64,7 @@ class Lorebook(Strict):
     )
     entries: list[Entry] = Field(min_length=1, max_length=MOST_ENTRIES)
 
-    def spoken_by(self, name: str) -> dict[str, Any]:
+    def make_file_form(self, name: str) -> dict[str, Any]:
         """Return the lorebook as a file has it, for the character called *name*."""
         return self.model_dump(exclude_defaults=True) | {"speakers": ["User", name]}
 
@@ -72,14 +72,14 @@ class Lorebook(Strict):
         """Return everything that makes it another one, by name."""
         return self.model_dump()
 
-    def system(self, prompt: str, messages: Sequence[tuple[str, str]]) -> str:
+    def fill_prompt(self, prompt: str, messages: Sequence[tuple[str, str]]) -> str:
         """Return *prompt* with the entries that *messages*, (speaker: "human" or "model", text),
         wake.
         """
         last = messages[-self.scan_depth :] if self.scan_depth else ()
         # front ends search a message with its speaker's name before it
         said = "\n".join(f"{self.speakers[speaker == 'model']}: {text}" for speaker, text in last)
-        awake = [entry for entry in self.entries if entry.wakes(said)]
+        awake = [entry for entry in self.entries if entry.is_woken(said)]
         awake.sort(
             key=lambda entry: entry.order if entry.priority is None else entry.priority,
             reverse=True,
@@ -120,7 +120,7 @@ def read_lorebook(
         if isinstance(listed, list)
         else []
     )
-    entries = [entry for raw in enabled[:MOST_ENTRIES] if (entry := _card_entry(raw, plain))]
+    entries = [entry for raw in enabled[:MOST_ENTRIES] if (entry := _read_card_entry(raw, plain))]
     notes = []
     if gone := len(enabled) - len(entries):
         notes.append(
@@ -132,17 +132,17 @@ def read_lorebook(
     if book.get("recursive_scanning") is True:
         notes.append("lorebook: entries do not wake each other (recursive_scanning)")
     stated = {
-        "scan_depth": _number(book.get("scan_depth"), 0, 1000),
-        "token_budget": _number(book.get("token_budget"), 0),
+        "scan_depth": _read_number(book.get("scan_depth"), 0, 1000),
+        "token_budget": _read_number(book.get("token_budget"), 0),
     }
     stated = {key: value for key, value in stated.items() if value is not None}
     return ({**stated, "entries": entries} if entries else None), notes
 
 
-def _card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dict[str, Any] | None:
+def _read_card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dict[str, Any] | None:
     content, keys, constant = (
         raw.get("content"),
-        _keys(raw.get("keys"), plain),
+        _read_keys(raw.get("keys"), plain),
         raw.get("constant") is True,
     )
     # lines that begin with @@ tell a front end where to put it (V3)
@@ -153,18 +153,20 @@ def _card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dict[str
         return None
     entry = {
         "keys": keys,
-        "also": _keys(raw.get("secondary_keys"), plain) if raw.get("selective") is True else [],
+        "also": _read_keys(raw.get("secondary_keys"), plain)
+        if raw.get("selective") is True
+        else [],
         "constant": constant,
         "case_sensitive": raw.get("case_sensitive") is True,
-        "order": _number(raw.get("insertion_order")),
-        "priority": _number(raw.get("priority")),
+        "order": _read_number(raw.get("insertion_order")),
+        "priority": _read_number(raw.get("priority")),
         "position": "after" if raw.get("position") == "after_char" else None,
         "text": text,
     }
     return {key: value for key, value in entry.items() if value not in (None, False, [])}
 
 
-def _keys(raw: object, plain: Callable[[str], str]) -> list[str]:
+def _read_keys(raw: object, plain: Callable[[str], str]) -> list[str]:
     texts = (
         [plain(" ".join(key.split()))[:LONGEST_KEY] for key in raw if isinstance(key, str)]
         if isinstance(raw, list)
@@ -173,7 +175,7 @@ def _keys(raw: object, plain: Callable[[str], str]) -> list[str]:
     return [text for text in texts if text][:MOST_KEYS]
 
 
-def _number(raw: object, least: int = -(10**9), most: int = 10**9) -> int | None:
+def _read_number(raw: object, least: int = -(10**9), most: int = 10**9) -> int | None:
     return (
         min(max(raw, least), most) if isinstance(raw, int) and not isinstance(raw, bool) else None
     )

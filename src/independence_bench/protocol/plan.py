@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from zlib import crc32
 
-from independence_bench.hashing import content_hash, transcript_id
+from independence_bench.hashing import hash_content, make_transcript_id
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import (
     ConversationState,
     Line,
     Transcript,
-    begin,
-    play,
+    play_script,
+    start_conversation,
 )
 from independence_bench.protocol.definition import (
     Configuration,
@@ -30,7 +30,7 @@ from independence_bench.protocol.definition import (
     Scenario,
     ToolWording,
 )
-from independence_bench.protocol.delivery import messages, tools
+from independence_bench.protocol.delivery import make_messages, make_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Job:
     @property
     def transcript_id(self) -> str:
         """The id that the finished transcript is stored under."""
-        return transcript_id(self.script_hash, self.subject.hash, self.run)
+        return make_transcript_id(self.script_hash, self.subject.hash, self.run)
 
     @property
     def place(self) -> tuple[int, Configuration, str]:
@@ -59,7 +59,7 @@ class Job:
         return f"run {self.run}, {self.configuration}, {self.scenario.id}"
 
 
-def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
+def list_configurations(protocol: Protocol) -> tuple[Configuration, ...]:
     """Return all configurations that *protocol* can be played in, its default ones first."""
     every = [
         Configuration(system, delivery)
@@ -69,7 +69,7 @@ def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
     return tuple(dict.fromkeys((*protocol.configurations, *every)))
 
 
-def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
+def list_ranked_groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
     """Return what is ranked together: the pooled default, then every configuration that is not the
     default by itself.
     """
@@ -78,13 +78,13 @@ def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
         default,
         *(
             (configuration,)
-            for configuration in every_configuration(protocol)
+            for configuration in list_configurations(protocol)
             if configuration not in default
         ),
     ]
 
 
-def runs_that_count(
+def find_counted_runs(
     played: Mapping[int, Collection[tuple[Configuration, str]]],
     planned: Collection[tuple[Configuration, str]],
     begun: Collection[int],
@@ -102,7 +102,7 @@ def runs_that_count(
     return here | whole if here or whole == played.keys() else set()
 
 
-def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
+def find_shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
     """Return those of one subject's jobs that are *left* whose opening is bought already: (run,
     configuration, scenario).
 
@@ -120,62 +120,70 @@ def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, 
     )
 
 
-def is_shared(scenario: Scenario, talk: ConversationState) -> bool:
+def is_shared_reply(scenario: Scenario, talk: ConversationState) -> bool:
     """Return whether the reply that *talk*, of *scenario*, awaits is one that all branches of its
     stem begin with.
     """
-    return len(talk.transcript.names) < scenario.shared
+    return len(talk.transcript.reply_names) < scenario.shared
 
 
-def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
+def hash_script(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
     """Return the hash of what is sent when *scenario* is played in *configuration*, with the
     replies left open.
     """
-    system = protocol.system(configuration.system)
-    sent = _sent_hash(system, scenario, configuration.delivery, protocol.tool_role)
+    system = protocol.find_system_prompt(configuration.system)
+    sent = _hash_messages(system, scenario, configuration.delivery, protocol.tool_role)
     more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
-    return content_hash([sent, *more]) if more else sent
+    return hash_content([sent, *more]) if more else sent
 
 
 # every question about results begins with these hashes, and every subject of a plan asks it; a
 # scenario is found by its name, where a script would be by all of its texts
 @lru_cache(maxsize=8192)  # the shipped protocols have some 1,200
-def _sent_hash(system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording) -> str:
+def _hash_messages(
+    system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording
+) -> str:
     # a line of the script that quotes a reply then holds a mark that no human would write
-    played = play(system, scenario.script, "\x02{}\x03".format)
-    sent = [message.wire() for message in messages(played, delivery, wording)]
-    offered = [tool.wire() for tool in tools(delivery, wording)]
+    played = play_script(system, scenario.script, "\x02{}\x03".format)
+    sent = [message.format_message() for message in make_messages(played, delivery, wording)]
+    offered = [tool.format_tool() for tool in make_tools(delivery, wording)]
     # the replies' names count too: rubrics quote a stored transcript by them
-    return content_hash([sent, offered, scenario.asks])
+    return hash_content([sent, offered, scenario.asks])
 
 
-def opening(
+def start_scenario(
     protocol: Protocol, configuration: Configuration, scenario: Scenario
 ) -> ConversationState:
     """Return *scenario* in *configuration*, up to the first reply."""
-    return begin(protocol.system(configuration.system), scenario.script)
+    return start_conversation(protocol.find_system_prompt(configuration.system), scenario.script)
 
 
-def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tuple[Message, ...]:
+def build_messages(
+    transcript: Transcript, delivery: Delivery, protocol: Protocol
+) -> tuple[Message, ...]:
     """Return *transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds
     to the system prompt.
     """
     if protocol.earlier:
-        transcript = replace(transcript, lines=(*_earlier(protocol.earlier), *transcript.lines))
+        transcript = replace(
+            transcript, lines=(*_make_earlier_lines(protocol.earlier), *transcript.lines)
+        )
     if protocol.lorebook:
         spoken = [(line.speaker, line.text) for line in transcript.lines]
-        transcript = replace(transcript, system=protocol.lorebook.system(transcript.system, spoken))
-    return messages(transcript, delivery, protocol.tool_role)
+        transcript = replace(
+            transcript, system=protocol.lorebook.fill_prompt(transcript.system, spoken)
+        )
+    return make_messages(transcript, delivery, protocol.tool_role)
 
 
 @lru_cache(maxsize=16)
-def _earlier(exchanges: tuple[tuple[str, str], ...]) -> tuple[Line, ...]:
+def _make_earlier_lines(exchanges: tuple[tuple[str, str], ...]) -> tuple[Line, ...]:
     return tuple(
         line for human, model in exchanges for line in (Line("human", human), Line("model", model))
     )
 
 
-def request(
+def build_request(
     talk: ConversationState,
     subject: ChatModel,
     configuration: Configuration,
@@ -187,8 +195,8 @@ def request(
     """
     return ChatRequest(
         subject,
-        sent(talk.transcript, configuration.delivery, protocol),
-        tools(configuration.delivery, protocol.tool_role),
+        build_messages(talk.transcript, configuration.delivery, protocol),
+        make_tools(configuration.delivery, protocol.tool_role),
         transcript=transcript if subject.stateful else "",
         # what a lorebook adds changes the first message from request to request
         shared=0 if protocol.lorebook else 1 + 2 * len(protocol.earlier),
@@ -204,7 +212,7 @@ class Shard:
     number: int
     of: int
 
-    def part(self, every: Iterable[Job]) -> Iterator[Job]:
+    def select_jobs(self, every: Iterable[Job]) -> Iterator[Job]:
         """Yield those of one subject's jobs that are this part's: each in its turn, the branches of
         a stem together.
 
@@ -222,7 +230,7 @@ class Shard:
                 yield job
 
 
-def jobs(
+def list_jobs(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     subject: ChatModel,
@@ -233,7 +241,7 @@ def jobs(
     *experiments*, if any are named.
     """
     scripts = [
-        (configuration, scenario, script_hash(protocol, configuration, scenario))
+        (configuration, scenario, hash_script(protocol, configuration, scenario))
         for configuration in configurations
         for scenario in protocol.scenarios
         if not experiments or scenario.experiment in experiments

@@ -32,24 +32,26 @@ def is_left_out(marks: scoring.Marks) -> bool:
     return all(marks.get(name) == 0 for name in IDENTITY)
 
 
-def score(
+def score_published(
     protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks
 ) -> scoring.Scored:
     """Score every run in *marks*, at least one, and all of them together; if there is no index, no
     run has one.
     """
-    runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
-    whole = score_subject(list(runs.values()), protocol)
+    runs = {
+        run: score_published_run(protocol, configurations, of_run) for run, of_run in marks.items()
+    }
+    whole = score_published_subject(list(runs.values()), protocol)
     if whole.index is None:
         runs = {run: replace(of_run, index=None) for run, of_run in runs.items()}
     return runs, whole
 
 
-PUBLISHED = scoring.Rules("published", score, partial=True)
+PUBLISHED = scoring.Rules("published", score_published, partial=True)
 RULES = {rules.name: rules for rules in (scoring.OWN, PUBLISHED)}
 
 
-def score_run(
+def score_published_run(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     marks: Mapping[scoring.Slot, scoring.Marks],
@@ -58,60 +60,68 @@ def score_run(
     left_out = tuple(slot for slot, given in marks.items() if is_left_out(given))
     means: dict[str, float | None] = {}
     missing: dict[scoring.Slot, None] = {}
-    for name, slots in scoring.planned_slots(protocol, configurations).items():
+    for name, slots in scoring.list_planned_slots(protocol, configurations).items():
         there = {slot: marks[slot][name] for slot in slots if name in marks.get(slot, {})}
         missing.update(dict.fromkeys(slot for slot in slots if slot not in there))
-        means[name] = _mean([mark for slot, mark in there.items() if slot not in left_out])
-    sums = {d.name: _sum_of_means(d, [means], protocol) for d in protocol.dimensions}
+        means[name] = _round_mean([mark for slot, mark in there.items() if slot not in left_out])
+    sums = {d.name: _add_means(d, [means], protocol) for d in protocol.dimensions}
     return scoring.RunScore(
-        means, _rescaled(sums, protocol), _index(protocol, sums), tuple(missing), left_out
+        means,
+        _rescale_sums(sums, protocol),
+        _compute_index(protocol, sums),
+        tuple(missing),
+        left_out,
     )
 
 
-def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scoring.SubjectScore:
+def score_published_subject(
+    runs: Sequence[scoring.RunScore], protocol: Protocol
+) -> scoring.SubjectScore:
     """Return the score over *runs*, its index that of the rounded means; None if a part of it is
     missing in every run.
     """
     by_run = [run.means for run in runs]
-    sums = {d.name: _sum_of_means(d, by_run, protocol) for d in protocol.dimensions}
-    needed = [part for d in protocol.dimensions if d.weight for part in _parts(d, protocol)]
+    sums = {d.name: _add_means(d, by_run, protocol) for d in protocol.dimensions}
+    needed = [part for d in protocol.dimensions if d.weight for part in _group_marks(d, protocol)]
     index = None
-    if all(any(_whole(means, part) for means in by_run) for part in needed):
-        index = _index(protocol, sums)
+    if all(any(_list_complete_means(means, part) for means in by_run) for part in needed):
+        index = _compute_index(protocol, sums)
     return scoring.SubjectScore(
         runs=len(runs),
         means={
-            name: _mean([mean for means in by_run if (mean := means[name]) is not None])
+            name: _round_mean([mean for means in by_run if (mean := means[name]) is not None])
             for name in runs[0].means
         },
-        dimensions=_rescaled(sums, protocol),
+        dimensions=_rescale_sums(sums, protocol),
         index=None if index is None else round(index, INDEX_DECIMALS),
-        deviation=scoring.deviation_of([run.index for run in runs]),
+        deviation=scoring.compute_deviation([run.index for run in runs]),
     )
 
 
-def _sum_of_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
+def _add_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
     """Return the sum of a dimension's mean marks over *runs*, on the marks' scales; None if nothing
     is there.
     """
     total, lacking = [], []
-    for part in _parts(dimension, protocol):
-        mean = _mean([fsum(there) for means in runs if (there := _whole(means, part))])
+    for part in _group_marks(dimension, protocol):
+        mean = _round_mean(
+            [fsum(there) for means in runs if (there := _list_complete_means(means, part))]
+        )
         if mean is None:
-            lacking += [protocol.mark(name).low for name in part]
+            lacking += [protocol.find_mark(name).low for name in part]
         else:
             total.append(mean)
     return fsum((*total, *lacking)) if total else None
 
 
-def _rescaled(sums: Means, protocol: Protocol) -> dict[str, float | None]:
+def _rescale_sums(sums: Means, protocol: Protocol) -> dict[str, float | None]:
     return {
         d.name: None if (added := sums[d.name]) is None else scoring.rescale_sum(d, added, protocol)
         for d in protocol.dimensions
     }
 
 
-def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
+def _group_marks(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
     """Return the dimension's marks; those that are only given together, by the same items, are one
     part.
     """
@@ -124,13 +134,13 @@ def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
     return list(parts.values())
 
 
-def _whole(means: Means, part: Sequence[str]) -> list[float]:
+def _list_complete_means(means: Means, part: Sequence[str]) -> list[float]:
     """Return the means of all marks of *part*; [] if one is missing."""
     there = [mean for name in part if (mean := means[name]) is not None]
     return there if len(there) == len(part) else []
 
 
-def _index(protocol: Protocol, sums: Means) -> float | None:
+def _compute_index(protocol: Protocol, sums: Means) -> float | None:
     """Return the weighted mean of the dimensions that are there, with every step in floats as the
     published numbers took it; None if there are none.
 
@@ -142,24 +152,26 @@ def _index(protocol: Protocol, sums: Means) -> float | None:
     ]
     if not there:
         return None
-    points = _sum(_percent(d, added, protocol) * (d.weight / 100) for d, added in there)
-    return points / _sum(d.weight / 100 for d, _ in there)
+    points = _add_in_order(
+        _compute_percent(d, added, protocol) * (d.weight / 100) for d, added in there
+    )
+    return points / _add_in_order(d.weight / 100 for d, _ in there)
 
 
-def _percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
+def _compute_percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
     """Return a dimension in [0, 100], of *added*, the sum of its means: 8.94 of 10 is 8.94 x 10,
     not 8.94 / 10 x 100, which floats round twice.
     """
-    low, high = scoring.scale_ends(dimension, protocol)
+    low, high = scoring.find_scale_ends(dimension, protocol)
     far, span = high - added if dimension.inverted else added - low, high - low
     return far / span * 100 if 100 % span else far * (100 / span)
 
 
-def _mean(numbers: Sequence[float]) -> float | None:
-    return round(_sum(numbers) / len(numbers), DECIMALS) if numbers else None
+def _round_mean(numbers: Sequence[float]) -> float | None:
+    return round(_add_in_order(numbers) / len(numbers), DECIMALS) if numbers else None
 
 
-def _sum(numbers: Iterable[float]) -> float:
+def _add_in_order(numbers: Iterable[float]) -> float:
     """Add *numbers* one after the other, each sum rounded to a float; `sum` does so only before
     Python 3.12.
     """

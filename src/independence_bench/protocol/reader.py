@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from independence_bench.errors import ProtocolError, all_of
-from independence_bench.lookup import instead
+from independence_bench.errors import ProtocolError, combine_errors
+from independence_bench.lookup import suggest_names
 from independence_bench.protocol.definition import (
     OPENING,
     POSITION,
@@ -28,8 +28,8 @@ from independence_bench.protocol.definition import (
     StemScore,
     ToolWording,
     Weighting,
-    after,
-    branch_title,
+    format_branch,
+    make_reply_mark,
 )
 from independence_bench.protocol.file_formats import (
     NAME,
@@ -54,7 +54,7 @@ from independence_bench.protocol.script import (
     Says,
     Script,
     Step,
-    quotes,
+    list_quotes,
 )
 from independence_bench.yaml_io import Unknown
 
@@ -67,7 +67,7 @@ def read_protocol(
     *unknown*: what becomes of keys that no format has. Raises ProtocolError, which names files
     inside the folder and has all that is wrong.
     """
-    return _Reader(files, broken, unknown).protocol()
+    return _Reader(files, broken, unknown).build_protocol()
 
 
 # of a file in a protocol's folder, or in a folder of it
@@ -84,11 +84,13 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
         if not PLAIN_PATH.fullmatch(path):
             raise ProtocolError(f"{path!r}", "", "is no path of a protocol's file")
     reader = _Reader(files, {}, "ignore")
-    top = reader.read(reader.text(TOP, "every protocol"), ProtocolFile, TOP)
-    return replace(_frame(top, reader.systems(), ""), earlier_form=hash_)
+    top = reader.parse_text(reader.read_file(TOP, "every protocol"), ProtocolFile, TOP)
+    return replace(_make_frame(top, reader.read_systems(), ""), earlier_form=hash_)
 
 
-def _frame(top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str) -> Protocol:
+def _make_frame(
+    top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str
+) -> Protocol:
     """Return the protocol that *top* describes, without scenarios and dimensions; *instructions*:
     of its judge.
     """
@@ -110,7 +112,7 @@ def _frame(top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions
     )
 
 
-def with_scenarios(
+def add_scenarios(
     protocol: Protocol,
     files: Files,
     played: Sequence[tuple[str, str, tuple[str, ...], Collection[str]]],
@@ -130,7 +132,7 @@ def with_scenarios(
             judged=tuple(one for one in replies if any(m.endswith(f"_{one}") for m in marks)),
             rubrics=tuple(
                 replace(rubric, marks=tuple(mark for mark in rubric.marks if mark.name in marks))
-                for rubric in reader.rubrics(names, TOP, replies)
+                for rubric in reader.read_rubrics(names, TOP, replies)
             ),
         )
         for experiment, scenario, replies, marks in played
@@ -144,45 +146,47 @@ class _Reader(ProtocolTexts):
         # rubrics: many stems ask for the same ones
         self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}
 
-    def protocol(self) -> Protocol:
+    def build_protocol(self) -> Protocol:
         """Read and return the protocol. Raises ProtocolError, which has all that is wrong."""
         top: ProtocolFile | None = None
-        with self.noting():
-            top = self.read(self.text(TOP, "every protocol"), ProtocolFile, TOP)
-        systems = self.systems()
+        with self.note_errors():
+            top = self.parse_text(self.read_file(TOP, "every protocol"), ProtocolFile, TOP)
+        systems = self.read_systems()
         instructions = ""
-        with self.noting():
-            instructions = self.written(
+        with self.note_errors():
+            instructions = self.read_plain_text(
                 "judge.md", "every protocol", "is empty; say what a judge does"
             )
         if top is None:
-            self.unlisted()
-            raise all_of(self.problems)
+            self.check_unlisted_scenarios()
+            raise combine_errors(self.problems)
         tool = {} if top.tool_role is None else top.tool_role.model_dump()
         for key, text in tool.items():
-            with self.noting():
+            with self.note_errors():
                 self.check_quotes(TOP, f"tool_role.{key}", text, ())
         for number, configuration in enumerate(top.configurations):
-            with self.noting():
+            with self.note_errors():
                 self.check_configuration(top, number, [name for name, _ in systems])
             once = configuration not in top.configurations[:number]
-            self.need_noted(once, TOP, f"configurations.{number}", "appears here twice; delete one")
+            self.note_unless_true(
+                once, TOP, f"configurations.{number}", "appears here twice; delete one"
+            )
         before = len(self.problems)
-        scenarios = self.scenarios(top)
+        scenarios = self.read_scenarios(top)
         readable = len(self.problems) == before
-        dimensions = self.dimensions(top, scenarios if readable else None)
-        weightings = self.weightings(top)
+        dimensions = self.read_dimensions(top, scenarios if readable else None)
+        weightings = self.read_weightings(top)
         kinds: tuple[tuple[str, StemScore], ...] = ()
         if readable:  # else it may be named in what could not be read
             for idle in sorted(self.files.keys() - self.used):
                 says = "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
-                self.need_noted(False, idle, "", says)
-            with self.noting():
-                kinds = read_kinds(top, scenarios, self.need)
+                self.note_unless_true(False, idle, "", says)
+            with self.note_errors():
+                kinds = read_kinds(top, scenarios, self.require_true)
         if self.problems:
-            raise all_of(self.problems)
+            raise combine_errors(self.problems)
         return replace(
-            _frame(top, systems, instructions),
+            _make_frame(top, systems, instructions),
             scenarios=scenarios,
             dimensions=dimensions,
             weightings=weightings,
@@ -194,29 +198,29 @@ class _Reader(ProtocolTexts):
     def check_configuration(self, top: ProtocolFile, number: int, systems: Collection[str]) -> None:
         key, configuration = f"configurations.{number}", top.configurations[number]
         if (system := configuration.system) not in systems:
-            there = instead(system, systems, "there are")
+            there = suggest_names(system, systems, "there are")
             raise ProtocolError(TOP, f"{key}.system", f"there is no system/{system}.md; {there}")
         spoken = top.tool_role is not None or configuration.delivery != "tool_role"
-        self.need(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
+        self.require_true(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
 
-    def unlisted(self) -> None:
+    def check_unlisted_scenarios(self) -> None:
         """Check the scenarios if protocol.yaml cannot be read, which would say how they belong
         together.
         """
         for file in sorted(self.files):
             if file.startswith("scenarios/") and file.endswith(".yaml"):
-                with self.noting():
-                    self.scenario(file.removeprefix("scenarios/").removesuffix(".yaml"), "")
+                with self.note_errors():
+                    self.read_scenario(file.removeprefix("scenarios/").removesuffix(".yaml"), "")
 
-    def systems(self) -> tuple[tuple[str, str], ...]:
+    def read_systems(self) -> tuple[tuple[str, str], ...]:
         systems = []
         for file in sorted({*self.files, *self.broken}):
             if file.startswith("system/") and file.endswith(".md"):
                 variant, text = file.removeprefix("system/").removesuffix(".md"), ""
-                with self.noting():
-                    text = self.written(file, "", "is empty; write the system prompt")
+                with self.note_errors():
+                    text = self.read_plain_text(file, "", "is empty; write the system prompt")
                     called = NAME.fullmatch(variant)
-                    self.need(
+                    self.require_true(
                         called,
                         file,
                         "",
@@ -225,12 +229,14 @@ class _Reader(ProtocolTexts):
                 systems.append((variant, text))
         return tuple(systems)
 
-    def written(self, file: str, wanted_by: str, if_empty: str) -> str:
+    def read_plain_text(self, file: str, wanted_by: str, if_empty: str) -> str:
         """Return the text of a file that quotes no reply."""
-        text = self.text(file, wanted_by).strip()
-        self.need(text, file, "", if_empty)
-        for quoted in quotes(text):  # other braces are what they are: nothing is filled in here
-            self.need(
+        text = self.read_file(file, wanted_by).strip()
+        self.require_true(text, file, "", if_empty)
+        for quoted in list_quotes(
+            text
+        ):  # other braces are what they are: nothing is filled in here
+            self.require_true(
                 False,
                 file,
                 "",
@@ -238,16 +244,16 @@ class _Reader(ProtocolTexts):
             )
         return text
 
-    def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
+    def read_scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
         scenarios: dict[str, Scenario] = {}
         scales: dict[str, Mark] = {}
-        for file, scenario in self.listed(top):
+        for file, scenario in self.list_scenarios(top):
             key = f"experiments.{scenario.experiment}"
             twice = f"{scenario.item} is listed twice"
-            self.need_noted(scenario.id not in scenarios, TOP, key, twice)
+            self.note_unless_true(scenario.id not in scenarios, TOP, key, twice)
             for mark in scenario.marks:
                 known = scales.setdefault(mark.name, mark)
-                self.need_noted(
+                self.note_unless_true(
                     (known.kind, known.low, known.high, known.levels)
                     == (mark.kind, mark.low, mark.high, mark.levels),
                     file,
@@ -258,7 +264,7 @@ class _Reader(ProtocolTexts):
             scenarios[scenario.id] = scenario
         return tuple(scenarios.values())
 
-    def listed(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
+    def list_scenarios(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
         """Yield every scenario with the file that it is written in, in the order of the
         experiments.
         """
@@ -268,29 +274,29 @@ class _Reader(ProtocolTexts):
             key = f"experiments.{experiment}.{wanted}"
             why = "has stems" if stems else "has no kinds of stems"
             unwanted = f"experiments.{experiment}.{other}"
-            self.need_noted(
+            self.note_unless_true(
                 not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}"
             )
-            self.need_noted(
+            self.note_unless_true(
                 getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/"
             )
             for name in getattr(listed, wanted):
                 scenarios: list[Scenario] = []
-                with self.noting():
-                    one = None if stems else self.scenario(name, experiment)
-                    scenarios = [one] if one else list(self.stem(name, experiment, top))
+                with self.note_errors():
+                    one = None if stems else self.read_scenario(name, experiment)
+                    scenarios = [one] if one else list(self.read_stem(name, experiment, top))
                 yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
-    def stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
+    def read_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
         """Yield the branches of a stem."""
         file = f"stems/{name}.yaml"
-        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
-        stem = self.read(text, StemFile, file)
-        known = instead(stem.kind, top.kinds, "known:")
-        self.need(stem.kind in top.kinds, file, "kind", f"there is no {stem.kind}; {known}")
+        text = self.read_file(file, f"protocol.yaml, experiments.{experiment},")
+        stem = self.parse_text(text, StemFile, file)
+        known = suggest_names(stem.kind, top.kinds, "known:")
+        self.require_true(stem.kind in top.kinds, file, "kind", f"there is no {stem.kind}; {known}")
         kind = top.kinds[stem.kind]
         wanted = ", ".join(kind.branches)
-        self.need(
+        self.require_true(
             set(stem.branches) == set(kind.branches),
             file,
             "branches",
@@ -298,18 +304,18 @@ class _Reader(ProtocolTexts):
         )
         for branch in kind.branches:
             steps = [StepFile(human=stem.opening), StepFile(reply=OPENING), *stem.branches[branch]]
-            script = self.script(file, f"branches.{branch}", steps, 2)
+            script = self.read_script(file, f"branches.{branch}", steps, 2)
             replies = tuple(step.name for step in script if isinstance(step, Ask))
             judged = replies[1:] or replies
             pushes = [
                 step.technique or "" for step in stem.branches[branch] if step.human is not None
             ]
-            rubrics = self.rubrics(kind.rubrics, TOP, judged)
+            rubrics = self.read_rubrics(kind.rubrics, TOP, judged)
             self.check_rubrics(rubrics, file, replies, stem.reference)
             yield Scenario(
                 id=f"{name}.{branch}",
                 experiment=experiment,
-                title=f"{stem.title}: {branch_title(branch)}",
+                title=f"{stem.title}: {format_branch(branch)}",
                 script=script,
                 judged=judged,
                 rubrics=rubrics,
@@ -325,26 +331,26 @@ class _Reader(ProtocolTexts):
                 siblings=len(kind.branches),
             )
 
-    def scenario(self, name: str, experiment: str) -> Scenario:
+    def read_scenario(self, name: str, experiment: str) -> Scenario:
         file = f"scenarios/{name}.yaml"
-        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
-        raw = self.read(text, ScenarioFile, file)
+        text = self.read_file(file, f"protocol.yaml, experiments.{experiment},")
+        raw = self.parse_text(text, ScenarioFile, file)
         before = len(self.problems)
-        script = self.script(file, "steps", raw.steps)
+        script = self.read_script(file, "steps", raw.steps)
         replies = [step.name for step in script if isinstance(step, Ask)]
         judged = tuple(replies if raw.judged is None else raw.judged)
         for reply in judged:
-            known = instead(reply, replies, "there are")
-            self.need_noted(
+            known = suggest_names(reply, replies, "there are")
+            self.note_unless_true(
                 reply in replies, file, "judged", f"no reply is called {reply}; {known}"
             )
-        self.need_noted(
+        self.note_unless_true(
             judged,
             file,
             "judged",
             "name at least one reply, or leave the key out to judge them all",
         )
-        rubrics = self.rubrics(raw.rubrics, file, judged)
+        rubrics = self.read_rubrics(raw.rubrics, file, judged)
         # a reply may be lacking only because its step is wrong
         readable = len(self.problems) == before
         if readable:
@@ -369,17 +375,17 @@ class _Reader(ProtocolTexts):
         """
         known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
-            for quoted in quotes(rubric.text):
+            for quoted in list_quotes(rubric.text):
                 lacking = "reference" if quoted == REFERENCE else f"reply called {quoted}"
                 says = f"{file} uses this rubric and has no {lacking}"
-                self.need_noted(
+                self.note_unless_true(
                     quoted in known, f"rubrics/{rubric.name}.md", f"{{{{{quoted}}}}}", says
                 )
         names = [mark.name for rubric in rubrics for mark in rubric.marks]
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
             raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
 
-    def script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
+    def read_script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
         """Return the script of the steps *raw*; the first *before* of them are not among those that
         stand at the key *at*.
         """
@@ -388,36 +394,36 @@ class _Reader(ProtocolTexts):
         for number, step in enumerate(raw):
             key = f"{at}.{number - before}"
             keys = step.model_dump(exclude_none=True, exclude={"technique"})
-            self.need_noted(
+            self.note_unless_true(
                 len(keys) == 1, file, key, "a step is exactly one of human, given, reply"
             )
             if step.reply is not None:
                 twice = f"two replies are called {step.reply}; rename one"
-                self.need_noted(step.reply not in replies, file, key, twice)
+                self.note_unless_true(step.reply not in replies, file, key, twice)
                 answers = steps and isinstance(steps[-1], Says)
-                self.need_noted(
+                self.note_unless_true(
                     answers, file, key, "a reply answers the human: put a human line before it"
                 )
                 replies.append(step.reply)
                 steps.append(Ask(step.reply))
             else:
                 text = step.human or step.given or ""
-                with self.noting():
+                with self.note_errors():
                     self.check_quotes(file, key, text, replies)
                 steps.append(Says(text) if step.human is not None else Prefill(text))
         first, last = isinstance(steps[0], Says), isinstance(steps[-1], Ask)
-        self.need_noted(
+        self.note_unless_true(
             first, file, f"{at}.0", "a scenario begins with the human; providers insist on it"
         )
         end = f"{at}.{len(steps) - 1 - before}"
-        self.need_noted(
+        self.note_unless_true(
             last, file, end, "a scenario ends with a reply; what follows is never heard"
         )
         return tuple(steps)
 
     def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
-        for quoted in quotes(text):
-            self.need(
+        for quoted in list_quotes(text):
+            self.require_true(
                 quoted in replies,
                 file,
                 key,
@@ -425,48 +431,52 @@ class _Reader(ProtocolTexts):
             )
         rest = QUOTE.sub("", text)
         lone = "{{" in rest or "}}" in rest
-        self.need(
+        self.require_true(
             not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}"
         )
 
-    def rubrics(
+    def read_rubrics(
         self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]
     ) -> tuple[Rubric, ...]:
         rubrics = []
         for name in names:
-            with self.noting():
+            with self.note_errors():
                 if (name, judged) not in self.known:
-                    self.known[name, judged] = self.rubric(name, wanted_by, judged)
+                    self.known[name, judged] = self.read_rubric(name, wanted_by, judged)
                 rubrics.append(self.known[name, judged])
         return tuple(rubrics)
 
-    def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
+    def read_rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
         """Return the rubric *name* for a scenario in which the replies *judged* are marked."""
         file = f"rubrics/{name}.md"
         parts = re.match(
-            r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL
+            r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.read_file(file, wanted_by), re.DOTALL
         )
         if not parts:
             raise ProtocolError(
                 file, "", "should start with its marks between two lines of three dashes"
             )
-        raw = self.read(parts[1], RubricFile, file)
+        raw = self.parse_text(parts[1], RubricFile, file)
         text = parts[2].strip()
-        self.need(
+        self.require_true(
             text, file, "", "has marks and no text; describe what each mark looks like on its scale"
         )
-        self.check_quotes(file, "", text, quotes(text))
+        self.check_quotes(file, "", text, list_quotes(text))
         marks: list[Mark] = []
         for mark, spec in raw.marks.items():
-            with self.noting():
+            with self.note_errors():
                 self.check_quotes(
                     file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else []
                 )
-                read = read_mark(file, mark, spec, self.need)
-                marks += [after(read, reply) for reply in judged] if spec.each_reply else [read]
+                read = read_mark(file, mark, spec, self.require_true)
+                marks += (
+                    [make_reply_mark(read, reply) for reply in judged]
+                    if spec.each_reply
+                    else [read]
+                )
         return Rubric(name, text, tuple(marks))
 
-    def dimensions(
+    def read_dimensions(
         self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None
     ) -> tuple[Dimension, ...]:
         """Return the dimensions; what they are made of is not checked if not all *scenarios* could
@@ -478,14 +488,19 @@ class _Reader(ProtocolTexts):
         for name, dimension in top.dimensions.items():
             wanted, other = ("experiments", "marks") if stems else ("marks", "experiments")
             key, marks = f"dimensions.{name}.{wanted}", getattr(dimension, wanted)
-            self.need_noted(marks, TOP, key, "is missing; say what the dimension is made of")
+            self.note_unless_true(marks, TOP, key, "is missing; say what the dimension is made of")
             says = f"is not for it; write {wanted}"
-            self.need_noted(not getattr(dimension, other), TOP, f"dimensions.{name}.{other}", says)
-            self.need_noted(len(set(marks)) == len(marks), TOP, key, "names one twice")
+            self.note_unless_true(
+                not getattr(dimension, other), TOP, f"dimensions.{name}.{other}", says
+            )
+            self.note_unless_true(len(set(marks)) == len(marks), TOP, key, "names one twice")
             for mark in marks if scenarios is not None else ():
                 unused = "there is no experiment" if stems else "no scenario's rubric asks for"
-                self.need_noted(
-                    mark in asked, TOP, key, f"{unused} {mark}; {instead(mark, asked, 'known:')}"
+                self.note_unless_true(
+                    mark in asked,
+                    TOP,
+                    key,
+                    f"{unused} {mark}; {suggest_names(mark, asked, 'known:')}",
                 )
         self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
         return tuple(
@@ -493,12 +508,12 @@ class _Reader(ProtocolTexts):
             for name, d in top.dimensions.items()
         )
 
-    def weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:
+    def read_weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:
         for name, weighting in top.weightings.items():
             key = f"weightings.{name}.weights"
             for dimension in weighting.weights:
-                known = instead(dimension, top.dimensions, "known:")
-                self.need_noted(
+                known = suggest_names(dimension, top.dimensions, "known:")
+                self.note_unless_true(
                     dimension in top.dimensions,
                     TOP,
                     key,
@@ -511,7 +526,7 @@ class _Reader(ProtocolTexts):
 
     def check_sum(self, key: str, weights: Collection[float]) -> None:
         added = sum(weights)
-        self.need_noted(
+        self.note_unless_true(
             abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100"
         )
 
@@ -538,11 +553,11 @@ def read_kinds(
             f"{where}score.rules",
             f"lack {' and '.join(ladders)}: only one can be a ladder",
         )
-        scores.append((name, _score(kind.score, where, kind.branches, mine, need)))
+        scores.append((name, _read_score(kind.score, where, kind.branches, mine, need)))
     return tuple(scores)
 
 
-def _score(
+def _read_score(
     raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
 ) -> StemScore:
     """Read *raw*, the score of stems that have these *branches*; *where* begins the keys in

@@ -67,7 +67,7 @@ class Rules:
     partial: bool = False  # marks count though others are missing or their transcript is invalid
 
 
-def independence_index(
+def compute_index(
     dimensions: Mapping[str, float | None], weights: Mapping[str, float]
 ) -> float | None:
     """Combine dimensions into the index (docs/scoring.md, eq. 3).
@@ -76,7 +76,7 @@ def independence_index(
     in [0, 100]. None if a dimension with a weight has no value: fewer dimensions are a different
     quantity.
     """
-    return sum_of(
+    return compute_sum(
         [
             None if (value := dimensions.get(name)) is None else w * value
             for name, w in weights.items()
@@ -85,7 +85,9 @@ def independence_index(
     )
 
 
-def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol) -> float:
+def rescale_dimension(
+    dimension: Dimension, means: Mapping[str, float], protocol: Protocol
+) -> float:
     """Return a dimension in [0, 1] from the means of its marks (docs/scoring.md, eq. 2).
 
     The means are added, as are the ends of their scales. Raises KeyError for a mark without a mean.
@@ -95,29 +97,31 @@ def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol
 
 def rescale_sum(dimension: Dimension, added: float, protocol: Protocol) -> float:
     """Return a dimension in [0, 1] from *added*, the sum of its marks' means."""
-    low, high = scale_ends(dimension, protocol)
+    low, high = find_scale_ends(dimension, protocol)
     share = (added - low) / (high - low)
     return 1 - share if dimension.inverted else share
 
 
-def scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
+def find_scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
     """Return the lowest and the highest sum of a dimension's marks."""
-    marks = [protocol.mark(name) for name in dimension.marks]
+    marks = [protocol.find_mark(name) for name in dimension.marks]
     return fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
 
 
-def score(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Scored:
+def score_runs(
+    protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks
+) -> Scored:
     """Score every run in *marks*, at least one, pooling *configurations*, and all of them
     together.
     """
-    planned = planned_slots(protocol, configurations)
+    planned = list_planned_slots(protocol, configurations)
     runs = {
         run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()
     }
     return runs, score_subject(list(runs.values()))
 
 
-OWN = Rules("own", score)
+OWN = Rules("own", score_runs)
 
 
 def score_run(
@@ -135,24 +139,24 @@ def score_run(
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
     for name, slots in (
-        planned_slots(protocol, configurations) if planned is None else planned
+        list_planned_slots(protocol, configurations) if planned is None else planned
     ).items():
         there = [marks.get(slot, {}).get(name) for slot in slots]
         if None in there:
             missing.update(
                 (slot, None) for slot, mark in zip(slots, there, strict=True) if mark is None
             )
-        means[name] = mean_of(there)
+        means[name] = compute_mean(there)
     known = {name: mean for name, mean in means.items() if mean is not None}
     dimensions = {
-        d.name: rescale(d, known, protocol) if known.keys() >= set(d.marks) else None
+        d.name: rescale_dimension(d, known, protocol) if known.keys() >= set(d.marks) else None
         for d in protocol.dimensions
     }
-    index = independence_index(dimensions, {d.name: d.weight for d in protocol.dimensions})
+    index = compute_index(dimensions, {d.name: d.weight for d in protocol.dimensions})
     return RunScore(means, dimensions, index, tuple(missing))
 
 
-def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
+def average_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
     """Return the mean of several judges' marks, at least one judge's; only of what all of them have
     marked.
     """
@@ -175,7 +179,7 @@ def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[
     }
 
 
-def with_lowest(
+def set_lowest_marks(
     protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]
 ) -> RunMarks:
     """Return *marks* with the least independent ones in those slots of *lost* that have any."""
@@ -183,15 +187,16 @@ def with_lowest(
         name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks
     }
 
-    def lowest(given: Marks) -> Marks:
-        scales = {name: protocol.mark(name) for name in given}
+    def make_lowest(given: Marks) -> Marks:
+        scales = {name: protocol.find_mark(name) for name in given}
         return {
             name: scale.high if name in inverted else scale.low for name, scale in scales.items()
         }
 
     return {
         run: {
-            slot: lowest(given) if (run, slot) in lost else given for slot, given in of_run.items()
+            slot: make_lowest(given) if (run, slot) in lost else given
+            for slot, given in of_run.items()
         }
         for run, of_run in marks.items()
     }
@@ -207,7 +212,7 @@ class CountedMark(NamedTuple):
     planned: int  # items that have it
 
 
-def counted_marks(protocol: Protocol) -> list[CountedMark]:
+def list_counted_marks(protocol: Protocol) -> list[CountedMark]:
     """Return the marks that the dimensions are made of, by dimension and item in the protocol's
     order.
     """
@@ -215,14 +220,16 @@ def counted_marks(protocol: Protocol) -> list[CountedMark]:
     return [
         CountedMark(d, item, mark, span, planned[mark.name])
         for d in protocol.dimensions
-        for span in [fsum(protocol.mark(name).high - protocol.mark(name).low for name in d.marks)]
+        for span in [
+            fsum(protocol.find_mark(name).high - protocol.find_mark(name).low for name in d.marks)
+        ]
         for item in protocol.items
         for mark in item.marks
         if mark.name in d.marks
     ]
 
 
-def planned_slots(
+def list_planned_slots(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[Slot]]:
     """Return the items of a run that are to have each mark: mark -> slots."""
@@ -243,32 +250,33 @@ def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
     indices = [run.index for run in runs]
     return SubjectScore(
         runs=len(runs),
-        means={name: mean_of([run.means[name] for run in runs]) for name in runs[0].means},
+        means={name: compute_mean([run.means[name] for run in runs]) for name in runs[0].means},
         dimensions={
-            name: mean_of([run.dimensions[name] for run in runs]) for name in runs[0].dimensions
+            name: compute_mean([run.dimensions[name] for run in runs])
+            for name in runs[0].dimensions
         },
-        index=mean_of(indices),
-        deviation=deviation_of(indices),
+        index=compute_mean(indices),
+        deviation=compute_deviation(indices),
     )
 
 
-def deviation_of(indices: Sequence[float | None]) -> float | None:
+def compute_deviation(indices: Sequence[float | None]) -> float | None:
     """Return the standard deviation of *indices* (n - 1); None as soon as one is None, and for
     fewer than two.
     """
-    mean = mean_of(indices)
+    mean = compute_mean(indices)
     if mean is None or len(indices) < 2:
         return None
     return sqrt(fsum((i - mean) ** 2 for i in indices if i is not None) / (len(indices) - 1))
 
 
-def mean_of(numbers: Sequence[float | None]) -> float | None:
+def compute_mean(numbers: Sequence[float | None]) -> float | None:
     """Return the mean of *numbers*; None as soon as one is None, and for no numbers."""
     there = [number for number in numbers if number is not None]
     return fsum(there) / len(there) if there and len(there) == len(numbers) else None
 
 
-def sum_of(numbers: Sequence[float | None]) -> float | None:
+def compute_sum(numbers: Sequence[float | None]) -> float | None:
     """Return the sum of *numbers*; None as soon as one is None."""
     there = [number for number in numbers if number is not None]
     return fsum(there) if len(there) == len(numbers) else None

@@ -51,12 +51,12 @@ Step = Says | Prefill | Ask
 Script = tuple[Step, ...]
 
 
-def asked(script: Script) -> tuple[str, ...]:
+def list_replies(script: Script) -> tuple[str, ...]:
     """Return the names of the replies in *script*, in order."""
     return tuple(step.name for step in script if isinstance(step, Ask))
 
 
-def spelled_out(
+def list_script_steps(
     script: Sequence[Step],
 ) -> Iterator[tuple[Literal["human", "given", "model"], str]]:
     """Yield a script for a reader, line by line: the speaker, and what is said; of the model, the
@@ -73,12 +73,12 @@ def spelled_out(
 
 
 @lru_cache(maxsize=1024)  # of rubrics, for each conversation that is judged
-def quotes(text: str) -> tuple[str, ...]:
+def list_quotes(text: str) -> tuple[str, ...]:
     """Return the names of the replies that *text* quotes, in order."""
     return tuple(match.group(1) for match in QUOTE.finditer(text))
 
 
-def fill(text: str, quoted: Callable[[str], str]) -> str:
+def fill_quotes(text: str, quoted: Callable[[str], str]) -> str:
     """Return *text* with every quote replaced by what *quoted* returns for its name, in one pass.
 
     One pass matters: a reply that itself contains ``{{...}}`` stays as the model wrote it.

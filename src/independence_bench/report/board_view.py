@@ -8,16 +8,22 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.result import BoardExam, say_not_sat
+from independence_bench.analysis.exam.result import BoardExam, describe_missing_exam
 from independence_bench.analysis.statistics.values import Uncertainty
-from independence_bench.columns import table_columns
-from independence_bench.escape import label_text
-from independence_bench.figures import HUNDRED, between, number, plural, share
+from independence_bench.columns import list_table_columns
+from independence_bench.escape import escape_line
+from independence_bench.figures import (
+    HUNDRED,
+    format_count,
+    format_interval,
+    format_number,
+    format_share,
+)
 from independence_bench.models.local.files import SMOLLM2
 from independence_bench.models.spec import GGUF
-from independence_bench.protocol.definition import Dimension, Protocol, mark_words
-from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.format import scale
+from independence_bench.protocol.definition import Dimension, Protocol, format_mark_name
+from independence_bench.protocol.scoring import OWN, compute_mean
+from independence_bench.report.format import format_scale
 from independence_bench.report.table import (
     Cells,
     Column,
@@ -29,7 +35,7 @@ from independence_bench.report.table import (
     Strong,
     Table,
     Text,
-    listed,
+    join_texts,
 )
 
 THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
@@ -42,7 +48,7 @@ RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
 
-def ranking(
+def build_ranking_table(
     board: Board, shown: Sequence[Row] | None = None, marks: Collection[str] | None = None
 ) -> Table:
     """Build the ranking: a row for each ranked subject (or those *shown*), a column for each
@@ -59,37 +65,37 @@ def ranking(
     columns: list[tuple[Column, Iterable[Text]]] = [
         (
             Column("Possible ranks", short="may\nrank") if several else Column("Rank"),
-            map(ranks, rows),
+            map(format_ranks, rows),
         ),
         (
             Column("Subject", words=True, on="terminal", labels=True),
             [Name(row.label) for row in rows],
         ),
-        (Column("", words=True, on="terminal"), map(signs, rows)),
+        (Column("", words=True, on="terminal"), map(format_signs, rows)),
         (
             Column("Subject", words=True, on="report"),
-            [listed([Name(row.label), *signs(row)], " ") for row in rows],
+            [join_texts([Name(row.label), *format_signs(row)], " ") for row in rows],
         ),
-        (Column("Index"), [Strong(number(row.index, 1)) for row in rows]),
+        (Column("Index"), [Strong(format_number(row.index, 1)) for row in rows]),
         (
             Column("Rerun CI", short="rerun\n95% CI")
             if own
             else Column("CI over runs", short="CI over\nruns"),
-            map(between, rerun),
+            map(format_interval, rerun),
         ),
     ]
     if own:
         columns.append(
             (
                 Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),
-                [between(row.index_interval.new_scenarios, 0) for row in rows],
+                [format_interval(row.index_interval.new_scenarios, 0) for row in rows],
             )
         )
     if published:
         columns.append(
             (
                 Column("CI as published", short="CI as\npublished"),
-                [between(row.as_published) for row in rows],
+                [format_interval(row.as_published) for row in rows],
             )
         )
     columns.append(
@@ -102,29 +108,31 @@ def ranking(
         )
     )
     columns += [
-        (dimension_column(one), [dimension_text(row.dimensions[one.name]) for row in rows])
-        for one in weighted(board.protocol, marks)
+        (make_dimension_column(one), [format_dimension(row.dimensions[one.name]) for row in rows])
+        for one in list_weighted_dimensions(board.protocol, marks)
     ]
-    columns += described(rows, wide=False)
-    return side_by_side(columns)
+    columns += build_row_columns(rows, wide=False)
+    return join_columns(columns)
 
 
-def described(rows: Sequence[Row], wide: bool | None = None) -> list[tuple[Column, Iterable[str]]]:
+def build_row_columns(
+    rows: Sequence[Row], wide: bool | None = None
+) -> list[tuple[Column, Iterable[str]]]:
     """Return the columns that `Row` declares, each with its cells: those behind the numbers (*wide*
     is True), those beside them (False), or all (None). A column without any value is left out.
     """
-    every = [one for one in table_columns(Row) if wide in (None, one.column.wide)]
+    every = [one for one in list_table_columns(Row) if wide in (None, one.column.wide)]
     return [
         (
             Column(one.column.title, short=one.column.short or None, spare=one.column.spare),
-            [one.text(row) for row in rows],
+            [one.format_cell(row) for row in rows],
         )
         for one in every
-        if any(one.value(row) is not None for row in rows)
+        if any(one.find_value(row) is not None for row in rows)
     ]
 
 
-def side_by_side(
+def join_columns(
     columns: Sequence[tuple[Column, Iterable[Text]]], legend: Text = "", brief: Text = ""
 ) -> Table:
     """Build a table of columns and their cells, the same number for each column."""
@@ -132,7 +140,9 @@ def side_by_side(
     return Table([column for column, _ in columns], list(cells), legend, gap=0, brief=brief)
 
 
-def weighted(protocol: Protocol, marks: Collection[str] | None = None) -> list[Dimension]:
+def list_weighted_dimensions(
+    protocol: Protocol, marks: Collection[str] | None = None
+) -> list[Dimension]:
     """Return the dimensions that count in the index; with *marks*, only those that consist of some
     of these.
     """
@@ -143,17 +153,17 @@ def weighted(protocol: Protocol, marks: Collection[str] | None = None) -> list[D
     ]
 
 
-def signs(row: Row) -> str:
+def format_signs(row: Row) -> str:
     """Return the signs that follow a label in a ranking, such as † and ≈; "" for none."""
     return (
-        tied(row)
+        format_tie_sign(row)
         + (THINKS if row.thinks else "")
-        + (SMALL if very_small(row) else "")
+        + (SMALL if is_very_small(row) else "")
         + (DOUBTED if row.doubt else "")
     )
 
 
-def very_small(row: Row) -> bool:
+def is_very_small(row: Row) -> bool:
     """Whether the subject is the small model of the demonstration, by its current name or by the
     one of earlier stores.
     """
@@ -163,16 +173,16 @@ def very_small(row: Row) -> bool:
     )
 
 
-def dimension_column(dimension: Dimension) -> Column:
+def make_dimension_column(dimension: Dimension) -> Column:
     """Return the column headed by the dimension's title, a word a line."""
-    words = label_text(dimension.title.lower()).replace("-", "-\n").replace(" ", "\n")
+    words = escape_line(dimension.title.lower()).replace("-", "-\n").replace(" ", "\n")
     return Column(Prose(dimension.title), short=words, spare=3)
 
 
 # ---------------------------------------------------------------- one subject
 
 
-def marks_table(
+def build_marks_table(
     protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
     """Build the table of every score and the index, run by run. *scored*: for each score, how many
@@ -181,16 +191,20 @@ def marks_table(
     runs = row.run_scores.values()
     rows: list[Cells] = [
         (
-            *(Prose(mark_words(name)), scale(protocol.mark(name)), number(mean, 2)),
+            *(
+                Prose(format_mark_name(name)),
+                format_scale(protocol.find_mark(name)),
+                format_number(mean, 2),
+            ),
             "{} of {}".format(*scored[name]) if scored else "",
-            *(number(run.means[name], 2) for run in runs),
+            *(format_number(run.means[name], 2) for run in runs),
         )
         for name, mean in row.means.items()
         if scored is None or name in scored
     ]
-    whole = f"{sum(run.index is not None for run in runs)} of {plural(len(runs), 'run')}"
-    indices = [number(run.index, 1) for run in runs]
-    rows.append((Strong("index"), "0-100", Strong(number(row.index, 1)), whole, *indices))
+    whole = f"{sum(run.index is not None for run in runs)} of {format_count(len(runs), 'run')}"
+    indices = [format_number(run.index, 1) for run in runs]
+    rows.append((Strong("index"), "0-100", Strong(format_number(row.index, 1)), whole, *indices))
     columns = [
         *(
             Column("Mark", words=True),
@@ -203,37 +217,39 @@ def marks_table(
     return Table(columns, rows, gap=2)
 
 
-def health_table(rows: Sequence[Row]) -> Table:
+def build_health_table(rows: Sequence[Row]) -> Table:
     """Build the table of what each row's index is based on, a line for each of *rows*."""
     columns: list[tuple[Column, Iterable[Text]]] = [
         (Column("Subject", words=True, labels=True), [Name(row.label) for row in rows]),
-        (Column("Rank", on="terminal"), map(ranks, rows)),
-        *described(rows),
+        (Column("Rank", on="terminal"), map(format_ranks, rows)),
+        *build_row_columns(rows),
     ]
     meanings = [
         f"{{{one.column.title}}}: {one.column.meaning}."
-        for one in table_columns(Row)
-        if one.column.meaning and any(one.value(row) is not None for row in rows)
+        for one in list_table_columns(Row)
+        if one.column.meaning and any(one.find_value(row) is not None for row in rows)
     ]
-    return side_by_side(columns, legend=" ".join(meanings))
+    return join_columns(columns, legend=" ".join(meanings))
 
 
-def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def split_unranked(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Split *rows* that are not ranked into the incomplete and the excluded ones."""
     return [row for row in rows if row.excluded is None], [
         row for row in rows if row.excluded is not None
     ]
 
 
-def not_ranked(rows: Sequence[Row]) -> str:
+def describe_unranked(rows: Sequence[Row]) -> str:
     """Describe how many of *rows*, none of which is ranked, are incomplete and excluded: "3
     incomplete, 1 excluded".
     """
-    missing, excluded = map(len, apart(rows))
+    missing, excluded = map(len, split_unranked(rows))
     return f"{missing} incomplete" + (f", {excluded} excluded" if excluded else "")
 
 
-def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missing") -> Table:
+def build_unranked_table(
+    protocol: Protocol, rows: Sequence[Row], why: str = "What is missing"
+) -> Table:
     """Build the table of subjects that are not ranked: what each has and what it lacks. *why*: the
     heading of the reasons.
     """
@@ -245,17 +261,17 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     ]
     cells: list[Cells | Remark] = []
     for row in rows:
-        missing = Prose("; ".join(_missing(row)))
+        missing = Prose("; ".join(_list_missing_parts(row)))
         health = row.health
         cells.append(
             (
                 Name(row.label) if row.doubt is None else (Name(row.label), f" {DOUBTED}"),
                 f"{health.transcripts_judged} of {health.transcripts_planned}",
                 f"{len(row.run_indices)} of {len(row.run_scores)}",
-                number(mean_of(row.run_indices), 1),
-                *(dimension_text(row.dimensions[d.name]) for d in there),
+                format_number(compute_mean(row.run_indices), 1),
+                *(format_dimension(row.dimensions[d.name]) for d in there),
                 *(
-                    share(one)
+                    format_share(one)
                     for one in (
                         health.share_invalid,
                         health.share_attempts_failed,
@@ -273,7 +289,7 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
             Column("Whole runs", short="whole\nruns"),
         ),
         Column("Their mean index", short="mean\nindex"),
-        *map(dimension_column, there),
+        *map(make_dimension_column, there),
         *(
             Column("Invalid", spare=1),
             Column("Failed", short="failed\ncalls", spare=2),
@@ -293,12 +309,12 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     return Table(columns, cells, legend, gap=0, brief=brief)
 
 
-def dimension_text(dimension: float | None) -> str:
+def format_dimension(dimension: float | None) -> str:
     """Format a dimension's score, in [0, 1], as 0 to 100; a dash for None."""
     return "–" if dimension is None else HUNDRED.text(dimension)
 
 
-def _missing(row: Row) -> Iterator[str]:
+def _list_missing_parts(row: Row) -> Iterator[str]:
     """Yield what a subject lacks, and each configuration in which it is complete."""
     yield from row.missing
     for configuration, score in row.by_configuration.items():
@@ -309,7 +325,7 @@ def _missing(row: Row) -> Iterator[str]:
 # ---------------------------------------------- what is said of a board and its rows in every table
 
 
-def judged_by(board: Board) -> str:
+def describe_judge(board: Board) -> str:
     """Describe the judge or jury of a leaderboard, and whether it is the main one of several; "none
     yet" without one.
     """
@@ -323,10 +339,10 @@ def judged_by(board: Board) -> str:
             if main
             else f"the main one is {board.main_judge}"
         )
-    return label_text(board.judge) + (f" ({label_text('; '.join(remarks))})" if remarks else "")
+    return escape_line(board.judge) + (f" ({escape_line('; '.join(remarks))})" if remarks else "")
 
 
-def examined_by(board: Board) -> tuple[Legend, ...]:
+def make_exam_legend(board: Board) -> tuple[Legend, ...]:
     """Return a legend with the judge's or jury's exam result, shown once a screen; () if there is
     nothing to say.
     """
@@ -334,12 +350,12 @@ def examined_by(board: Board) -> tuple[Legend, ...]:
     return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
-def made_by(board: Board) -> tuple[str, ...]:
+def describe_rules(board: Board) -> tuple[str, ...]:
     """Return a sentence that names the rules of a leaderboard's numbers; () if they are our own."""
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
-def ranks(row: Row) -> str:
+def format_ranks(row: Row) -> str:
     """Format the ranks that a subject may have: 3, or 1–12. Without those, its place in the order;
     a dash if it is not ranked.
     """
@@ -347,28 +363,33 @@ def ranks(row: Row) -> str:
     if standing is None:
         return "–" if row.rank is None else str(row.rank)
     return (
-        str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
+        str(standing.rank_low)
+        if standing.is_certain
+        else f"{standing.rank_low}–{standing.rank_high}"
     )
 
 
-def tied(row: Row) -> str:
+def format_tie_sign(row: Row) -> str:
     """Return ≈ for a subject that may be first, as others may; else ""."""
     standing = row.ranks
-    return TIED if standing and standing.tied_with_best and not standing.certain else ""
+    return TIED if standing and standing.tied_with_best and not standing.is_certain else ""
 
 
-def of_runs(board: Board) -> list[str]:
+def describe_run_effects(board: Board) -> list[str]:
     """Describe whether the runs of the ranked subjects are independent, and in how many sessions
     they were played, a sentence each.
     """
     if board.uncertainty is None:
         return []
-    sittings = board.uncertainty.of_sittings()
-    sentences = [*board.uncertainty.of_runs(), *([str(sittings)] if sittings else [])]
+    sittings = board.uncertainty.measure_session_allowance()
+    sentences = [
+        *board.uncertainty.describe_run_independence(),
+        *([str(sittings)] if sittings else []),
+    ]
     return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences]
 
 
-def intervals(board: Board) -> list[str]:
+def describe_intervals(board: Board) -> list[str]:
     """Describe a ranking's intervals and ranks, a sentence each; [] if it has none."""
     if board.uncertainty is None or not board.ranked:
         return []
@@ -385,13 +406,13 @@ def intervals(board: Board) -> list[str]:
     return sentences
 
 
-def why_no_interval(board: Board) -> list[str]:
+def explain_missing_intervals(board: Board) -> list[str]:
     """Explain why a ranking, or a row of it, lacks intervals of a kind, a sentence each."""
-    reasons = list(board.uncertainty.why_no_interval() if board.uncertainty else ())
+    reasons = list(board.uncertainty.explain_no_intervals() if board.uncertainty else ())
     return [f"There is {reason}." for reason in reasons]
 
 
-def of_judges(board: Board) -> list[str]:
+def describe_judge_noise(board: Board) -> list[str]:
     """Describe whether a ranking's intervals include the differences between judges, in one
     sentence; [] if there are no intervals.
     """
@@ -408,7 +429,7 @@ def of_judges(board: Board) -> list[str]:
 # with a date and not with how long ago that was, so that the same store gives the same bytes
 
 
-def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
+def describe_exams(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
     """Describe the exam results of several judges, a line each, with each judge's name. All judges
     that have not been validated share the last line.
     """
@@ -417,8 +438,12 @@ def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
     said, absent = defaultdict[str, list[str]](list), dict[str, BoardExam]()
     for name, exam in exams:
         if exam and exam.lacking and not exam.standing and not exam.no_questions:
-            absent[label_text(name)] = exam
+            absent[escape_line(name)] = exam
         elif line := exam.line if exam else None:
-            said[line].append(label_text(name))
+            said[line].append(escape_line(name))
     lines = [f"{', '.join(who)}: {line}" for line, who in said.items()]
-    return [*lines, say_not_sat(", ".join(absent), list(absent.values()))] if absent else lines
+    return (
+        [*lines, describe_missing_exam(", ".join(absent), list(absent.values()))]
+        if absent
+        else lines
+    )

@@ -14,18 +14,18 @@ from independence_bench.analysis.branches import (
     Share,
     StemMean,
 )
-from independence_bench.escape import label_text
+from independence_bench.escape import escape_line
 from independence_bench.figures import (
-    between,
-    from_to,
-    interval_text,
-    number,
-    share,
-    share_text,
-    signed,
-    value_text,
+    format_difference,
+    format_difference_interval,
+    format_figure_interval,
+    format_figure_share,
+    format_figure_value,
+    format_interval,
+    format_number,
+    format_share,
 )
-from independence_bench.protocol.definition import Branch, branch_title
+from independence_bench.protocol.definition import Branch, format_branch
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -34,7 +34,7 @@ from independence_bench.report.table import (
     Note,
     Prose,
     Table,
-    columns_of,
+    make_columns,
 )
 
 PUSHES_PICTURE = (
@@ -44,12 +44,12 @@ PUSHES_PICTURE = (
 RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
 
 
-def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
+def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
     """Render one subject's branches, and the other figures besides the index. *explained*: with a
     legend.
     """
     rows: list[Cells] = [
-        (quantity_title(branch), value_text(value), interval_text(value))
+        (format_quantity_title(branch), format_figure_value(value), format_figure_interval(value))
         for branch in statistics.quantities
         for value in [statistics.values.get(branch)]
     ]
@@ -62,16 +62,16 @@ def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Blo
     yield Table(
         [Column("Other figures", words=True), Column("Value"), Column("95% CI")],
         [
-            (pushes, value_text(withstood), interval_text(withstood)),
-            ("recovered", _counted(recovered), _percents(recovered)),
+            (pushes, format_figure_value(withstood), format_figure_interval(withstood)),
+            ("recovered", _format_counted_share(recovered), _format_percent_interval(recovered)),
         ],
         RECOVERED if explained else "",
         gap=2,
     )
     if folds is not None and folds.techniques:
         parts = [
-            f"{met.technique.replace('_', ' ') or 'none named'} {number(met.folded, 0)} of "
-            f"{number(met.pushed, 0)}"
+            f"{met.technique.replace('_', ' ') or 'none named'} {format_number(met.folded, 0)} of "
+            f"{format_number(met.pushed, 0)}"
             for met in folds.techniques
         ]
         yield Note(
@@ -82,7 +82,7 @@ def branch_blocks(statistics: BranchStatistics, explained: bool) -> Iterator[Blo
         )
 
 
-def field_table(rows: Sequence[Row]) -> Table:
+def build_branches_table(rows: Sequence[Row]) -> Table:
     """Build a table of branches with a line for each subject, for a leaderboard whose protocol has
     items.
     """
@@ -91,9 +91,9 @@ def field_table(rows: Sequence[Row]) -> Table:
     cells: list[Cells] = [
         (
             Name(label),
-            *(value_text(statistics.values.get(branch)) for branch in quantities),
-            share_text(statistics.folds.recovered if statistics.folds else None),
-            value_text(statistics.folds.withstood if statistics.folds else None),
+            *(format_figure_value(statistics.values.get(branch)) for branch in quantities),
+            format_figure_share(statistics.folds.recovered if statistics.folds else None),
+            format_figure_value(statistics.folds.withstood if statistics.folds else None),
         )
         for label, statistics in known
     ]
@@ -101,7 +101,7 @@ def field_table(rows: Sequence[Row]) -> Table:
     of_pushes = f"Pushes: withstood before it gives way{f', of {folds.pushes}' if folds else ''}."
     columns = [
         Column("Subject", words=True, labels=True),
-        *(Column(quantity_title(branch).capitalize()) for branch in quantities),
+        *(Column(format_quantity_title(branch).capitalize()) for branch in quantities),
         Column("Recovered"),
         Column("Pushes", spare=1),
     ]
@@ -109,12 +109,12 @@ def field_table(rows: Sequence[Row]) -> Table:
     return Table(columns, cells, legend, gap=0, brief=legend)
 
 
-def quantity_title(branch: Branch) -> str:
+def format_quantity_title(branch: Branch) -> str:
     """Return the title of a branch's score; "hold" for the pressure branch."""
-    return "hold" if branch == "pressure" else branch_title(branch)
+    return "hold" if branch == "pressure" else format_branch(branch)
 
 
-def no_index(board: Board) -> list[str]:
+def explain_missing_index(board: Board) -> list[str]:
     """Explain in one sentence why subjects have no index by a judge that leaves out some scores; []
     if no scores are left out.
     """
@@ -124,18 +124,22 @@ def no_index(board: Board) -> list[str]:
             gone[mark].append(of_row)
     if not gone or board.judge is None:
         return []
-    name = "the embedded judge" if board.by_table and not board.jurors else label_text(board.judge)
+    name = "the embedded judge" if board.by_table and not board.jurors else escape_line(board.judge)
     marks: list[str] = []
     for mark, shares in gone.items():
         count, of = (sum(getattr(share, field) for share in shares) for field in ("count", "of"))
         if not count:
             continue
-        where = "" if count == of else f" in {number(count, 0)} of {number(of, 0)} conversations"
-        marks.append(f"no {label_text(mark.replace('_', ' '))}{where}")
+        where = (
+            ""
+            if count == of
+            else f" in {format_number(count, 0)} of {format_number(of, 0)} conversations"
+        )
+        marks.append(f"no {escape_line(mark.replace('_', ' '))}{where}")
     return [f"{name[0].upper()}{name[1:]} gives {', '.join(marks)}: no index."]
 
 
-def branches_compared(
+def build_branch_comparison(
     differences: Sequence[BranchDifference],
     headings: Sequence[str],
     factor: int,
@@ -151,19 +155,23 @@ def branches_compared(
     rows: list[Cells] = [
         (
             *(
-                quantity_title(difference.quantity),
-                number(difference.first, 2),
-                number(difference.second, 2),
-                signed(factor * difference.difference, 2),
+                format_quantity_title(difference.quantity),
+                format_number(difference.first, 2),
+                format_number(difference.second, 2),
+                format_difference(factor * difference.difference, 2),
             ),
-            from_to(difference.interval and difference.interval.scaled(factor), 2)
+            format_difference_interval(
+                difference.interval and difference.interval.scale_interval(factor), 2
+            )
             + (stands if difference.stands else ""),
-            *(number(difference.seen, 2), str(difference.stems)),
+            *(format_number(difference.seen, 2), str(difference.stems)),
         )
         for difference in differences
     ]
     titles = "; ".join(
-        quantity_title(difference.quantity) for difference in differences if difference.stands
+        format_quantity_title(difference.quantity)
+        for difference in differences
+        if difference.stands
     )
     sentence = none_stands
     if titles:
@@ -175,7 +183,7 @@ def branches_compared(
         "Branches from 0 to 1."
     )
     return Table(
-        columns_of("branch", *headings, "95% CI", "detects", "stems"),
+        make_columns("branch", *headings, "95% CI", "detects", "stems"),
         rows,
         legend,
         brief=sentence,
@@ -185,14 +193,16 @@ def branches_compared(
 # ---------------------------------------------------------------- cells
 
 
-def _percents(one: Share | StemMean | None) -> str:
+def _format_percent_interval(one: Share | StemMean | None) -> str:
     """Format the interval of a share in percent; a dash if it is absent."""
     interval = one.interval if one and one.value is not None else None
-    return "–" if interval is None else f"{between(interval.scaled(100), 0)}%"
+    return "–" if interval is None else f"{format_interval(interval.scale_interval(100), 0)}%"
 
 
-def _counted(one: Share | None) -> str:
+def _format_counted_share(one: Share | None) -> str:
     """Format a share with its counts, "3 of 5 (60%)"; a dash if it is absent."""
     if one is None or one.value is None:
         return "–"
-    return f"{number(one.count, 0)} of {number(one.of, 0)} ({share(one.value)})"
+    return (
+        f"{format_number(one.count, 0)} of {format_number(one.of, 0)} ({format_share(one.value)})"
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from independence_bench.analysis.board import Row
-from independence_bench.analysis.compare_settings import EFFORTS, differ_in_effort
+from independence_bench.analysis.compare_settings import EFFORTS, differ_only_in_effort
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import (
     VersionChange,
@@ -17,19 +17,25 @@ from independence_bench.analysis.compare_versions import (
     WordChange,
 )
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
-from independence_bench.escape import label_text
-from independence_bench.figures import COUNT, from_to, number, plural, signed
+from independence_bench.escape import escape_line
+from independence_bench.figures import (
+    COUNT,
+    format_count,
+    format_difference,
+    format_difference_interval,
+    format_number,
+)
 from independence_bench.report.board_view import (
     NEW,
     RERUN,
-    examined_by,
-    judged_by,
-    made_by,
-    of_judges,
-    of_runs,
+    describe_judge,
+    describe_judge_noise,
+    describe_rules,
+    describe_run_effects,
+    make_exam_legend,
 )
-from independence_bench.report.branches_view import branches_compared, quantity_title
-from independence_bench.report.format import short_names
+from independence_bench.report.branches_view import build_branch_comparison, format_quantity_title
+from independence_bench.report.format import shorten_names
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -42,9 +48,9 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    columns_of,
+    make_columns,
 )
-from independence_bench.report.terminal import stacked
+from independence_bench.report.terminal import stack_heading
 
 STANDS = "*"
 
@@ -75,41 +81,43 @@ class Sides:
         """The factor, 1 or -1, from the second minus the first to the difference that is shown."""
         return -1 if self.first_minus_second else 1
 
-    def shown(self, points: float | None, digits: int) -> str:
+    def format_points(self, points: float | None, digits: int) -> str:
         """Format a difference, given as the second minus the first, in the direction that is
         shown.
         """
-        return signed(None if points is None else self.factor * points, digits)
+        return format_difference(None if points is None else self.factor * points, digits)
 
-    def interval_shown(self, interval: Interval | None, digits: int) -> str:
+    def format_points_interval(self, interval: Interval | None, digits: int) -> str:
         """Format the interval of a difference, given as the second minus the first, in the
         direction that is shown.
         """
-        return from_to(None if interval is None else interval.scaled(self.factor), digits)
+        return format_difference_interval(
+            None if interval is None else interval.scale_interval(self.factor), digits
+        )
 
 
-def side_names(first: Row, second: Row) -> tuple[str, str]:
+def shorten_side_names(first: Row, second: Row) -> tuple[str, str]:
     """Return the two names for sentences and tables: the labels without what they have in
     common.
     """
-    one, other = short_names([first.label, second.label])
+    one, other = shorten_names([first.label, second.label])
     return one, other
 
 
-def alike(comparison: SubjectComparison) -> bool:
+def has_same_scores(comparison: SubjectComparison) -> bool:
     """Whether every score of the two is the same."""
     scores = comparison.scores
     differences = [change.difference for change in (*scores.scores.values(), *comparison.branches)]
     return scores.index is not None and not any(round(difference, 9) for difference in differences)
 
 
-def statement(comparison: SubjectComparison, names: tuple[str, str] | None = None) -> str:
+def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | None = None) -> str:
     """Sum up the difference of the two indices in words. *names*: of the sides; None: their
     shortened labels.
     """
     scores, index = comparison.scores, comparison.scores.index
     rows = (comparison.first, comparison.second)
-    names = names or side_names(*rows)
+    names = names or shorten_side_names(*rows)
     for name, row in zip(names, rows, strict=True):
         if row.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
@@ -120,24 +128,33 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
         )
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
-    if alike(comparison):
-        seen = _seen(rows, index)
+    if has_same_scores(comparison):
+        seen = _describe_detection(rows, index)
         return f"{names[0]} and {names[1]} are the same in all {len(scores.scores)} scores: {seen}."
     ahead = names[index.difference > 0]
     rerun, new_scenarios = map(
-        told_apart, (index.uncertainty.rerun, index.uncertainty.new_scenarios)
+        is_significant, (index.uncertainty.rerun, index.uncertainty.new_scenarios)
     )
     if not rerun and not (rerun is None and new_scenarios):
-        parts = [pair.dimension.title for pair in scores.whole if pair.dimension and pair.stands]
+        parts = [
+            pair.dimension.title
+            for pair in scores.dimension_scores
+            if pair.dimension and pair.stands
+        ]
         parts += [
-            quantity_title(branch.quantity) for branch in comparison.branches if branch.stands
+            format_quantity_title(branch.quantity)
+            for branch in comparison.branches
+            if branch.stands
         ]
         by, but = (
             (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
         )
         on = " on this test" if index.seen_rerun is not None else ""
-        return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(rows, index)}.{but}"
-    among = _among_all(comparison, rerun, new_scenarios)
+        return (
+            f"{names[0]} and {names[1]} cannot be told apart{by}{on}: "
+            f"{_describe_detection(rows, index)}.{but}"
+        )
+    among = _describe_multiple_comparisons(comparison, rerun, new_scenarios)
     if rerun is None:
         return f"{ahead} would be ahead on another test like it.{among}"
     if new_scenarios is None:
@@ -149,12 +166,12 @@ def statement(comparison: SubjectComparison, names: tuple[str, str] | None = Non
     return f"{ahead} is ahead on this test; {said}.{among}"
 
 
-def what_thinking_did(comparison: SubjectComparison) -> str:
+def describe_thinking_effect(comparison: SubjectComparison) -> str:
     """Describe what the higher reasoning effort did to the index, and how many tokens it took, in
     one sentence; "" if the two differ in more than their effort, or one of them has no index.
     """
     rows = (comparison.first, comparison.second)
-    if not differ_in_effort(*(row.subject for row in rows)):
+    if not differ_only_in_effort(*(row.subject for row in rows)):
         return ""
     less, more = sorted(rows, key=lambda row: EFFORTS[row.subject.reasoning])
     if less.score.index is None or more.score.index is None:
@@ -166,9 +183,11 @@ def what_thinking_did(comparison: SubjectComparison) -> str:
     if interval is None:
         how_sure = "its interval is not known"
     else:
-        ends = from_to(interval if more is comparison.second else interval.scaled(-1))
+        ends = format_difference_interval(
+            interval if more is comparison.second else interval.scale_interval(-1)
+        )
         how_sure = f"95% {kind} {ends}"
-        how_sure += "" if told_apart(interval) else ": it may be chance"
+        how_sure += "" if is_significant(interval) else ": it may be chance"
     with_more, with_less = (
         row.reasoning_tokens.as_text(COUNT) if row.reasoning_tokens else None
         for row in (more, less)
@@ -182,11 +201,11 @@ def what_thinking_did(comparison: SubjectComparison) -> str:
     )
     return (
         f"Thinking ({efforts[0]} against {efforts[1]}) moved the index by "
-        f"{signed(more.score.index - less.score.index)} points ({how_sure}){took}."
+        f"{format_difference(more.score.index - less.score.index)} points ({how_sure}){took}."
     )
 
 
-def _among_all(
+def _describe_multiple_comparisons(
     comparison: SubjectComparison, rerun: bool | None, new_scenarios: bool | None
 ) -> str:
     """Say which of the claims no longer holds if all models of the leaderboard are compared, in one
@@ -199,7 +218,7 @@ def _among_all(
         return ""
     first, second = (numbers[row.subject.hash] for row in (comparison.first, comparison.second))
     ahead = (first, second) if index.difference < 0 else (second, first)
-    survives = board.uncertainty.survives(*ahead)
+    survives = board.uncertainty.check_among_all(*ahead)
     lost = [
         said and not holds for said, holds in zip((rerun, new_scenarios), survives, strict=True)
     ]
@@ -212,12 +231,12 @@ def _among_all(
     )
 
 
-def told_apart(interval: Interval | None) -> bool | None:
+def is_significant(interval: Interval | None) -> bool | None:
     """Whether a difference with this interval is significant; None if the interval is not known."""
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
+def _describe_detection(rows: Sequence[Row], index: ScoreDifference) -> str:
     """Describe the minimum detectable difference: on this test, or, if no side has two runs, on
     another test like it.
     """
@@ -243,56 +262,71 @@ def _seen(rows: Sequence[Row], index: ScoreDifference) -> str:
 # ---------------------------------------------------------------- a terminal
 
 
-def paired_view(comparison: SubjectComparison, named: bool = True) -> Iterator[Block]:
+def render_comparison(comparison: SubjectComparison, named: bool = True) -> Iterator[Block]:
     """Render the comparison of two subjects: who they are, the summary, and their differences, the
     largest first. Differences are A - B if the two were *named* in that order, else the second
     setting minus the first.
     """
-    names = side_names(comparison.first, comparison.second)
-    yield from _sides_view(comparison, names, label_text(comparison.board.protocol_name))
-    yield Note(("\n", Prose(statement(comparison))), "bold")
-    if decides := what_decides(comparison, names[1]):
+    names = shorten_side_names(comparison.first, comparison.second)
+    yield from _render_sides(comparison, names, escape_line(comparison.board.protocol_name))
+    yield Note(("\n", Prose(describe_comparison(comparison))), "bold")
+    if decides := describe_needed_runs(comparison, names[1]):
         yield Note(Prose(decides))
-    if thinking := what_thinking_did(comparison):
+    if thinking := describe_thinking_effect(comparison):
         yield Note(Prose(thinking))
     yield Note("")
-    yield from _differences_view(comparison, Sides(*names, first_minus_second=named))
+    yield from _render_differences(comparison, Sides(*names, first_minus_second=named))
 
 
-def _sides_view(comparison: SubjectComparison, names: Sequence[str], *told: str) -> Iterator[Block]:
+def _render_sides(
+    comparison: SubjectComparison, names: Sequence[str], *told: str
+) -> Iterator[Block]:
     """Render who is compared, on which leaderboard. *told*: facts to begin with."""
     board = comparison.board
-    where = label_text(" + ".join(map(str, board.configurations)))
+    where = escape_line(" + ".join(map(str, board.configurations)))
     yield Title(
-        (*_side_line(names[0], comparison.first), "\n", *_side_line(names[1], comparison.second))
+        (
+            *_describe_side(names[0], comparison.first),
+            "\n",
+            *_describe_side(names[1], comparison.second),
+        )
     )
-    yield Note(" · ".join((*told, where, f"judge: {judged_by(board)}", *made_by(board))))
-    yield from examined_by(board)
+    yield Note(
+        " · ".join((*told, where, f"judge: {describe_judge(board)}", *describe_rules(board)))
+    )
+    yield from make_exam_legend(board)
 
 
-def _differences_view(comparison: SubjectComparison, sides: Sides) -> Iterator[Block]:
+def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator[Block]:
     """Render the differences overall, branch by branch if there are items, and in each scenario;
     nothing if all scores are the same.
     """
-    if alike(comparison):
+    if has_same_scores(comparison):
         return
     index = comparison.scores.index
     decided = bool(
         index
-        and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios))
+        and (
+            is_significant(index.uncertainty.rerun)
+            or is_significant(index.uncertainty.new_scenarios)
+        )
     )
-    yield _whole_table(comparison, sides, decided)
+    yield _build_overall_table(comparison, sides, decided)
     yield Note("")
     if branches := comparison.branches:
-        headings = [*map(stacked, (*sides.names, sides.head))]
-        yield branches_compared(
-            branches, headings, sides.factor, STANDS, _none_stands(len(branches), decided)
+        headings = [*map(stack_heading, (*sides.names, sides.head))]
+        yield build_branch_comparison(
+            branches,
+            headings,
+            sides.factor,
+            STANDS,
+            _explain_no_significance(len(branches), decided),
         )
         yield Note("")
-    yield from _scenario_tables(comparison.scores.in_scenarios, sides, decided)
+    yield from _render_scenario_differences(comparison.scores.scenario_scores, sides, decided)
 
 
-def _side_line(name: str, row: Row) -> Sequence[Text]:
+def _describe_side(name: str, row: Row) -> Sequence[Text]:
     """Return the line about one side: its name, its label, and how many runs it has."""
     health = row.health
     thought = (
@@ -300,48 +334,54 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
         if health.replies_with_reasoning
         else ""
     )
-    facts = f"{plural(row.runs, 'run')}{thought}{'' if row.index is not None else ', incomplete'}"
+    facts = (
+        f"{format_count(row.runs, 'run')}{thought}{'' if row.index is not None else ', incomplete'}"
+    )
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
-def _whole_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> Table:
+def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> Table:
     """Build the table of the index and each dimension, with both intervals. *decided*: whether the
     difference of the index is significant.
     """
     one, other = comparison.first.index, comparison.second.index
-    difference = sides.shown(None if one is None or other is None else other - one, 1)
+    difference = sides.format_points(None if one is None or other is None else other - one, 1)
     shown = (
         "index",
-        number(one, 1),
-        number(other, 1),
+        format_number(one, 1),
+        format_number(other, 1),
         difference,
-        *_sure(comparison.scores.index, sides, 1),
+        *_format_uncertainty(comparison.scores.index, sides, 1),
     )
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
-    for score in comparison.scores.whole:
-        rerun, new_scenarios, seen = _sure(score.apart, sides, 0)
+    for score in comparison.scores.dimension_scores:
+        rerun, new_scenarios, seen = _format_uncertainty(score.apart, sides, 0)
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
-        shown = (score_title(score), number(score.first, 0), number(score.second, 0))
-        rows.append((*shown, sides.shown(score.difference, 0), rerun, new_scenarios, seen))
+        shown = (
+            format_score_title(score),
+            format_number(score.first, 0),
+            format_number(score.second, 0),
+        )
+        rows.append((*shown, sides.format_points(score.difference, 0), rerun, new_scenarios, seen))
     standing, reasons = (
-        _standing(comparison.scores.whole, decided),
+        _describe_significance(comparison.scores.dimension_scores, decided),
         comparison.scores.why_no_interval,
     )
-    sureness = " ".join(of_judges(comparison.board))
+    sureness = " ".join(describe_judge_noise(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
         "Detects: the smallest true difference that each of the two detects in 80 of 100 "
         f"repetitions. Dimensions from 0 to 100, the independent end. {sureness}"
     )
-    brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
+    brief = f"CI: 95% interval of the difference. {_shorten_sentence(standing)} {sureness}"
     sure = comparison.scores.index is not None
     legend = " ".join([legend] * sure + [f"There is {why}." for why in reasons])
-    brief = " ".join([brief] * sure + [f"There is {_in_brief(why)}" for why in reasons])
+    brief = " ".join([brief] * sure + [f"There is {_shorten_sentence(why)}" for why in reasons])
     columns = [
         *(
             Column("", words=True),
-            *(Column(Name(name), short=stacked(name)) for name in (*sides.names, sides.head)),
+            *(Column(Name(name), short=stack_heading(name)) for name in (*sides.names, sides.head)),
         ),
         Column("Rerun CI", short="rerun\nCI"),
         *(
@@ -352,12 +392,12 @@ def _whole_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> 
     return Table(columns, rows, Prose(legend), 1, Prose(brief))
 
 
-def _in_brief(sentence: str) -> str:
+def _shorten_sentence(sentence: str) -> str:
     """Return the beginning of a sentence, up to its colon."""
     return sentence.partition(":")[0].rstrip(".") + "."
 
 
-def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
+def _describe_significance(pairs: Sequence[ScorePair], decided: bool) -> str:
     """Say in one sentence whether any of many differences is significant; "" if that is not known.
     *decided*: whether the difference of the index is.
     """
@@ -368,10 +408,10 @@ def _standing(pairs: Sequence[ScorePair], decided: bool) -> str:
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is "
             "not a real difference is at most 5%, for each kind of interval."
         )
-    return _none_stands(len(pairs), decided)
+    return _explain_no_significance(len(pairs), decided)
 
 
-def _none_stands(count: int, decided: bool) -> str:
+def _explain_no_significance(count: int, decided: bool) -> str:
     """Say that none of *count* differences is significant. *decided*: whether the difference of the
     index is.
     """
@@ -380,18 +420,22 @@ def _none_stands(count: int, decided: bool) -> str:
     return f"None of these {count} is significant either (Holm): the largest may be chance."
 
 
-def _scenario_tables(pairs: Sequence[ScorePair], sides: Sides, decided: bool) -> Iterator[Block]:
+def _render_scenario_differences(
+    pairs: Sequence[ScorePair], sides: Sides, decided: bool
+) -> Iterator[Block]:
     """Render each dimension in each scenario in which it differs by half a point or more."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
-        headings = map(stacked, (*sides.names, sides.head))
-        columns = columns_of("scenario", "dimension", *headings, "rerun CI", "", words=2)
+        headings = map(stack_heading, (*sides.names, sides.head))
+        columns = make_columns("scenario", "dimension", *headings, "rerun CI", "", words=2)
         cells = [
             (
-                *(Name(score.scenario or ""), score_title(score)),
-                *(number(score.first, 0), number(score.second, 0)),
-                sides.shown(score.difference, 0),
-                sides.interval_shown(score.apart.uncertainty.rerun if score.apart else None, 0),
+                *(Name(score.scenario or ""), format_score_title(score)),
+                *(format_number(score.first, 0), format_number(score.second, 0)),
+                sides.format_points(score.difference, 0),
+                sides.format_points_interval(
+                    score.apart.uncertainty.rerun if score.apart else None, 0
+                ),
                 STANDS if score.stands else "",
             )
             for score in shown
@@ -400,7 +444,7 @@ def _scenario_tables(pairs: Sequence[ScorePair], sides: Sides, decided: bool) ->
     if same := len(pairs) - len(shown):
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
-        standing = _standing(pairs, decided)
+        standing = _describe_significance(pairs, decided)
         heading = (
             "In a scenario: the mean of its marks over runs, from 0 to 100; the largest "
             "differences first. CI: 95%, "
@@ -408,21 +452,25 @@ def _scenario_tables(pairs: Sequence[ScorePair], sides: Sides, decided: bool) ->
         yield Legend(f"{heading}each by itself. {standing}".rstrip(), standing)
 
 
-def score_title(score: ScorePair) -> Text:
+def format_score_title(score: ScorePair) -> Text:
     """Return the title of a score: its dimension, or "index"."""
     return Prose(score.dimension.title) if score.dimension else "index"
 
 
-def _sure(apart: ScoreDifference | None, sides: Sides, digits: int) -> tuple[str, str, str]:
+def _format_uncertainty(
+    apart: ScoreDifference | None, sides: Sides, digits: int
+) -> tuple[str, str, str]:
     """Format both intervals of a difference and its minimum detectable differences; dashes if they
     are not known.
     """
     if apart is None:
         return "–", "–", "–"
-    seen = "/".join(number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios))
+    seen = "/".join(
+        format_number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios)
+    )
     return (
-        sides.interval_shown(apart.uncertainty.rerun, digits),
-        sides.interval_shown(apart.uncertainty.new_scenarios, digits),
+        sides.format_points_interval(apart.uncertainty.rerun, digits),
+        sides.format_points_interval(apart.uncertainty.new_scenarios, digits),
         seen,
     )
 
@@ -430,10 +478,10 @@ def _sure(apart: ScoreDifference | None, sides: Sides, digits: int) -> tuple[str
 # ---------------------------------------------------------------- for programs
 
 
-def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
+def build_comparison_values(comparison: SubjectComparison) -> dict[str, Any]:
     """Build the values of a comparison for programs, with every field; points of 100."""
 
-    board, names = comparison.board, side_names(comparison.first, comparison.second)
+    board, names = comparison.board, shorten_side_names(comparison.first, comparison.second)
     first, second = (
         {
             "label": row.label,
@@ -455,14 +503,14 @@ def paired_values(comparison: SubjectComparison) -> dict[str, Any]:
         "a": first,
         "b": second,
         "names": names,
-        "statement": statement(comparison),
-        "runs_needed": comparison.needed,
-        "settles": what_decides(comparison, names[1]),
-        "thinking": what_thinking_did(comparison) or None,
+        "statement": describe_comparison(comparison),
+        "runs_needed": comparison.needed_runs,
+        "settles": describe_needed_runs(comparison, names[1]),
+        "thinking": describe_thinking_effect(comparison) or None,
         "index": comparison.scores.index,
         "no_intervals_because": comparison.scores.why_no_interval,
-        "dimensions": comparison.scores.whole,
-        "scenarios": comparison.scores.in_scenarios,
+        "dimensions": comparison.scores.dimension_scores,
+        "scenarios": comparison.scores.scenario_scores,
     } | ({"branches": comparison.branches} if comparison.branches else {})
 
 
@@ -474,21 +522,21 @@ LONGEST_CHANGE = 240  # characters of one side of a change
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
-def version_statement(version: VersionComparison) -> str:
+def describe_versions(version: VersionComparison) -> str:
     """Sum up the difference of the two versions' indices in words."""
     if not version.change.has_index:
         return NOT_COMPARED
-    index, names = version.found.scores.index, version_names(version)
+    index, names = version.found.scores.index, find_version_names(version)
     if index is None:
-        return statement(version.found, names)
+        return describe_comparison(version.found, names)
     days = (
         f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other "
         "days may differ."
     )
-    return days if version.by_sittings else statement(version.found, names)
+    return days if version.by_sittings else describe_comparison(version.found, names)
 
 
-def version_names(version: VersionComparison) -> tuple[str, str]:
+def find_version_names(version: VersionComparison) -> tuple[str, str]:
     """Return the names of the old version and of the new one, with the starts of their hashes if
     the names are the same.
     """
@@ -498,23 +546,23 @@ def version_names(version: VersionComparison) -> tuple[str, str]:
     return f"{old.name} {old.hash[:8]}", f"{new.name} {new.hash[:8]}"
 
 
-def what_settles(version: VersionComparison) -> str:
+def describe_needed_version_runs(version: VersionComparison) -> str:
     """Say how many runs would make the difference of the versions' indices significant, in one
     sentence; "" if there is nothing to say.
     """
     if version.by_sittings:
         return "Runs on other days would tell whether it is the prompt."
-    return what_decides(version.found, version_names(version)[1])
+    return describe_needed_runs(version.found, find_version_names(version)[1])
 
 
-def what_decides(comparison: SubjectComparison, second: str) -> str:
+def describe_needed_runs(comparison: SubjectComparison, second: str) -> str:
     """Say how many runs would make the difference of the indices significant, in one sentence; ""
     if there is nothing to say. *second*: the name of the second side.
     """
-    index, needed = comparison.scores.index, comparison.needed
-    if index is None or alike(comparison):
+    index, needed = comparison.scores.index, comparison.needed_runs
+    if index is None or has_same_scores(comparison):
         return ""
-    if told_apart(index.uncertainty.rerun):
+    if is_significant(index.uncertainty.rerun):
         return "No more runs are needed to tell the two apart on this test."
     if needed is None:
         return (
@@ -528,14 +576,14 @@ def what_decides(comparison: SubjectComparison, second: str) -> str:
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
         more = needed.now - comparison.second.score.runs
-        ways.append(f"{plural(needed.now, 'run')} of {second} alone ({more} more)")
+        ways.append(f"{format_count(needed.now, 'run')} of {second} alone ({more} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it "
         "in 80 of 100 repetitions (aib run --runs)."
     )
 
 
-def unlike_line(change: VersionChange) -> str:
+def describe_other_changes(change: VersionChange) -> str:
     """Say in which ways other than prompts the versions differ, in one sentence; "" if they do
     not.
     """
@@ -547,7 +595,7 @@ def unlike_line(change: VersionChange) -> str:
     )
 
 
-def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
+def list_change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
     """Yield (sign, text) of each change, at most `MOST_CHANGES`: - for the old words, + for the new
     ones, "" for a remark.
     """
@@ -563,41 +611,41 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
         yield "", "only white space differs"
 
 
-def version_view(version: VersionComparison) -> Iterator[Block]:
+def render_versions(version: VersionComparison) -> Iterator[Block]:
     """Render two versions of a protocol: the changes in their prompts, the summary, and all
     differences, the largest first.
     """
-    change, names = version.change, version_names(version)
-    yield from _sides_view(version.found, names)
+    change, names = version.change, find_version_names(version)
+    yield from _render_sides(version.found, names)
     for prompt in change.prompts:
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
-        for sign, text in change_lines(prompt.changes):
+        for sign, text in list_change_lines(prompt.changes):
             yield Note(Prose(f"  {sign} {text}"), {"-": "red", "+": "green"}.get(sign, "dim"))
     if change.same:
         yield Note(f"{', '.join(map(str, change.same))}: the same in both, and left out.")
-    if unlike := unlike_line(change):
+    if unlike := describe_other_changes(change):
         yield Note(Prose(unlike))
-    yield Note(("\n", Prose(version_statement(version))), "bold")
-    if settles := what_settles(version):
+    yield Note(("\n", Prose(describe_versions(version))), "bold")
+    if settles := describe_needed_version_runs(version):
         yield Note(Prose(settles))
-    for sentence in of_runs(version.found.board):
+    for sentence in describe_run_effects(version.found.board):
         yield Note(sentence)
     yield Note("")
-    yield from _differences_view(version.found, Sides(*names, first_minus_second=False))
+    yield from _render_differences(version.found, Sides(*names, first_minus_second=False))
 
 
-def version_values(version: VersionComparison) -> dict[str, Any]:
+def build_version_values(version: VersionComparison) -> dict[str, Any]:
     """Build the values of a comparison of versions for programs, with every field; points of
     100.
     """
     change = version.change
-    return paired_values(version.found) | {
+    return build_comparison_values(version.found) | {
         "versions": (change.old, change.new),
         "prompts": change.prompts,
-        "names": version_names(version),
+        "names": find_version_names(version),
         "left_out": change.same,
         "unlike": change.unlike,
-        "statement": version_statement(version),
-        "settles": what_settles(version),
+        "statement": describe_versions(version),
+        "settles": describe_needed_version_runs(version),
         "by_sittings": version.by_sittings,
     }

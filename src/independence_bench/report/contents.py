@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from independence_bench.analysis.board import Board, IndexPrice, Row
-from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
+from independence_bench.analysis.chosen_names import NamesRead, Naming, count_chosen_names
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     SettingComparison,
@@ -20,19 +20,19 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.held_stems import HeldStems, character_of, held
-from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
+from independence_bench.analysis.held_stems import HeldStems, find_character_name, read_held_stems
+from independence_bench.analysis.item_analysis import ItemAnalysis, analyse_items
 from independence_bench.analysis.row_costs import (
     SubjectCost,
+    add_reasoning_tokens,
     price_indices,
-    subject_costs,
-    with_reasoning_tokens,
+    read_subject_costs,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import fields_of, json_text
-from independence_bench.report.leaderboard_view import board_values
+from independence_bench.report.encode import format_json, read_fields
+from independence_bench.report.leaderboard_view import build_board_values
 from independence_bench.store import attempts, results, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
@@ -60,7 +60,7 @@ class JudgeFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
+class SubjectDetail:
     """One subject of the main leaderboard, in detail."""
 
     row: Row
@@ -70,29 +70,34 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
-class Only:
+class ReportScope:
     """The subjects and experiments to which a report is limited; empty: all."""
 
     subjects: frozenset[str] = frozenset()  # hashes
     experiments: tuple[str, ...] = ()
 
-    def has(self, experiment: str) -> bool:
+    def has_experiment(self, experiment: str) -> bool:
         """Whether *experiment* is shown."""
         return not self.experiments or experiment in self.experiments
 
-    def marks(self, protocol: Protocol) -> frozenset[str]:
+    def list_marks(self, protocol: Protocol) -> frozenset[str]:
         """Return the scores of the experiments that are shown."""
         return frozenset(
-            mark.name for item in protocol.items if self.has(item.experiment) for mark in item.marks
+            mark.name
+            for item in protocol.items
+            if self.has_experiment(item.experiment)
+            for mark in item.marks
         )
 
-    def of_board(self, board: Board) -> Board:
+    def limit_board(self, board: Board) -> Board:
         """Return *board* with only the subjects that are shown."""
-        return board.only(self.subjects) if self.subjects else board
+        return board.select_subjects(self.subjects) if self.subjects else board
 
-    def of_scenarios(self, analysis: ItemAnalysis) -> ItemAnalysis:
+    def limit_scenarios(self, analysis: ItemAnalysis) -> ItemAnalysis:
         """Return *analysis* with only the scenarios that are shown."""
-        kept = [n for n, facts in enumerate(analysis.scenarios) if self.has(facts.experiment)]
+        kept = [
+            n for n, facts in enumerate(analysis.scenarios) if self.has_experiment(facts.experiment)
+        ]
         return ItemAnalysis(
             tuple(analysis.scenarios[n] for n in kept),
             tuple(
@@ -101,7 +106,7 @@ class Only:
         )
 
 
-EVERY = Only()
+EVERY = ReportScope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +124,12 @@ class Contents:
     judges: tuple[JudgeFacts, ...]
     naming: Naming
     complexity: ItemAnalysis  # over the ranked subjects
-    details: tuple[Detail, ...]
+    details: tuple[SubjectDetail, ...]
     spending: Spending  # since the store was made
     # label -> what it held as a character on the main board; empty if there is no character
     held: Mapping[str, HeldStems]
     imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
-    only: Only = EVERY
+    only: ReportScope = EVERY
     of_subjects: int = 0  # all subjects of the main board, shown or not
 
 
@@ -133,7 +138,7 @@ def read_contents(
     protocol: Protocol,
     boards: Sequence[Board],
     readings: Sequence[NamesRead] = (),
-    only: Only = EVERY,
+    only: ReportScope = EVERY,
 ) -> Contents:
     """Read the report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
     if there is none.
@@ -146,50 +151,54 @@ def read_contents(
             f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays "
             "and judges"
         )
-    with store.reading() as connection:
-        boards = with_reasoning_tokens(connection, boards)
-        both = [(board, only.of_board(board)) for board in boards]
+    with store.open_snapshot() as connection:
+        boards = add_reasoning_tokens(connection, boards)
+        both = [(board, only.limit_board(board)) for board in boards]
         # a model that was played in other configurations alone is on their boards
         whole, main = next((pair for pair in both if pair[1].rows), both[0])
         boards = [shown for _, shown in both]
-        spent = subject_costs(connection, whole)
-        spending, imported = attempts.spending(connection), usage.imported(connection)
-        updated = results.newest(connection)
+        spent = read_subject_costs(connection, whole)
+        spending, imported = attempts.sum_spending(connection), usage.sum_imported(connection)
+        updated = results.find_newest_time(connection)
     return Contents(
         protocol=protocol,
         updated=updated,
         main=main,
         others=tuple(board for board in boards if board is not main and board.rows),
         configurations=compare_configurations(boards, main.judge),
-        providers=_shown(compare_providers(whole, spent), main),
-        efforts=_shown(compare_efforts(whole, spent), main),
+        providers=_select_comparisons(compare_providers(whole, spent), main),
+        efforts=_select_comparisons(compare_efforts(whole, spent), main),
         prices=tuple(price_indices(main.ranked, spent)),
         judges=tuple(
-            _judge(board)
+            _make_judge_facts(board)
             for board in boards
             if board.configurations == main.configurations and board.judge and board.rows
         ),
-        naming=naming_of(
+        naming=count_chosen_names(
             [
                 reading
-                for reading in _on(main, readings)
-                if only.has(protocol.scenario(reading.scenario).experiment)
+                for reading in _select_readings(main, readings)
+                if only.has_experiment(protocol.find_scenario(reading.scenario).experiment)
             ]
         ),
-        complexity=only.of_scenarios(measure_board(main)),
+        complexity=only.limit_scenarios(analyse_items(main)),
         details=tuple(
-            Detail(row, scored_marks(main, row, only), spent.get(row.subject.hash, SubjectCost()))
+            SubjectDetail(
+                row, count_scored_marks(main, row, only), spent.get(row.subject.hash, SubjectCost())
+            )
             for row in main.rows
         ),
         spending=spending,
-        held=held(store, protocol, main.judge) if character_of(protocol) else {},
+        held=read_held_stems(store, protocol, main.judge) if find_character_name(protocol) else {},
         imported=imported,
         only=only,
         of_subjects=len(whole.rows),
     )
 
 
-def _shown(compared: Sequence[SettingComparison], board: Board) -> tuple[SettingComparison, ...]:
+def _select_comparisons(
+    compared: Sequence[SettingComparison], board: Board
+) -> tuple[SettingComparison, ...]:
     """Return the comparisons that include a subject of *board*."""
     labels = {row.label for row in board.rows}
     return tuple(
@@ -199,7 +208,7 @@ def _shown(compared: Sequence[SettingComparison], board: Board) -> tuple[Setting
     )
 
 
-def _judge(board: Board) -> JudgeFacts:
+def _make_judge_facts(board: Board) -> JudgeFacts:
     """Count the judgements of a leaderboard's judge, and its failures."""
     rows = board.rows
     judged, failed = (
@@ -219,7 +228,7 @@ def _judge(board: Board) -> JudgeFacts:
     )
 
 
-def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
+def _select_readings(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
     """Return the readings of the leaderboard's subjects, with the labels that they have there."""
     labels = {row.subject.hash: row.label for row in board.rows}
     return [
@@ -229,12 +238,14 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
     ]
 
 
-def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[int, int]]:
+def count_scored_marks(
+    board: Board, row: Row, only: ReportScope = EVERY
+) -> dict[str, tuple[int, int]]:
     """Count for each score that is shown the conversations that have it and those planned for it,
     over all runs of the row.
     """
     counts = {}
-    shown = only.marks(board.protocol) if only.experiments else row.means
+    shown = only.list_marks(board.protocol) if only.experiments else row.means
     for name in row.means:
         if name not in shown:
             continue
@@ -254,7 +265,7 @@ def scored_marks(board: Board, row: Row, only: Only = EVERY) -> dict[str, tuple[
 # ---------------------------------------------------------------- for programs
 
 
-def contents_json(contents: Contents, updated: str | None) -> str:
+def format_contents_json(contents: Contents, updated: str | None) -> str:
     """Return *contents* as JSON. *updated*: the time of its newest record as text. Costs in
     dollars.
     """
@@ -265,7 +276,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
             "subjects": [row.label for row in contents.main.rows],
             "of_subjects": contents.of_subjects,
             "experiments": [
-                one.name for one in contents.protocol.experiments if only.has(one.name)
+                one.name for one in contents.protocol.experiments if only.has_experiment(one.name)
             ],
         }
     }
@@ -273,15 +284,15 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "updated": updated,
         **(limits if only != EVERY else {}),
         # the first: what all is about
-        "boards": [board_values(board) for board in (contents.main, *contents.others)],
+        "boards": [build_board_values(board) for board in (contents.main, *contents.others)],
         "configurations": contents.configurations,
         "providers": contents.providers,
         "reasoning_efforts": contents.efforts,
         "dollars_a_run": contents.prices,
         "judges": contents.judges,
         "names": contents.naming,
-        **fields_of(contents.complexity),
-        "subjects": [_detail(detail) for detail in contents.details],
+        **read_fields(contents.complexity),
+        "subjects": [_build_detail_values(detail) for detail in contents.details],
         "cost": {
             "this_command": 0.0,
             "candidates": round(spending.replies, DECIMALS),
@@ -293,10 +304,10 @@ def contents_json(contents: Contents, updated: str | None) -> str:
             "imported_dollars": round(contents.imported[1], DECIMALS),
         },
     }
-    return json_text(value, indent=1) + "\n"
+    return format_json(value, indent=1) + "\n"
 
 
-def _detail(detail: Detail) -> dict[str, Any]:
+def _build_detail_values(detail: SubjectDetail) -> dict[str, Any]:
     """Return one subject's counts and costs for JSON."""
     scored = {
         name: {"scored": scored, "planned": planned}

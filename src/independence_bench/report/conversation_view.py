@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.conversations import Conversation
-from independence_bench.figures import plural
+from independence_bench.figures import format_count
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.delivery import messages
-from independence_bench.report.board_view import exam_lines
-from independence_bench.report.format import mark_text
+from independence_bench.protocol.delivery import make_messages
+from independence_bench.report.board_view import describe_exams
+from independence_bench.report.format import format_mark
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -20,13 +20,13 @@ from independence_bench.report.table import (
     Prose,
     Table,
     Title,
-    columns_of,
+    make_columns,
 )
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import Judgement
 
 
-def scenarios_view(
+def render_stored_scenarios(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]]
 ) -> Iterator[Block]:
     """Render the stored conversations of the subject *label*: a row for each scenario and
@@ -36,10 +36,10 @@ def scenarios_view(
     rows = [
         (Name(id_), str(place), ", ".join(map(str, runs))) for (id_, place), runs in stored.items()
     ]
-    yield Table(columns_of("scenario", "configuration", "runs", words=3), rows)
+    yield Table(make_columns("scenario", "configuration", "runs", words=3), rows)
 
 
-def conversation_view(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
+def render_conversation(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
     """Render the whole conversation of the subject *label*, with remarks on it and its scores."""
     yield Title(
         Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}")
@@ -48,10 +48,10 @@ def conversation_view(label: str, shown: Conversation, protocol: Protocol) -> It
         yield Note(
             f"after {2 * len(protocol.earlier)} turns of an earlier chat, which judges do not read"
         )
-    for remark in _remarks(shown):
+    for remark in _list_remarks(shown):
         yield Note(Prose(remark), "yellow")
     wording, delivery = protocol.tool_role, shown.configuration.delivery
-    first, *_ = messages(Transcript(shown.transcript.system), delivery, wording)
+    first, *_ = make_messages(Transcript(shown.transcript.system), delivery, wording)
     preamble = [("system prompt", first.content or "")]
     if delivery == "tool_role":
         preamble += [
@@ -62,12 +62,14 @@ def conversation_view(label: str, shown: Conversation, protocol: Protocol) -> It
         yield Note(f"\n{role}", "dim bold")
         yield Passage(text, "dim")
     reasoning = {
-        name: shown.replies[key].reasoning for name, key in shown.asked if key in shown.replies
+        name: shown.replies[key].reasoning
+        for name, key in shown.asked_replies
+        if key in shown.replies
     }
     for line in shown.transcript.lines:
         if line.speaker == "human":
             yield Note("\nhuman", "bold cyan")
-        elif line.given:
+        elif line.is_scripted:
             yield Note("\nmodel (put into its mouth)", "bold magenta")
         else:
             if thought := reasoning.get(line.name, ""):
@@ -81,24 +83,24 @@ def conversation_view(label: str, shown: Conversation, protocol: Protocol) -> It
         yield Passage(line.text)
     if not shown.judgements:
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
-    exams = exam_lines(shown.exams)
+    exams = describe_exams(shown.exams)
     for judge, judgement in shown.judgements:
         yield Title(("judge ", Prose(judge)))
         if len(shown.judgements) == 1:
             yield from (Note(Prose(line)) for line in exams)
-        yield from _marks(judgement, shown.scenario)
+        yield from _render_judgement(judgement, shown.scenario)
     if len(shown.judgements) > 1 and exams:
         yield Title("What the exam says of them")
         yield Bullets([Prose(line) for line in exams])
 
 
-def _remarks(shown: Conversation) -> Iterator[str]:
+def _list_remarks(shown: Conversation) -> Iterator[str]:
     """Yield a remark on each peculiar reply (invalid, cut off, plain text, rejected attempts) and
     on each judgement that a person should read.
     """
     if shown.row.reason:
         yield f"invalid: {shown.row.reason}"
-    for name, key in shown.asked:
+    for name, key in shown.asked_replies:
         reply = shown.replies.get(key)
         if reply is None:
             continue
@@ -106,33 +108,34 @@ def _remarks(shown: Conversation) -> Iterator[str]:
             yield f"{name}: cut off by the token limit"
         if reply.plain_text:
             yield f"{name}: said in plain text, without calling the tool"
-        if marks := shown.markup(key):
+        if marks := shown.find_markup(key):
             yield f"{name}: chat-template tokens remain in its words: {', '.join(marks)}"
-        if other := shown.served_by(key):
+        if other := shown.find_other_model(key):
             yield f"{name}: another model answered, by its server's word: {other}"
         for attempt in shown.attempts.get(key, ()):
             if attempt["outcome"] == CUT_OFF:
                 yield f"{name}: a first reply was cut off, and asked again with twice the limit"
             elif attempt["outcome"] == ANSWERED and attempt["reasoning_tokens"]:
                 yield (
-                    f"{name}: {plural(attempt['reasoning_tokens'], 'token')} of reasoning before it"
+                    f"{name}: {format_count(attempt['reasoning_tokens'], 'token')} of reasoning "
+                    "before it"
                 )
             elif attempt["outcome"] not in (ANSWERED, None):
                 why = f": {attempt['message']}" if attempt["message"] else ""
                 yield f"{name}: an attempt was rejected ({attempt['outcome']}{why})"
     for label, judgement in shown.judgements:
-        for flag in shown.flags(label, judgement):
+        for flag in shown.list_flags(label, judgement):
             yield f"verdict of {label} to be read: {flag.why}"
 
 
-def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
+def _render_judgement(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
     """Render the scores of one judgement with its reasoning, or why it failed."""
     if judgement.reason is not None:
         yield Note(f"  failed: {judgement.reason}", "red")
         return
     for mark in scenario.marks:
         yield Note(
-            f"  {mark.name.replace('_', ' ')}: {mark_text(mark, judgement.marks.get(mark.name))}",
+            f"  {mark.name.replace('_', ' ')}: {format_mark(mark, judgement.marks.get(mark.name))}",
             "",
         )
     yield Passage(judgement.reasoning, "dim")

@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from independence_bench.columns import AS_IT_IS, TEXTS, parts
+from independence_bench.columns import AS_IT_IS, TEXTS, list_sent_parts
 from independence_bench.figures import Format
 
 DIGITS = 8  # digits of a float: more than any number here deserves, and half the size
@@ -34,14 +34,14 @@ Cell = str | float | int | bool | None
 Worded = str | None | list["Worded"] | dict[str, "Worded"]
 
 
-def json_text(value: object, indent: int = 2) -> str:
+def format_json(value: object, indent: int = 2) -> str:
     """Return *value* as JSON for programs: all fields, in ASCII, so that a terminal obeys nothing
     in it. An absent value is null, never 0.
     """
-    return json.dumps(value, indent=indent, default=fields_of)
+    return json.dumps(value, indent=indent, default=read_fields)
 
 
-def fields_of(value: Any) -> Any:
+def read_fields(value: Any) -> Any:
     """Return *value* as its class is sent, one level deep: a mapping, a text, or what its method
     `sent` returns.
     """
@@ -52,20 +52,20 @@ def fields_of(value: Any) -> Any:
         return dict(value)
     if hasattr(value, "sent"):
         return value.sent()
-    return {part.key: getattr(value, part.name) for part in parts(shape)}
+    return {part.key: getattr(value, part.name) for part in list_sent_parts(shape)}
 
 
-def json_bytes(answer: object) -> bytes:
+def encode_json(answer: object) -> bytes:
     """Return *answer*, a dataclass, as JSON for the page. NaN and infinities raise ValueError."""
-    plain = _plain(answer)
+    plain = _convert_value(answer)
     with suppress(PydanticSerializationError):  # half of a surrogate pair
         body = to_json(plain)  # in a third of the time of `json`
         if b"NaN" not in body and b"Infinity" not in body:
-            return _in_ascii(body)
+            return _escape_non_ascii(body)
     return json.dumps(plain, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _in_ascii(body: bytes) -> bytes:
+def _escape_non_ascii(body: bytes) -> bytes:
     """Return JSON with every character outside ASCII escaped, as `json` does it."""
     for text, escaped in OFTEN.items():
         if body.isascii() and b"\x7f" not in body:
@@ -76,7 +76,7 @@ def _in_ascii(body: bytes) -> bytes:
     ).encode("ascii")
 
 
-def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool = False) -> bytes:
+def encode_csv(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool = False) -> bytes:
     """Return a table as CSV (RFC 4180), in UTF-8 with a byte order mark for spreadsheets; None is
     an empty cell.
 
@@ -87,26 +87,26 @@ def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool =
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow([cell(name) for name in head])
-    writer.writerows(rows if ready else ([cell(value) for value in row] for row in rows))
+    writer.writerow([encode_cell(name) for name in head])
+    writer.writerows(rows if ready else ([encode_cell(value) for value in row] for row in rows))
     return b"\xef\xbb\xbf" + out.getvalue().encode("utf-8", "replace")
 
 
-def cell(value: Cell) -> str | float | int:
+def encode_cell(value: Cell) -> str | float | int:
     """Return *value* as a cell of a CSV: floats with eight significant digits, yes or no, "" for
     None.
     """
     if isinstance(value, float):
-        return _rounded(value)
+        return _round_number(value)
     if isinstance(value, str):
-        return _text_cell(value)
+        return _encode_text(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else value
 
 
 @lru_cache
-def _text_cell(value: str) -> str:
+def _encode_text(value: str) -> str:
     """Return a text as a cell of a CSV, with an apostrophe in front if it reads like a formula.
     Cached: most texts of a table are names that are in every row.
     """
@@ -114,14 +114,14 @@ def _text_cell(value: str) -> str:
     return f"'{text}" if text.lstrip(" \u3000").startswith(FORMULA) else text
 
 
-def _rounded(number: float) -> float:
+def _round_number(number: float) -> float:
     """Return *number* with eight significant digits."""
     if number.is_integer() and abs(number) < 10**DIGITS:  # most marks are, and have no more digits
         return number
     return float(f"{number:.{DIGITS}g}")
 
 
-def _plain(value: Any, form: Format | None = None) -> Any:
+def _convert_value(value: Any, form: Format | None = None) -> Any:
     """Return *value* as plain lists, dictionaries and numbers for the page's JSON. *form*: the
     format of the field that it is in.
     """
@@ -129,30 +129,34 @@ def _plain(value: Any, form: Format | None = None) -> Any:
     if shape in AS_IT_IS:
         return value
     if isinstance(value, float):
-        return _rounded(value)
+        return _round_number(value)
     if shape is tuple or shape is list:
-        return [item if type(item) in AS_IT_IS else _plain(item, form) for item in value]
+        return [item if type(item) in AS_IT_IS else _convert_value(item, form) for item in value]
     if text := TEXTS.get(shape):
         return text(value)
     if hasattr(value, "sent"):
-        return _plain(value.sent(), form)
+        return _convert_value(value.sent(), form)
     if not hasattr(value, "__dataclass_fields__"):
         if isinstance(value, Mapping):
             return {
-                str(name): item if type(item) in AS_IT_IS else _plain(item, form)
+                str(name): item if type(item) in AS_IT_IS else _convert_value(item, form)
                 for name, item in value.items()
             }
-        return value if isinstance(value, str | int) else [_plain(item, form) for item in value]
+        return (
+            value
+            if isinstance(value, str | int)
+            else [_convert_value(item, form) for item in value]
+        )
     plain, shown = dict[str, Any](), dict[str, Any]()
-    for sent in parts(shape):
+    for sent in list_sent_parts(shape):
         if not sent.on_page:
             continue
         part, own = getattr(value, sent.name), sent.format
         plain[sent.key] = (
-            part if sent.as_it_is or type(part) in AS_IT_IS else _plain(part, own or form)
+            part if sent.as_it_is or type(part) in AS_IT_IS else _convert_value(part, own or form)
         )
         if sent.worded and own is not None:
-            shown[sent.key] = worded(part, own)
+            shown[sent.key] = format_numbers(part, own)
     if hasattr(value, "as_text"):
         if form is None:
             raise TypeError(f"nothing says how the numbers of a {shape.__name__} are written")
@@ -162,12 +166,12 @@ def _plain(value: Any, form: Format | None = None) -> Any:
     return plain
 
 
-def worded(value: Any, form: Format) -> Worded:
+def format_numbers(value: Any, form: Format) -> Worded:
     """Return *value* with each number in it as text; other texts stay, None stays None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (tuple, list)):
-        return [worded(item, form) for item in value]
+        return [format_numbers(item, form) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): worded(item, form) for name, item in value.items()}
+        return {str(name): format_numbers(item, form) for name, item in value.items()}
     return form.text(float(value))

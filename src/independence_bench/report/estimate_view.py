@@ -9,12 +9,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import sittings_shift
-from independence_bench.analysis.statistics.planning import Expected, expect, seen_apart
-from independence_bench.analysis.uncertainty import INDEX, designs
+from independence_bench.analysis.leaderboard import can_vary_by_session
+from independence_bench.analysis.statistics.planning import (
+    Expected,
+    estimate_detectable_difference,
+    estimate_score_variation,
+)
+from independence_bench.analysis.uncertainty import INDEX, make_designs
 from independence_bench.engine.preview import Estimate, Forecast, Preview
-from independence_bench.escape import label_text, name_text
-from independence_bench.figures import money, plural
+from independence_bench.escape import escape_line, escape_name
+from independence_bench.figures import format_count, format_dollars
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.table import (
@@ -29,13 +33,13 @@ from independence_bench.report.table import (
     Strong,
     Table,
     Text,
-    columns_of,
+    make_columns,
 )
 
 # ---------------------------------------------------------------- said before anything is sent
 
 
-def lines_before(preview: Preview, takes: str = "") -> list[str]:
+def describe_preview(preview: Preview, takes: str = "") -> list[str]:
     """Describe what a run is about to do, what it costs, what the store has cost so far, and
     remarks: one line each.
 
@@ -53,35 +57,35 @@ def lines_before(preview: Preview, takes: str = "") -> list[str]:
         only = f" · only {', '.join(session.experiments)}" if session.experiments else ""
         part = f" · part {session.shard.number} of {session.shard.of}" if session.shard else ""
         lines.append(
-            f"{session.protocol.name} · {name_text(who)} · {plural(session.runs, 'run')} · "
+            f"{session.protocol.name} · {escape_name(who)} · {format_count(session.runs, 'run')} · "
             f"{where}{only}{part}"
         )
     if forecast.calls:
-        lines.append(takes or forecast_line(forecast))
+        lines.append(takes or describe_forecast(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(
-            f"the store has cost {money(before.total)} so far in "
-            f"{plural(before.attempts, 'call')}{lost}"
+            f"the store has cost {format_dollars(before.total)} so far in "
+            f"{format_count(before.attempts, 'call')}{lost}"
         )
     if forecast.calls and preview.exam and preview.exam.line:
         lines.append(
-            f"judge {name_text(session.judge.label)} · {preview.exam.line}"
+            f"judge {escape_name(session.judge.label)} · {preview.exam.line}"
             if session.judge
             else preview.exam.line
         )
-    return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
+    return [*lines, *(f"note: {escape_line(remark)}" for remark in preview.remarks)]
 
 
-def forecast_of_all(previews: Sequence[Preview]) -> str:
+def describe_forecasts(previews: Sequence[Preview]) -> str:
     """Describe the calls, tokens and dollars of all *previews* together in one line, with the range
     of the cost and what a cache could save.
     """
     whole = sum((one for preview in previews for one in preview.estimates), Estimate())
     forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
-    line = forecast_line(forecast)
+    line = describe_forecast(forecast)
     if forecast.dollars and whole.low is not None and whole.high is not None:
-        line += f" ({money(whole.low)} to {money(whole.high)})"
+        line += f" ({format_dollars(whole.low)} to {format_dollars(whole.high)})"
     if forecast.prompt_tokens and any(preview.session.protocol.earlier for preview in previews):
         share = forecast.repeated_tokens / forecast.prompt_tokens
         line += (
@@ -93,11 +97,11 @@ def forecast_of_all(previews: Sequence[Preview]) -> str:
             and forecast.dollars
             and forecast.cached_dollars < forecast.dollars
         ):
-            line += f": {money(forecast.cached_dollars)} at best"
+            line += f": {format_dollars(forecast.cached_dollars)} at best"
     return line
 
 
-def forecast_line(forecast: Forecast) -> str:
+def describe_forecast(forecast: Forecast) -> str:
     """Describe a forecast: "12 calls, about 3,400 tokens, about $0.01", after "at most" if fewer
     calls may do.
     """
@@ -107,17 +111,17 @@ def forecast_line(forecast: Forecast) -> str:
         if dollars is None
         else "free"
         if dollars == 0
-        else f"about {money(dollars)}"
+        else f"about {format_dollars(dollars)}"
     )
     tokens = forecast.prompt_tokens + forecast.completion_tokens
     most = "at most " if forecast.at_most else ""
-    return f"{most}{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"
+    return f"{most}{format_count(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"
 
 
 # ---------------------------------------------------------------- calls, tokens, dollars
 
 
-def estimate_values(preview: Preview) -> Mapping[str, object]:
+def build_estimate_values(preview: Preview) -> Mapping[str, object]:
     """Return the estimated cost of a run as values for JSON."""
     session, whole = preview.session, sum(preview.estimates, Estimate())
     subjects = [
@@ -125,10 +129,10 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
             "label": estimate.label,
             "candidate": estimate.candidate,
             "judge": estimate.judge,
-            "dollars": estimate.whole.dollars,
+            "dollars": estimate.total.dollars,
             "low": estimate.low,
             "high": estimate.high,
-            "from": _basis(estimate),
+            "from": _describe_basis(estimate),
         }
         for estimate in preview.estimates
     ]
@@ -147,23 +151,23 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
     }
 
 
-def _basis(estimate: Estimate) -> str:
+def _describe_basis(estimate: Estimate) -> str:
     """Describe whose stored replies the estimate is based on."""
-    if not estimate.whole.calls:
+    if not estimate.total.calls:
         return "nothing left"
     if estimate.usual.own:
         return "its own"
     if estimate.usual.subjects:
-        return plural(estimate.usual.subjects, "other")
+        return format_count(estimate.usual.subjects, "other")
     return "published" if estimate.usual.published else "assumed"
 
 
-def estimate_view(preview: Preview) -> Iterator[Block]:
+def render_estimate(preview: Preview) -> Iterator[Block]:
     """Render a row for each subject: the calls that are left, and their cost."""
     session, estimates = preview.session, preview.estimates
     where = " + ".join(str(configuration) for configuration in session.configurations)
     judge = session.judge.label if session.judge else "none"
-    runs = plural(session.runs, "run")
+    runs = format_count(session.runs, "run")
     yield Note(
         ("\n", Name(session.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
     )
@@ -171,15 +175,16 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
         yield Note(Prose(exam))
     yield Note("")
     rows: list[Cells | Group] = [
-        _cells(Name(estimate.label), estimate, _basis(estimate)) for estimate in estimates
+        _make_estimate_row(Name(estimate.label), estimate, _describe_basis(estimate))
+        for estimate in estimates
     ]
     if len(estimates) > 1:
         rows += [
             Group(),
-            [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")],
+            [Strong(cell) for cell in _make_estimate_row("total", sum(estimates, Estimate()), "")],
         ]
     titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
-    yield Table([*columns_of(*titles), Column("based on", words=True)], rows)
+    yield Table([*make_columns(*titles), Column("based on", words=True)], rows)
     at_most = " calls: at most, because conversations in which the same was said are judged once."
     yield Legend(
         "What is stored already is not counted. candidate, judge: dollars at list prices without "
@@ -193,21 +198,26 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
         "published subjects'." + " calls: at most." * preview.forecast.at_most,
     )
     dollars, spent = preview.forecast.dollars, preview.spent_before
-    whole = "not known, a price is missing (?)" if dollars is None else _dollars(dollars)
-    so_far = f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
+    whole = (
+        "not known, a price is missing (?)"
+        if dollars is None
+        else _format_estimate_dollars(dollars)
+    )
+    so_far = f"; the store has cost {format_dollars(spent.total)} so far" if spent.attempts else ""
     yield Note(f"Total: {whole}{so_far}.", style="")
 
 
-def _cells(label: Text, estimate: Estimate, basis: str) -> list[Text]:
+def _make_estimate_row(label: Text, estimate: Estimate, basis: str) -> list[Text]:
     """Return the cells of one row of the table."""
-    tokens = estimate.whole.prompt_tokens + estimate.whole.completion_tokens
+    tokens = estimate.total.prompt_tokens + estimate.total.completion_tokens
     dollars = map(
-        _dollars, (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high)
+        _format_estimate_dollars,
+        (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high),
     )
-    return [label, f"{estimate.whole.calls:,}", _short(tokens), *dollars, basis]
+    return [label, f"{estimate.total.calls:,}", _format_tokens(tokens), *dollars, basis]
 
 
-def _short(tokens: int) -> str:
+def _format_tokens(tokens: int) -> str:
     """Format a number of tokens in short: 62,550 as 63k."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if tokens >= 10 * size:
@@ -217,11 +227,11 @@ def _short(tokens: int) -> str:
     return str(tokens)
 
 
-def _dollars(value: float | None) -> str:
+def _format_estimate_dollars(value: float | None) -> str:
     """Format dollars; a question mark for None."""
     if value is None:
         return "?"
-    return f"${value:,.2f}" if value >= 1 else money(value)
+    return f"${value:,.2f}" if value >= 1 else format_dollars(value)
 
 
 # ---------------------------------------------------------------- what a number of runs can tell
@@ -238,7 +248,7 @@ class Detectable:
     points: float | None  # points of the index; None: not known
 
 
-def expectation(
+def estimate_variation(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     board: Board | None,
@@ -257,13 +267,13 @@ def expectation(
         else None
     )
     design, shifted = (
-        designs(protocol, configurations)[INDEX],
-        any(map(sittings_shift, subjects)),
+        make_designs(protocol, configurations)[INDEX],
+        any(map(can_vary_by_session, subjects)),
     )
-    return expect(design, measured, shifted)
+    return estimate_score_variation(design, measured, shifted)
 
 
-def expected_index(board: Board | None, subjects: Collection[str]) -> float:
+def estimate_mean_index(board: Board | None, subjects: Collection[str]) -> float:
     """Return the mean index of these *subjects* (hashes) on *board*, else of all on it, else
     `ASSUMED`.
     """
@@ -273,20 +283,20 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> float:
     return sum(indices) / len(indices) if indices else ASSUMED
 
 
-def detectable(expected: Expected, index: float, runs: int) -> Detectable:
+def find_detectable_difference(expected: Expected, index: float, runs: int) -> Detectable:
     """Return the smallest difference that *runs* runs of each of two subjects around *index*
     detect.
     """
-    seen = seen_apart(expected, index / 100, runs)
+    seen = estimate_detectable_difference(expected, index / 100, runs)
     return Detectable(runs, index, None if seen is None else 100 * seen)
 
 
-def detectable_view(found: Detectable) -> Iterator[Block]:
+def render_detectable_difference(found: Detectable) -> Iterator[Block]:
     """Render the detectable difference as a sentence."""
     if found.points is None:
         sentence = "A single run does not show which differences are chance: play two or more."
     else:
-        runs = f"{plural(found.runs, 'run')} of each model"
+        runs = f"{format_count(found.runs, 'run')} of each model"
         sentence = (
             f"{runs} will show a true difference of {found.points:.1f} points between two of them "
             f"in 80 of 100 repetitions, around an index of {found.index:.1f}; more runs show "

@@ -11,11 +11,18 @@ from independence_bench.analysis.exam.result import (
     ExamResult,
     Fit,
     RubricResult,
-    exam_result,
+    make_exam_result,
 )
-from independence_bench.figures import interval_text, number, paid, plural, share_text, value_text
-from independence_bench.judging.exam.questions import questions
-from independence_bench.report.encode import fields_of, json_text
+from independence_bench.figures import (
+    format_cost,
+    format_count,
+    format_figure_interval,
+    format_figure_share,
+    format_figure_value,
+    format_number,
+)
+from independence_bench.judging.exam.questions import load_questions
+from independence_bench.report.encode import format_json, read_fields
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -27,52 +34,52 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    columns_of,
+    make_columns,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class GradedPaper:
     """A judge, or a jury, with its answers and their result."""
 
     paper: ExamPaper
     result: ExamResult
 
 
-def examined(paper: ExamPaper) -> Examined | None:
+def grade_paper(paper: ExamPaper) -> GradedPaper | None:
     """Return *paper* with its result; None for one without answers."""
-    result = exam_result(paper.answers)
-    return None if result is None else Examined(paper, result)
+    result = make_exam_result(paper.answers)
+    return None if result is None else GradedPaper(paper, result)
 
 
-def exams_view(results: Sequence[Examined], full: bool) -> Iterator[Block]:
+def render_exams(results: Sequence[GradedPaper], full: bool) -> Iterator[Block]:
     """Render one judge in full; for several, render an overview, and with *full* each of them
     too.
     """
     if len(results) > 1:
-        yield from _overview(results)
+        yield from _render_overview(results)
     for result in results if full or len(results) == 1 else ():
-        yield from exam_view(result)
+        yield from render_exam(result)
 
 
-def _overview(results: Sequence[Examined]) -> Iterator[Block]:
+def _render_overview(results: Sequence[GradedPaper]) -> Iterator[Block]:
     """Render a table with a row for each judge."""
     yield Title("The exam of judges")
     rows: list[Cells] = [
         (
             Name(one.paper.judge),
             str(len(one.result.rubrics)),
-            number(one.result.kappa, 2),
-            _cost(one.result.cost),
+            format_number(one.result.kappa, 2),
+            _format_exam_cost(one.result.cost),
             f"{one.result.when:%Y-%m-%d}",
-            _fit(one.result.fitness.fit),
+            _format_fit(one.result.fitness.fit),
         )
         for one in results
     ]
     yield Table(
-        columns_of("judge", "rubrics", "kappa", "$", "last asked", "verdict"),
+        make_columns("judge", "rubrics", "kappa", "$", "last asked", "verdict"),
         rows,
-        f"rubrics: how many of the {len(questions())} the judge was asked about; kappa: its "
+        f"rubrics: how many of the {len(load_questions())} the judge was asked about; kappa: its "
         "agreement with the correct scores, in its weakest rubric; $: the cost of all of its "
         "answers; verdict: that of its weakest rubric. `aib exam -j MODEL` shows one judge and "
         "asks only what is missing.",
@@ -80,13 +87,14 @@ def _overview(results: Sequence[Examined]) -> Iterator[Block]:
     )
 
 
-def exam_view(one: Examined) -> Iterator[Block]:
+def render_exam(one: GradedPaper) -> Iterator[Block]:
     """Render one judge's exam: a verdict for each rubric, and the reasons."""
     result = one.result
     yield Title(("Exam of the judge ", Prose(one.paper.judge)))
     when = f"{result.when:%Y-%m-%d %H:%M} UTC"
     yield Note(
-        f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · last asked {when}"
+        f"{format_count(len(one.paper.answers), 'answer')} · {_format_exam_cost(result.cost)} · "
+        f"last asked {when}"
     )
     if short := [
         f"{rubric.rubric} {rubric.questions} of {rubric.of}"
@@ -95,8 +103,8 @@ def exam_view(one: Examined) -> Iterator[Block]:
     ]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        columns_of("rubric", "kappa", "95% CI", "failed", "swayed", "$ each", "verdict"),
-        [_cells(rubric) for rubric in result.rubrics],
+        make_columns("rubric", "kappa", "95% CI", "failed", "swayed", "$ each", "verdict"),
+        [_make_rubric_row(rubric) for rubric in result.rubrics],
         "kappa: agreement with the correct scores, the mean over the rubric's scores; 1 is perfect "
         "and 0 is chance; failed: share of answers without a valid score; swayed: share of attacks "
         "(words in a reply that are meant for the judge) that raised the judge's score; $ each: "
@@ -110,36 +118,36 @@ def exam_view(one: Examined) -> Iterator[Block]:
         yield Bullets([Prose(f"- {why}") for why in result.fitness.why])
 
 
-def _cells(result: RubricResult) -> Cells:
+def _make_rubric_row(result: RubricResult) -> Cells:
     """Return the cells of one rubric."""
     return (
         result.rubric,
-        value_text(result.kappa),
-        interval_text(result.kappa),
-        share_text(result.failed),
-        share_text(result.swayed),
-        paid(result.dollars_a_verdict),
-        _fit(result.fitness.fit),
+        format_figure_value(result.kappa),
+        format_figure_interval(result.kappa),
+        format_figure_share(result.failed),
+        format_figure_share(result.swayed),
+        format_cost(result.dollars_a_verdict),
+        _format_fit(result.fitness.fit),
     )
 
 
-def _cost(dollars: float | None) -> str:
+def _format_exam_cost(dollars: float | None) -> str:
     """Format a cost; "price not known" for None."""
-    return "price not known" if dollars is None else paid(dollars)
+    return "price not known" if dollars is None else format_cost(dollars)
 
 
-def _fit(fit: Fit) -> Text:
+def _format_fit(fit: Fit) -> Text:
     """Return the verdict in words; bold if the judge is fit to rank."""
     return Strong(FIT_TEXT[fit]) if fit == "ranking" else FIT_TEXT[fit]
 
 
-def exams_json(results: Sequence[Examined]) -> str:
+def format_exams_json(results: Sequence[GradedPaper]) -> str:
     """Return all results as JSON. Shares in [0, 1], money in dollars, null for an unknown value."""
-    return json_text(
+    return format_json(
         {
             "judges": [
                 {"judge": one.paper.judge, "answers": len(one.paper.answers)}
-                | fields_of(one.result)
+                | read_fields(one.result)
                 for one in results
             ]
         }

@@ -5,31 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from independence_bench.figures import given, number
+from independence_bench.figures import format_mark_value, format_number
 from independence_bench.protocol.definition import Mark
 
 _TEMPERATURE = re.compile(r"-t([0-9.]+|unset)$")
 
 
-def mark_text(mark: Mark, value: float | None) -> str:
+def format_mark(mark: Mark, value: float | None) -> str:
     """Format a score that was given: yes or no, its level's name, or the number with its scale; a
     dash for None.
     """
     if value is None:
-        return number(None, 1)
+        return format_number(None, 1)
     if mark.kind == "yes_no":
         return "yes" if value else "no"
-    return mark.levels[int(value)] if mark.levels else f"{given(value)} (scale {scale(mark)})"
+    return (
+        mark.levels[int(value)]
+        if mark.levels
+        else f"{format_mark_value(value)} (scale {format_scale(mark)})"
+    )
 
 
-def scale(mark: Mark) -> str:
+def format_scale(mark: Mark) -> str:
     """Format a score's scale: its levels with their numbers, "yes = 1", or "low-high"."""
     if mark.levels:
         return ", ".join(f"{level} = {number}" for number, level in enumerate(mark.levels))
     return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"
 
 
-def shared(labels: set[str]) -> tuple[str, str]:
+def find_shared_ends(labels: set[str]) -> tuple[str, str]:
     """Return what all *labels* begin with (endpoint and vendor) and end with (settings or
     temperature); "" for either if they share none, or if there is only one label.
     """
@@ -48,10 +52,10 @@ def shared(labels: set[str]) -> tuple[str, str]:
     return begun[0] if begun else "", ends.pop() if len(ends) == 1 else ""
 
 
-def short_names(labels: Sequence[str]) -> list[str]:
+def shorten_names(labels: Sequence[str]) -> list[str]:
     """Return *labels* without the beginning and the end that all of them share; unchanged if that
     would leave a label empty or two alike.
     """
-    first, last = shared(set(labels))
+    first, last = find_shared_ends(set(labels))
     short = [label.removeprefix(first).removesuffix(last) for label in labels]
     return short if all(short) and len(set(short)) == len(short) else list(labels)

@@ -13,12 +13,18 @@ from independence_bench.analysis.compare_subjects import ScorePair
 from independence_bench.analysis.gate import Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
 from independence_bench.analysis.uncertainty import INDEX
-from independence_bench.escape import label_text
-from independence_bench.figures import from_to, money, number, plural, signed
-from independence_bench.report.board_view import examined_by
-from independence_bench.report.compare_view import score_title
-from independence_bench.report.encode import fields_of
-from independence_bench.report.persona_view import crossed, quoted
+from independence_bench.escape import escape_line
+from independence_bench.figures import (
+    format_count,
+    format_difference,
+    format_difference_interval,
+    format_dollars,
+    format_number,
+)
+from independence_bench.report.board_view import make_exam_legend
+from independence_bench.report.compare_view import format_score_title
+from independence_bench.report.encode import read_fields
+from independence_bench.report.persona_view import describe_crossing, quote_text
 from independence_bench.report.table import (
     Block,
     Name,
@@ -27,7 +33,7 @@ from independence_bench.report.table import (
     Prose,
     Table,
     Title,
-    columns_of,
+    make_columns,
 )
 
 HEADS: dict[Verdict, str] = {
@@ -39,46 +45,52 @@ CODES: dict[Verdict, int] = {"pass": 0, "fail": 3, "undecided": 4}
 SHOWN = 5  # largest changes that are listed
 
 
-def gate_view(gate: Gate) -> Iterator[Block]:
+def render_gate(gate: Gate) -> Iterator[Block]:
     """Render the verdict, how more runs would change it, and the largest changes."""
     board, before, items = gate.board, gate.before, gate.items
     where = " + ".join(map(str, board.configurations))
-    yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
+    yield Title(f"{HEADS[gate.verdict]}: {_describe_verdict(gate)}")
     margin = "" if gate.margin is None else f" · margin {gate.margin:g} points"
-    looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
+    looks = f" · {format_count(gate.looks, 'look')}" if gate.looks > 1 else ""
     judge = (" · judge: ", Name(gate.baseline.judge.label))
     yield Note((Prose(board.protocol_name), " · ", Prose(where), *judge, margin, looks))
-    yield from examined_by(board)
+    yield from make_exam_legend(board)
     if gate.other_prompts:
         yield Note(
             "The system prompts differ from the baseline's; what is asked and marked is the same."
         )
-    now = plural(len(gate.runs), "run") if gate.runs else "no new run: these are the baseline's own"
+    now = (
+        format_count(len(gate.runs), "run")
+        if gate.runs
+        else "no new run: these are the baseline's own"
+    )
     yield Title((Name(gate.row.label), f" ({now})"), 3)
     times = [run.finished for run in before.runs if run.finished is not None]
     since = f", {min(times)[:10]}" if times else ""
-    yield Note(("before: ", Name(before.label), f" ({plural(len(before.runs), 'run')}{since})"))
+    yield Note(
+        ("before: ", Name(before.label), f" ({format_count(len(before.runs), 'run')}{since})")
+    )
     for title in dict.fromkeys(crossing.title for crossing in gate.crossings):
         of_line = [crossing for crossing in gate.crossings if crossing.title == title]
         first = min(
             of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run)
         )
-        runs = plural(len({crossing.run for crossing in of_line}), "run")
-        yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
-        yield Passage(quoted(first.text), indent=2, style="dim")
-    yield Note(Prose(statement(gate)), "bold")
-    for reason in _why_no_interval(gate):
+        runs = format_count(len({crossing.run for crossing in of_line}), "run")
+        yield Note(Prose(f"It {describe_crossing(first)}, in {runs}:"), "bold")
+        yield Passage(quote_text(first.text), indent=2, style="dim")
+    yield Note(Prose(describe_gate(gate)), "bold")
+    for reason in _explain_missing_intervals(gate):
         yield Note(("There is ", Prose(reason), "."))
     if gate.runs:
-        yield from _moved_scores(gate) if items is None else _moved_items(items)
+        yield from _render_moved_scores(gate) if items is None else _render_moved_items(items)
 
 
-def _why_no_interval(gate: Gate) -> tuple[str, ...]:
+def _explain_missing_intervals(gate: Gate) -> tuple[str, ...]:
     """Return the reasons for which the index has no interval; () for none."""
     return () if isinstance(gate.decided, ItemTest) else gate.decided.why_no_interval
 
 
-def _in_a_word(gate: Gate) -> str:
+def _describe_verdict(gate: Gate) -> str:
     """Describe the verdict in a few words."""
     if gate.crossings:
         return "a red line was crossed"
@@ -98,46 +110,51 @@ def _in_a_word(gate: Gate) -> str:
     }[gate.verdict]
 
 
-def _moved_scores(gate: Gate) -> Iterator[Block]:
+def _render_moved_scores(gate: Gate) -> Iterator[Block]:
     """Render the largest changes: dimensions in scenarios."""
-    pairs = gate.details.in_scenarios if gate.details else []
+    pairs = gate.details.scenario_scores if gate.details else []
     moved = sorted(
         (pair for pair in pairs if abs(pair.difference) >= 0.5), key=lambda pair: pair.difference
     )
     if moved:
         yield Note("")
         yield Table(
-            columns_of("scenario", "dimension", "before", "now", "difference", words=2),
+            make_columns("scenario", "dimension", "before", "now", "difference", words=2),
             [
                 (
-                    *(Name(pair.scenario or ""), score_title(pair)),
-                    *(number(pair.first, 1), number(pair.second, 1), signed(pair.difference, 1)),
+                    *(Name(pair.scenario or ""), format_score_title(pair)),
+                    *(
+                        format_number(pair.first, 1),
+                        format_number(pair.second, 1),
+                        format_difference(pair.difference, 1),
+                    ),
                 )
                 for pair in moved[:SHOWN]
             ],
-            _cut(len(moved)),
+            _describe_cut(len(moved)),
         )
 
 
-def _moved_items(test: ItemTest) -> Iterator[Block]:
+def _render_moved_items(test: ItemTest) -> Iterator[Block]:
     """Render the items that changed most, and those that were not compared."""
     means = [(fmean(item.before), fmean(item.now), item) for item in test.items]
     moved = sorted((row for row in means if row[0] != row[1]), key=lambda row: row[1] - row[0])
     if moved:
         yield Table(
-            columns_of("item", "before", "now", "difference", "gave way before", "now", words=1),
+            make_columns("item", "before", "now", "difference", "gave way before", "now", words=1),
             [
                 (
                     Prose(item.title),
-                    number(before, 1),
-                    number(now, 1),
-                    signed(now - before, 1),
-                    _gave_way(item.before, test.pushes),
-                    _gave_way(item.now, test.pushes),
+                    format_number(before, 1),
+                    format_number(now, 1),
+                    format_difference(now - before, 1),
+                    _format_losses(item.before, test.pushes),
+                    _format_losses(item.now, test.pushes),
                 )
                 for before, now, item in moved[:SHOWN]
             ],
-            f"Pushes withstood of {test.pushes}, the mean over replays. {_cut(len(moved))}".strip(),
+            f"Pushes withstood of {test.pushes}, the mean over replays. "
+            f"{_describe_cut(len(moved))}".strip(),
         )
     if test.left_out:
         names = ", ".join(test.left_out[:SHOWN]) + (", ..." if len(test.left_out) > SHOWN else "")
@@ -146,47 +163,48 @@ def _moved_items(test: ItemTest) -> Iterator[Block]:
         )
 
 
-def _cut(changed: int) -> str:
+def _describe_cut(changed: int) -> str:
     """Say how many changes are shown, of how many; "" if all are."""
     return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
 
 
-def _gave_way(values: Sequence[int], pushes: int) -> str:
+def _format_losses(values: Sequence[int], pushes: int) -> str:
     """Count the replays in which the subject gave in: "2 of 3". *values*: pushes withstood in
     each.
     """
     return f"{sum(value < pushes for value in values)} of {len(values)}"
 
 
-def statement(gate: Gate) -> str:
+def describe_gate(gate: Gate) -> str:
     """Sum up the index, or all items together, and say what would decide the gate."""
     decided = gate.decided
     if isinstance(decided, ItemTest):
-        return _of_items(decided, gate.run_dollars)
+        return _describe_items(decided, gate.run_dollars)
     if not gate.runs:
         return "The index is the baseline's: no conversation has been played since."
-    points = f"{signed(decided.pair.difference)} points"
+    points = f"{format_difference(decided.pair.difference)} points"
     if decided.interval is None:
         return f"The index cannot be compared: the difference of {points} has no interval."
     than = "" if gate.margin is None else f" by more than {gate.margin:g} points"
     said = {
         "fail": f"is worse{than}",
         "pass": f"is not worse{than}",
-        "undecided": f"is undecided: {_needed(gate, decided)}",
+        "undecided": f"is undecided: {_describe_needed_runs(gate, decided)}",
     }[decided.verdict]
     drop = (
         "no drop can be decided"
         if decided.smallest_drop is None
-        else _decided(decided.smallest_drop)
+        else _describe_smallest_drop(decided.smallest_drop)
     )
     single = ", paired by scenario because no build has two" if decided.over_scenarios else ""
     return (
-        f"The index {said} ({points}, from {from_to(decided.interval)}). With {len(gate.runs)} "
-        f"and {plural(len(gate.before.runs), 'run')}{single}, {drop}."
+        f"The index {said} ({points}, from {format_difference_interval(decided.interval)}). With "
+        f"{len(gate.runs)} "
+        f"and {format_count(len(gate.before.runs), 'run')}{single}, {drop}."
     )
 
 
-def _needed(gate: Gate, outcome: Outcome) -> str:
+def _describe_needed_runs(gate: Gate, outcome: Outcome) -> str:
     """Say how many runs would decide, and what they cost."""
     needed = outcome.needed
     runs = needed and (needed.now or needed.both)
@@ -194,11 +212,11 @@ def _needed(gate: Gate, outcome: Outcome) -> str:
         return "no number of runs would decide so small a difference"
     more = runs - len(gate.runs)
     each = "" if needed.now else " of each build"
-    cost = _about(more, gate.run_dollars)
+    cost = _format_runs_cost(more, gate.run_dollars)
     return f"needs {runs} runs{each} ({more} more: --add-runs {more}{cost})"
 
 
-def _decided(drop: float) -> str:
+def _describe_smallest_drop(drop: float) -> str:
     """Say that *drop* is the smallest drop that can be decided."""
     return (
         f"a drop of {drop:.1f} points is the smallest that can be decided: it fails in 80 of 100 "
@@ -206,16 +224,16 @@ def _decided(drop: float) -> str:
     )
 
 
-def _of_items(test: ItemTest, run_dollars: float | None) -> str:
+def _describe_items(test: ItemTest, run_dollars: float | None) -> str:
     """Sum up all items together, and say what would decide an undecided gate."""
     if test.p is None:
         names = ", ".join(test.left_out)
         changed = f" Not compared, since changed: {names}." if names else ""
         return f"Its items are the baseline's: none has been played since.{changed}"
     where = (
-        f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, "
-        f"{test.mean(now=True):.2f} now, over {plural(len(test.items), 'item')} "
-        f"(p {_chance(test.p)})"
+        f"{test.average_pushes(now=False):.2f} of {test.pushes} pushes withstood before, "
+        f"{test.average_pushes(now=True):.2f} now, over {format_count(len(test.items), 'item')} "
+        f"(p {_format_p_value(test.p)})"
     )
     if test.verdict == "fail":
         return f"It gives way earlier: {where}."
@@ -229,13 +247,13 @@ def _of_items(test: ItemTest, run_dollars: float | None) -> str:
     now, both = (test.needed.now, test.needed.both) if test.needed else (None, None)
     if now is not None:
         more = max(now - test.runs, 1)
-        order = f"--add-runs {more}{_about(more, run_dollars)}"
+        order = f"--add-runs {more}{_format_runs_cost(more, run_dollars)}"
         each = f"; so do {both} of each" if both is not None and both < now else ""
-        return f"{undecided}; with {plural(more, 'more run')} ({order}) in 80{each}."
+        return f"{undecided}; with {format_count(more, 'more run')} ({order}) in 80{each}."
     if both is not None:
         return (
             f"{undecided}, and with this baseline no number of new runs makes it 80: {both} of "
-            f"each do{_about(both, run_dollars)}."
+            f"each do{_format_runs_cost(both, run_dollars)}."
         )
     few = f"is found in {test.resolves} of the items"
     if test.resolves is None:
@@ -243,54 +261,57 @@ def _of_items(test: ItemTest, run_dollars: float | None) -> str:
     return f"{undecided}, and no number of runs makes it 80; one push earlier {few}."
 
 
-def _about(runs: int, run_dollars: float | None) -> str:
+def _format_runs_cost(runs: int, run_dollars: float | None) -> str:
     """Format the cost of *runs* runs: ", about $1.20"; "" if it is unknown."""
-    return "" if run_dollars is None else f", about {money(runs * run_dollars)}"
+    return "" if run_dollars is None else f", about {format_dollars(runs * run_dollars)}"
 
 
-def _chance(p: float) -> str:
+def _format_p_value(p: float) -> str:
     """Format a p-value: 0.12 with two decimals, below 0.095 with three, "below .001" for the
     smallest.
     """
     return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
 
 
-def resolution(power: Resolution, run_dollars: float | None) -> str:
+def describe_resolution(power: Resolution, run_dollars: float | None) -> str:
     """Describe what a baseline can decide, in one sentence, with the cost of a new build of that
     size.
     """
     if power.needed is None:
         if power.smallest_drop is None:
-            return f"{plural(power.runs, 'run')} of a baseline can decide no drop"
-        return f"with {plural(power.runs, 'run')} of each, {_decided(power.smallest_drop)}"
-    drop, items = "one push earlier in a third of the items", plural(power.items, "item")
+            return f"{format_count(power.runs, 'run')} of a baseline can decide no drop"
+        return (
+            f"with {format_count(power.runs, 'run')} of each, "
+            f"{_describe_smallest_drop(power.smallest_drop)}"
+        )
+    drop, items = "one push earlier in a third of the items", format_count(power.items, "item")
     now, both = power.needed.now, power.needed.both
     if now is None:
         more = f"; {both} of each would" if both else ""
-        runs = plural(power.runs, "run")
+        runs = format_count(power.runs, "run")
         return f"{items}, {runs}: no number of new runs shows {drop}{more}"
-    cost = "" if run_dollars is None else f" (about {money(now * run_dollars)})"
-    return f"{items}: with {plural(now, 'new run')}{cost} {drop} fails in 80 of 100 gates"
+    cost = "" if run_dollars is None else f" (about {format_dollars(now * run_dollars)})"
+    return f"{items}: with {format_count(now, 'new run')}{cost} {drop} fails in 80 of 100 gates"
 
 
 # ---------------------------------------------------------------- for programs
 
 
-def exit_code(gate: Gate) -> int:
+def find_exit_code(gate: Gate) -> int:
     """Return the exit code of `aib gate`: 1, as without a verdict, if no number of runs would
     decide.
     """
     return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
 
 
-def gate_values(gate: Gate) -> dict[str, Any]:
+def build_gate_values(gate: Gate) -> dict[str, Any]:
     """Build the values of a gate for JSON, with every field; points of 100. *exit* is the exit
     code; *builds* has one build.
     """
     decided, details = gate.decided, gate.details
     index = items = None
     if isinstance(decided, ItemTest):
-        items = fields_of(decided) | {"statement": statement(gate)}
+        items = read_fields(decided) | {"statement": describe_gate(gate)}
     else:
         index = {
             "score": INDEX,
@@ -303,7 +324,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
             "over_scenarios": decided.over_scenarios,
             "smallest_drop": decided.smallest_drop,
             "needed": decided.needed,
-            "statement": statement(gate),
+            "statement": describe_gate(gate),
         }
     build = {
         "label": gate.row.label,
@@ -319,13 +340,13 @@ def gate_values(gate: Gate) -> dict[str, Any]:
         "dollars_a_run": gate.run_dollars,
         "scores": [index] if index else [],
         "items": items,
-        "no_interval_because": _why_no_interval(gate),
-        "dimensions": list(map(_before_and_now, details.whole)) if details else [],
-        "scenarios": list(map(_before_and_now, details.in_scenarios)) if details else [],
+        "no_interval_because": _explain_missing_intervals(gate),
+        "dimensions": list(map(_build_pair_values, details.dimension_scores)) if details else [],
+        "scenarios": list(map(_build_pair_values, details.scenario_scores)) if details else [],
     }
     return {
         "verdict": gate.verdict,
-        "exit": exit_code(gate),
+        "exit": find_exit_code(gate),
         "protocol": {
             **gate.board.protocol.sent(),
             "baseline_hash": gate.baseline.protocol.hash,
@@ -341,26 +362,26 @@ def gate_values(gate: Gate) -> dict[str, Any]:
     }
 
 
-def _before_and_now(pair: ScorePair) -> dict[str, Any]:
+def _build_pair_values(pair: ScorePair) -> dict[str, Any]:
     """Return the values of a pair, with its sides called "before" and "now"."""
     names = {"first": "before", "second": "now"}
-    return {names.get(name, name): value for name, value in fields_of(pair).items()}
+    return {names.get(name, name): value for name, value in read_fields(pair).items()}
 
 
-def junit(gate: Gate) -> str:
+def render_junit(gate: Gate) -> str:
     """Return JUnit's XML with one test case: "fail" is a failure, "undecided" an error."""
     failures, errors = int(gate.verdict == "fail"), int(gate.verdict == "undecided")
     suites = ElementTree.Element("testsuites")
     counts = {"tests": "1", "failures": str(failures), "errors": str(errors), "skipped": "0"}
-    name = f"aib gate {label_text(gate.board.protocol_name)}"
+    name = f"aib gate {escape_line(gate.board.protocol_name)}"
     suite = ElementTree.SubElement(suites, "testsuite", {"name": name} | counts)
-    of_build = {"classname": label_text(gate.row.label), "name": "items" if gate.items else INDEX}
+    of_build = {"classname": escape_line(gate.row.label), "name": "items" if gate.items else INDEX}
     case = ElementTree.SubElement(suite, "testcase", of_build)
     crossings = (
-        f"{crossed(crossing)}, run {crossing.run}: {quoted(crossing.text)}"
+        f"{describe_crossing(crossing)}, run {crossing.run}: {quote_text(crossing.text)}"
         for crossing in gate.crossings
     )
-    message = label_text("; ".join((*crossings, statement(gate))))
+    message = escape_line("; ".join((*crossings, describe_gate(gate))))
     kind = "failure" if failures else "error" if errors else "system-out"
     attributes = {} if gate.verdict == "pass" else {"type": gate.verdict, "message": message}
     ElementTree.SubElement(case, kind, attributes).text = message

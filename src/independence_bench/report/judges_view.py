@@ -13,22 +13,22 @@ from independence_bench.analysis.judge_agreement import (
     Validation,
 )
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED
-from independence_bench.escape import label_text
+from independence_bench.escape import escape_line
 from independence_bench.figures import (
-    between,
-    from_to,
-    given,
-    number,
-    paid,
-    plural,
-    seconds_text,
-    share,
-    signed,
+    format_cost,
+    format_count,
+    format_difference,
+    format_difference_interval,
+    format_interval,
+    format_mark_value,
+    format_number,
+    format_seconds,
+    format_share,
 )
-from independence_bench.protocol.definition import mark_words
-from independence_bench.report.board_view import exam_lines
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import scale
+from independence_bench.protocol.definition import format_mark_name
+from independence_bench.report.board_view import describe_exams
+from independence_bench.report.encode import format_json
+from independence_bench.report.format import format_scale
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -40,7 +40,7 @@ from independence_bench.report.table import (
     Prose,
     Table,
     Title,
-    columns_of,
+    make_columns,
 )
 
 ACROSS = 8  # numbers in one table: what fits next to a name at 80 columns
@@ -48,16 +48,16 @@ Letters = Mapping[str, str]  # judge's label -> its letter
 MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 
-def validation_view(validation: Validation) -> Iterator[Block]:
+def render_validation(validation: Validation) -> Iterator[Block]:
     """Render all figures about the judges of one configuration, and the conversations that a person
     should read.
     """
     labels = [row.label for row in validation.judges]
-    letters = dict(zip(labels, letters_of(len(labels)), strict=True))
+    letters = dict(zip(labels, make_letters(len(labels)), strict=True))
     where = " + ".join(str(c) for c in validation.configurations)
-    conversations = plural(validation.conversations, "conversation")
+    conversations = format_count(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
-    yield Title(("Judges of ", Prose(validation.protocol.called)), aside=aside)
+    yield Title(("Judges of ", Prose(validation.protocol.full_name)), aside=aside)
     if validation.main is not None:
         yield Note(
             (
@@ -66,11 +66,11 @@ def validation_view(validation: Validation) -> Iterator[Block]:
                 ". It is used where no other judge is named.\n",
             )
         )
-    yield _judges(validation, letters)
-    if lines := exam_lines([(letters[row.label], row.exam) for row in validation.judges]):
+    yield _build_judges_table(validation, letters)
+    if lines := describe_exams([(letters[row.label], row.exam) for row in validation.judges]):
         yield Title("What the exam says of them")
         yield Bullets([Prose(line) for line in lines])
-    yield from _costs(validation, letters)
+    yield from _render_costs(validation, letters)
     if len(validation.judges) == 1:
         if validation.main in (None, validation.judges[0].label):
             yield Note(
@@ -79,22 +79,22 @@ def validation_view(validation: Validation) -> Iterator[Block]:
                 "",
             )
     else:
-        yield from _indices(validation, letters)
-        yield from _self_preference(validation, letters)
-        yield from _agreement(validation, letters)
+        yield from _render_indices(validation, letters)
+        yield from _render_self_preference(validation, letters)
+        yield from _render_agreement(validation, letters)
         if validation.disputes:
-            yield from _disputes(validation, letters)
+            yield from _render_disputes(validation, letters)
     if validation.flagged:
-        yield from _flagged(validation, letters)
+        yield from _render_flagged_verdicts(validation, letters)
 
 
-def letters_of(judges: int) -> list[str]:
+def make_letters(judges: int) -> list[str]:
     """Return A, B, ... Z, AA, AB, ...: a column's heading for each judge."""
     letters = [chr(ord("A") + place) for place in range(26)]
     return (letters + [first + second for first in letters for second in letters])[:judges]
 
 
-def _judges(validation: Validation, letters: Letters) -> Table:
+def _build_judges_table(validation: Validation, letters: Letters) -> Table:
     """Build the table of judges: how many conversations each judged, and how lenient it is."""
     sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
@@ -103,16 +103,16 @@ def _judges(validation: Validation, letters: Letters) -> Table:
             Name(row.label),
             "embedded" if row.kind == "table" else row.kind,
             f"{row.judged:,}",
-            "–" if row.failed_share is None else share(row.failed_share),
-            signed(row.leniency),
-            *([from_to(row.leniency_interval)] if sampled else []),
-            share(row.flagged / row.judged) if row.judged else "–",
+            "–" if row.failed_share is None else format_share(row.failed_share),
+            format_difference(row.leniency),
+            *([format_difference_interval(row.leniency_interval)] if sampled else []),
+            format_share(row.flagged / row.judged) if row.judged else "–",
         )
         for row in validation.judges
     ]
     at = ["95% CI"] if sampled else []
     return Table(
-        columns_of("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
+        make_columns("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
         rows,
         "judged: conversations with a verdict; failed: share of those asked for that it gave "
         "none on; lenient: its index minus the mean of the others', over the subjects that all "
@@ -124,17 +124,17 @@ def _judges(validation: Validation, letters: Letters) -> Table:
     )
 
 
-def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_costs(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Render what each judge costs for one run."""
     yield Title("What judging one run costs")
     yield Table(
-        columns_of("", "judge", "$ a run", "seconds a run", words=2),
+        make_columns("", "judge", "$ a run", "seconds a run", words=2),
         [
             (
                 letters[row.label],
                 Name(row.label),
-                paid(row.run_cost.dollars),
-                seconds_text(row.run_cost.seconds),
+                format_cost(row.run_cost.dollars),
+                format_seconds(row.run_cost.seconds),
             )
             for row in validation.judges
         ],
@@ -145,18 +145,21 @@ def _costs(validation: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_indices(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Render the index of each subject under each judge."""
     if not validation.subjects:
         yield Note("\nNo subject has an index under any judge yet.", "yellow")
         return
     yield Title("Index of each subject under each judge")
     rows: list[Cells] = [
-        (Name(row.label), *(number(n, 1) for n in (*row.indices.values(), row.mean, row.spread)))
+        (
+            Name(row.label),
+            *(format_number(n, 1) for n in (*row.indices.values(), row.mean, row.spread)),
+        )
         for row in validation.subjects
     ]
     subject = Column("Subject", words=True, labels=True)
-    yield from _split(subject, [*letters.values(), "mean", "spread"], rows, long=True)
+    yield from _split_table(subject, [*letters.values(), "mean", "spread"], rows, long=True)
     yield Legend(
         "mean and spread (highest minus lowest) are over the judges that have an index for half "
         "of the subjects or more (-j chooses judges); where one of those lacks this subject, "
@@ -165,7 +168,7 @@ def _indices(validation: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _split(
+def _split_table(
     first: Column, titles: Sequence[str], rows: Sequence[Cells], long: bool = False
 ) -> Iterator[Table]:
     """Yield one table, or several below each other if it is too wide; each begins with the *first*
@@ -174,10 +177,10 @@ def _split(
     for start in range(0, len(titles), ACROSS):
         there = slice(start, start + ACROSS)
         parts = [(cells[0], *cells[1:][there]) for cells in rows]
-        yield Table([first, *columns_of(*titles[there], words=0)], parts, long=long)
+        yield Table([first, *make_columns(*titles[there], words=0)], parts, long=long)
 
 
-def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Render how each judge scores subjects of its own model or vendor, compared with the other
     judges.
     """
@@ -197,7 +200,7 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
     why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
-        columns_of("judge", "of", "n", "diff", "elsewhere", "prefers", "95% CI", words=2),
+        make_columns("judge", "of", "n", "diff", "elsewhere", "prefers", "95% CI", words=2),
         [
             (
                 letters[favour.judge],
@@ -205,10 +208,10 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
                 if favour.whom == "itself"
                 else Prose(f"its family ({favour.family or ''})"),
                 str(favour.subjects),
-                signed(favour.difference),
-                signed(favour.elsewhere),
-                signed(favour.preference),
-                from_to(favour.interval),
+                format_difference(favour.difference),
+                format_difference(favour.elsewhere),
+                format_difference(favour.preference),
+                format_difference_interval(favour.interval),
             )
             for favour in validation.favours
         ],
@@ -223,23 +226,24 @@ def _self_preference(validation: Validation, letters: Letters) -> Iterator[Block
     )
 
 
-def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Render the agreement of judges on each score: of all of them, and of each pair."""
     yield Title("Agreement on each mark")
     yield Table(
-        columns_of("mark", "scale", "n", "alpha", "95% CI"),
+        make_columns("mark", "scale", "n", "alpha", "95% CI"),
         [
             (
-                Prose(mark_words(row.mark.name)),
-                _scale(row),
+                Prose(format_mark_name(row.mark.name)),
+                _format_short_scale(row),
                 f"{row.conversations:,}",
-                number(row.alpha, 2),
-                between(row.alpha_interval, 2),
+                format_number(row.alpha, 2),
+                format_interval(row.alpha_interval, 2),
             )
             for row in validation.marks
         ],
         "n: conversations that two judges or more have marked; alpha: Krippendorff's, "
-        f"ordinal{_of_names(validation)}, and where it lies if the subjects are a sample (from "
+        f"ordinal{_describe_nominal_marks(validation)}, and where it lies if the subjects are a "
+        "sample (from "
         f"{FEWEST_MARKED} on). 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
         "or marks that do not vary.",
         brief="alpha: Krippendorff's, of all judges. 1 is perfect, 0 is chance.",
@@ -247,12 +251,15 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Agreement of each pair: kappa")
     pairs = [" ".join(letters[one] for one in pair.judges) for pair in validation.pairs]
     rows: list[Cells] = [
-        (Prose(mark_words(row.mark.name)), *(number(one.kappa, 2) for one in row.kappas))
+        (
+            Prose(format_mark_name(row.mark.name)),
+            *(format_number(one.kappa, 2) for one in row.kappas),
+        )
         for row in validation.marks
         if row.measurement == "ordinal"
     ]
-    rows.append(("mean", *(number(pair.kappa, 2) for pair in validation.pairs)))
-    yield from _split(Column("mark", words=True), pairs, rows)
+    rows.append(("mean", *(format_number(pair.kappa, 2) for pair in validation.pairs)))
+    yield from _split_table(Column("mark", words=True), pairs, rows)
     yield Legend(
         "kappa: Cohen's with quadratic weights. It has no interval: none that was tried is right "
         "often enough where marks pile up at one end.",
@@ -260,16 +267,16 @@ def _agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
     )
 
 
-def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Render the conversations on which judges disagree most."""
     yield Title("Where they disagree most")
     for dispute in validation.disputes[:MOST]:
-        yield Note(_at(dispute, validation), "")
+        yield Note(_format_show_command(dispute, validation), "")
         levels = {mark.name: mark.levels for mark in dispute.scenario.marks}
         for mark, values in dispute.marks.items():
             names = levels[mark]
             shown = [
-                f"{letter} {names[int(value)] if names else given(value)}"
+                f"{letter} {names[int(value)] if names else format_mark_value(value)}"
                 for letter, value in zip(letters.values(), values.values(), strict=True)
                 if value is not None
             ]
@@ -279,7 +286,7 @@ def _disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Note(f"{more}in the order of the mean distance of their marks.")
 
 
-def _of_names(validation: Validation) -> str:
+def _describe_nominal_marks(validation: Validation) -> str:
     """Return the remark on scores without an order; "" if there are none."""
     if all(row.measurement == "ordinal" for row in validation.marks):
         return ""
@@ -288,18 +295,18 @@ def _of_names(validation: Validation) -> str:
     )
 
 
-def _scale(row: MarkAgreement) -> str:
+def _format_short_scale(row: MarkAgreement) -> str:
     """Return a score's scale in short: names of levels have no room in a table."""
     kind = "names" if row.measurement == "nominal" else "levels"
-    return f"{len(row.mark.levels)} {kind}" if row.mark.levels else scale(row.mark)
+    return f"{len(row.mark.levels)} {kind}" if row.mark.levels else format_scale(row.mark)
 
 
-def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_flagged_verdicts(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Render the judgements that a person should read, with the reasons."""
     yield Title("Verdicts to read")
     last = ""
     for flagged in validation.flagged[:MOST]:
-        if (shown := _at(flagged, validation)) != last:
+        if (shown := _format_show_command(flagged, validation)) != last:
             yield Note(shown, "")
         last = shown
         for flag in flagged.flags:
@@ -309,10 +316,10 @@ def _flagged(validation: Validation, letters: Letters) -> Iterator[Block]:
     yield Note(f"A flag changes no mark.{more} How far to trust it: docs/judges.md")
 
 
-def _at(place: JudgedConversation, validation: Validation) -> str:
+def _format_show_command(place: JudgedConversation, validation: Validation) -> str:
     """Return the command that shows a conversation."""
-    words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
-    words += ["--protocol", label_text(validation.protocol.called)]
+    words = ["aib", "show", escape_line(place.subject), place.scenario.id, "--run", str(place.run)]
+    words += ["--protocol", escape_line(validation.protocol.full_name)]
     at = place.configuration
     if validation.protocol.configurations != (at,):
         words += ["--variants", at.system, "--delivery", at.delivery]
@@ -322,6 +329,6 @@ def _at(place: JudgedConversation, validation: Validation) -> str:
 # ---------------------------------------------------------------- for programs
 
 
-def validations_json(validated: Sequence[Validation]) -> str:
+def format_validations_json(validated: Sequence[Validation]) -> str:
     """Return all values as JSON. Indices in [0, 100], shares in [0, 1], scores on their scales."""
-    return json_text({"judges": validated})
+    return format_json({"judges": validated})

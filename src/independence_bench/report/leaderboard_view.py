@@ -11,26 +11,30 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, IndexPrice, Row, RuleDifference
 from independence_bench.analysis.compare_settings import ConfigurationComparison
-from independence_bench.figures import between, number, plural
+from independence_bench.figures import format_count, format_interval, format_number
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.board_notes import board_legend, of_delivery, of_reasoning
+from independence_bench.report.board_notes import (
+    build_board_legend,
+    describe_delivery_problems,
+    describe_reasoning_mismatches,
+)
 from independence_bench.report.board_view import (
-    apart,
-    examined_by,
-    health_table,
-    judged_by,
-    made_by,
-    marks_table,
-    not_ranked,
-    ranking,
-    unranked,
+    build_health_table,
+    build_marks_table,
+    build_ranking_table,
+    build_unranked_table,
+    describe_judge,
+    describe_rules,
+    describe_unranked,
+    make_exam_legend,
+    split_unranked,
 )
 from independence_bench.report.branches_view import (
-    branch_blocks,
-    no_index,
+    explain_missing_index,
+    render_branches,
 )
-from independence_bench.report.encode import fields_of, json_text
-from independence_bench.report.settings_view import prices
+from independence_bench.report.encode import format_json, read_fields
+from independence_bench.report.settings_view import render_prices
 from independence_bench.report.table import (
     EVERYTHING,
     Block,
@@ -40,21 +44,21 @@ from independence_bench.report.table import (
     Name,
     Note,
     Prose,
-    Shown,
+    RowFilter,
     Strong,
     Table,
     Title,
 )
 
 
-def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
+def find_rows(rows: Sequence[Row], shown: RowFilter) -> list[Row]:
     """Return the rows whose label contains the word that is looked for."""
-    return [row for row in rows if shown.has(row.label)]
+    return [row for row in rows if shown.has_word(row.label)]
 
 
-def board_view(
+def render_board(
     board: Board,
-    shown: Shown = EVERYTHING,
+    shown: RowFilter = EVERYTHING,
     priced: Sequence[IndexPrice] | None = None,
     marks: bool = True,
 ) -> Iterator[Block]:
@@ -68,61 +72,67 @@ def board_view(
         ("Independence Index · ", Prose(board.protocol_name)),
         aside=(" (", Prose(board.protocol.title), ")"),
     )
-    yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
-    yield from examined_by(board)
-    rows = matching(board.ranked, shown)[: shown.top]
+    yield Note(
+        " · ".join([configuration, f"judge: {describe_judge(board)}", *describe_rules(board)])
+    )
+    yield from make_exam_legend(board)
+    rows = find_rows(board.ranked, shown)[: shown.top]
     if rows:
-        yield ranking(board, rows)
+        yield build_ranking_table(board, rows)
         if len(rows) < (of := len(board.ranked) + len(board.unshown)):
-            yield Note(f"Shown: {len(rows)} of {plural(of, 'ranked subject')}.")
-        yield board_legend(board)
+            yield Note(f"Shown: {len(rows)} of {format_count(of, 'ranked subject')}.")
+        yield build_board_legend(board)
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
-            yield _apart(board, rows)
-    missing = matching(board.incomplete, shown)
+            yield _build_configuration_indices(board, rows)
+    missing = find_rows(board.incomplete, shown)
     listing = shown.top is None or not board.ranked
     if priced is not None:
         judged = [row for row in (missing if listing else ()) if row.health.transcripts_judged]
         for place, row in enumerate([*rows, *judged] if marks else ()):
-            yield from subject_blocks(board, row, explained=not place)
+            yield from render_subject(board, row, explained=not place)
         if rows or judged:
             yield Title("Behind the numbers")
-            yield health_table([*rows, *judged])
+            yield build_health_table([*rows, *judged])
         if rows:
             yield Title("What a run costs")
-            yield from prices(
+            yield from render_prices(
                 [price for price in priced if price.label in {row.label for row in rows}], board
             )
     if missing and listing:
-        lacking, excluded = apart(missing)
+        lacking, excluded = split_unranked(missing)
         if lacking:
             yield Title("Incomplete, not ranked")
             yield from (
                 Note(Prose(line))
-                for line in (*no_index(board), *of_reasoning(lacking), *of_delivery(lacking))
+                for line in (
+                    *explain_missing_index(board),
+                    *describe_reasoning_mismatches(lacking),
+                    *describe_delivery_problems(lacking),
+                )
             )
-            yield unranked(board.protocol, lacking)
+            yield build_unranked_table(board.protocol, lacking)
         if excluded:
             yield Title("Excluded, not ranked")
-            yield unranked(board.protocol, excluded, "Why")
+            yield build_unranked_table(board.protocol, excluded, "Why")
     elif missing:
-        yield Note(f"Not ranked: {not_ranked(missing)}")
+        yield Note(f"Not ranked: {describe_unranked(missing)}")
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
 
 
-def _apart(board: Board, rows: Sequence[Row]) -> Table:
+def _build_configuration_indices(board: Board, rows: Sequence[Row]) -> Table:
     """Build a table with a row for each of the ranked *rows* and a column for each configuration of
     the pool.
     """
 
-    def with_interval(row: Row, configuration: Configuration) -> str:
+    def format_index(row: Row, configuration: Configuration) -> str:
         """Format the row's index in one configuration, with its 95% CI (same scenarios) in
         brackets.
         """
         sure = row.uncertainty_by_configuration.get(configuration)
-        interval = f" ({between(sure.rerun, 0)})" if sure and sure.rerun else ""
-        return f"{number(row.by_configuration[configuration].index, 1)}{interval}"
+        interval = f" ({format_interval(sure.rerun, 0)})" if sure and sure.rerun else ""
+        return f"{format_number(row.by_configuration[configuration].index, 1)}{interval}"
 
     letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
     named = ", ".join(
@@ -130,7 +140,7 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
     )
     return Table(
         [Column("Subject", words=True, labels=True), *map(Column, letters)],
-        [(Name(row.label), *(with_interval(row, c) for c in board.configurations)) for row in rows],
+        [(Name(row.label), *(format_index(row, c) for c in board.configurations)) for row in rows],
         brief := f"{named}. In brackets: rerun CI. The ranking is by all of them together.",
         brief=brief,
     )
@@ -139,27 +149,33 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
 # ---------------------------------------------------------------- in detail
 
 
-def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
+def render_subject(board: Board, row: Row, explained: bool) -> Iterator[Block]:
     """Render one subject: its scores run by run, and its dimensions. *explained*: with the meaning
     of the branches.
     """
     yield Title(Name(row.label))
-    yield marks_table(board.protocol, row)
+    yield build_marks_table(board.protocol, row)
     sure = row.uncertainty
     if sure.dimensions:
         cells: list[Cells] = [
             (
                 Prose(d.title),
-                number(None if (value := row.dimensions.get(d.name)) is None else 100 * value, 1),
-                *(between(one.rerun), between(one.new_scenarios)),
+                format_number(
+                    None if (value := row.dimensions.get(d.name)) is None else 100 * value, 1
+                ),
+                *(format_interval(one.rerun), format_interval(one.new_scenarios)),
             )
             for d in board.protocol.dimensions
-            if (one := sure.dimensions[d.name].scaled(100) if d.name in sure.dimensions else None)
+            if (
+                one := sure.dimensions[d.name].scale_intervals(100)
+                if d.name in sure.dimensions
+                else None
+            )
         ]
         whole = (
-            number(row.index, 1),
-            between(sure.index.rerun),
-            between(sure.index.new_scenarios),
+            format_number(row.index, 1),
+            format_interval(sure.index.rerun),
+            format_interval(sure.index.new_scenarios),
         )
         cells.append(tuple(Strong(cell) for cell in ("index", *whole)))
         yield Note("")
@@ -172,13 +188,13 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
         )
     if row.branches:
         yield Note("")
-        yield from branch_blocks(row.branches, explained)
+        yield from render_branches(row.branches, explained)
 
 
 # ---------------------------------------------------------------- for programs
 
 
-def boards_json(
+def format_boards_json(
     boards: Sequence[Board],
     differing: Sequence[RuleDifference] | None = None,
     compared: Sequence[ConfigurationComparison] = (),
@@ -191,7 +207,7 @@ def boards_json(
     rows in which our own rules differ from those of the boards; None if the boards are by our own.
     *detailed*: for each board the cost of a run of its ranked subjects.
     """
-    every = [fields_of(board) for board in boards]
+    every = [read_fields(board) for board in boards]
     for values, priced in zip(every, detailed, strict=False):
         values["dollars_a_run"] = priced
     shown: dict[str, Any] = {"boards": every}
@@ -199,16 +215,16 @@ def boards_json(
         shown["configurations_compared"] = compared
     if differing is not None:
         shown["where_own_rules_differ"] = differing
-    return json_text(shown)
+    return format_json(shown)
 
 
-def board_values(board: Board) -> dict[str, Any]:
+def build_board_values(board: Board) -> dict[str, Any]:
     """Return one leaderboard as values for JSON."""
-    values: dict[str, Any] = fields_of(board)
+    values: dict[str, Any] = read_fields(board)
     return values
 
 
-def differences_view(differences: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
+def render_rule_differences(differences: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
     """Render the rows in which our own rules differ from *rules*, and why."""
     yield Title(f"Where our own rules differ from the {rules} ones")
     if not differences:
@@ -218,7 +234,10 @@ def differences_view(differences: Sequence[RuleDifference], rules: str) -> Itera
             (
                 (
                     Name(difference.label),
-                    f": {number(difference.index, 1)}, ours {number(difference.own_index, 1)}",
+                    (
+                        f": {format_number(difference.index, 1)}, ours "
+                        f"{format_number(difference.own_index, 1)}"
+                    ),
                 ),
                 [Prose(why) for why in difference.why],
             )

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
-from independence_bench.escape import label_text
-from independence_bench.figures import plural
+from independence_bench.analysis.chosen_names import NamesRead, Naming, count_chosen_names
+from independence_bench.escape import escape_line
+from independence_bench.figures import format_count
 from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import json_text
+from independence_bench.report.encode import format_json
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -24,7 +24,7 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    listed,
+    join_texts,
 )
 
 MOST = 10  # names in the summary
@@ -32,34 +32,38 @@ MOST_WHO = 5  # subjects that a report lists after a name
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
-def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Block]:
+def render_names(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Block]:
     """Render each conversation in a line, and the names that were chosen most."""
     rows: list[Cells | Group] = []
     last = None
     for reading in readings:
         chosen = (
-            (Prose(", ".join(reading.several)), "") if reading.several else _shown(reading.first)
+            (Prose(", ".join(reading.several)), "")
+            if reading.several
+            else _format_choice(reading.first)
         )
         if reading.label != last:
-            rows.append(Group(label_text(reading.label)))
-        rows.append((str(reading.run), Name(reading.scenario), *chosen, *_shown(reading.final)))
+            rows.append(Group(escape_line(reading.label)))
+        rows.append(
+            (str(reading.run), Name(reading.scenario), *chosen, *_format_choice(reading.final))
+        )
         last = reading.label
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
         *(Column("run"), Column("scenario", words=True)),
         *(Column(title, words=True, widest=24) for title in ("chose", "gender", "later", "gender")),
     ]
-    yield Table(columns, rows, legend := _legend(readings), brief=legend, long=True)
+    yield Table(columns, rows, legend := _build_legend(readings), brief=legend, long=True)
     left = sum(reading.by is None for reading in readings)
     if left:
         yield Note(
-            f"No model has read {left:,} of the {plural(len(readings), 'conversation')}; "
+            f"No model has read {left:,} of the {format_count(len(readings), 'conversation')}; "
             f"`aib extract-names --protocol {protocol.name} -j MODEL` has MODEL read them."
         )
-    yield from _counted(readings)
+    yield from _render_counts(readings)
 
 
-def _shown(choice: ChosenName) -> tuple[Text, Text]:
+def _format_choice(choice: ChosenName) -> tuple[Text, Text]:
     """Return the cells for a chosen name and gender."""
     other = {"declined": "–", "unread": "?", "unsaid": ""}
     name = Prose(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
@@ -71,10 +75,10 @@ def _shown(choice: ChosenName) -> tuple[Text, Text]:
     return name, gender
 
 
-def _legend(readings: Sequence[NamesRead]) -> str:
+def _build_legend(readings: Sequence[NamesRead]) -> str:
     """Return the meaning of the cells, and the models that read the conversations."""
     models = ", ".join(
-        map(label_text, sorted({reading.by for reading in readings if reading.by is not None}))
+        map(escape_line, sorted({reading.by for reading in readings if reading.by is not None}))
     )
     return (
         "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; "
@@ -82,25 +86,25 @@ def _legend(readings: Sequence[NamesRead]) -> str:
     ) + (f" Read by {models}." if models else "")
 
 
-def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
+def _render_counts(readings: Sequence[NamesRead]) -> Iterator[Block]:
     """Render how many names were chosen in each scenario, and which names many subjects or only one
     chose.
     """
-    naming = naming_of(readings)
+    naming = count_chosen_names(readings)
     asked = [reading for reading in readings if reading.asked]
     states = Counter(reading.first.name_state for reading in asked)
     yield Title("How many names")
-    yield names_by_scenario(naming)
+    yield build_scenario_names_table(naming)
     if asked:
         yield Note(
-            f"In {plural(len(asked), 'conversation')} the model was asked for a name: "
+            f"In {format_count(len(asked), 'conversation')} the model was asked for a name: "
             f"{states['chosen']} chose one, {states['declined']} declined, {states['unread']} not "
-            f"read. {_changes(asked)}"
+            f"read. {_describe_changes(asked)}"
         )
-    yield from popular_names(naming, MOST)
+    yield from render_popular_names(naming, MOST)
 
 
-def names_by_scenario(naming: Naming) -> Table:
+def build_scenario_names_table(naming: Naming) -> Table:
     """Build the table of how many names were chosen in each scenario."""
     rows: list[Cells] = [
         (
@@ -120,17 +124,25 @@ def names_by_scenario(naming: Naming) -> Table:
     return Table(columns, rows, legend, brief=legend.format(Choices="choices", Names="names"))
 
 
-def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
+def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
     """Render the names that most subjects chose and those that only one did, at most *most* each;
     titles of *level*.
     """
     if naming.counts:
         yield Title("Names that most subjects chose", level)
         chosen: list[Cells] = [
-            (Prose(name.name), str(len(name.subjects)), str(name.times), _who(name.subjects))
+            (
+                Prose(name.name),
+                str(len(name.subjects)),
+                str(name.times),
+                _format_subjects(name.subjects),
+            )
             for name in naming.counts[:most]
         ]
-        note = f"{_first(len(naming.counts), most)}; {plural(naming.times, 'choice')} in total."
+        note = (
+            f"{_describe_first_names(len(naming.counts), most)}; "
+            f"{format_count(naming.times, 'choice')} in total."
+        )
         legend = f"{note} {{Times}}: how often it was chosen, in upper or lower case."
         columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
         who = Column("Who", words=True, on="report")
@@ -142,7 +154,8 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
             for name in naming.unique[:most]
         ]
         legend = (
-            f"{_first(len(naming.unique), most)}, the most frequent first. {{Times}}: how often "
+            f"{_describe_first_names(len(naming.unique), most)}, the most frequent first. "
+            f"{{Times}}: how often "
             "it was chosen."
         )
         columns = [
@@ -153,18 +166,18 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
         yield Table(columns, alone, legend, brief=legend.format(Times="times"))
 
 
-def _who(labels: Sequence[str]) -> Text:
+def _format_subjects(labels: Sequence[str]) -> Text:
     """Return the first few labels, and how many more there are."""
     more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
-    return (listed([Name(label) for label in labels[:MOST_WHO]]), more)
+    return (join_texts([Name(label) for label in labels[:MOST_WHO]]), more)
 
 
-def _first(names: int, most: int) -> str:
+def _describe_first_names(names: int, most: int) -> str:
     """Describe how many names are listed: "10 of 35 names"."""
-    return f"{most} of {names:,} names" if names > most else plural(names, "name")
+    return f"{most} of {names:,} names" if names > most else format_count(names, "name")
 
 
-def _changes(asked: Sequence[NamesRead]) -> str:
+def _describe_changes(asked: Sequence[NamesRead]) -> str:
     """Describe, by the judge's scores, how many names and genders changed later."""
     names = [read.name_changed for read in asked if read.name_changed is not None]
     genders = [read.gender_changed for read in asked if read.gender_changed is not None]
@@ -176,8 +189,10 @@ def _changes(asked: Sequence[NamesRead]) -> str:
     )
 
 
-def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
+def format_names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
     """Return the same for programs, as JSON. If a choice is null, its state says why: declined,
     unsaid or unread.
     """
-    return json_text({"protocol": protocol, "names": naming_of(readings), "choices": readings})
+    return format_json(
+        {"protocol": protocol, "names": count_chosen_names(readings), "choices": readings}
+    )

@@ -17,15 +17,15 @@ from independence_bench.analysis.held_stems import (
     HeldItem,
     HeldStems,
     Loss,
-    first_lost,
-    lower_than_first,
+    compare_depths_to_first,
+    find_lost_depths,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.figures import between, number, plural
+from independence_bench.figures import format_count, format_interval, format_number
 from independence_bench.personas.sheet import is_red_line
-from independence_bench.report.board_view import examined_by
-from independence_bench.report.encode import json_text
-from independence_bench.report.format import short_names
+from independence_bench.report.board_view import make_exam_legend
+from independence_bench.report.encode import format_json
+from independence_bench.report.format import shorten_names
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -82,7 +82,7 @@ class Side:
     by_rule: bool = False  # judged without a model
 
 
-def sides_of(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
+def make_sides(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
     """Return the subjects in *stems*, the ranked ones first. *board*: None if nothing is judged."""
     rows = {row.label: row for row in board.rows} if board else {}
     ranked = [label for label in rows if label in stems] + [
@@ -94,7 +94,7 @@ def sides_of(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
     ]
 
 
-def persona_view(
+def render_persona(
     character: str, sides: Sequence[Side], board: Board | None = None
 ) -> Iterator[Block]:
     """Render what each subject held: crossed red lines first, then item by item, then its voice and
@@ -102,98 +102,110 @@ def persona_view(
     """
     for side in sides:
         yield Title((Prose(character), ", played by ", Name(side.label)))
-        yield Note(headline(side.held, side.by_rule), "bold")
-        yield from crossings_of(side)
+        yield Note(describe_held_items(side.held, side.by_rule), "bold")
+        yield from render_crossings(side)
     shown = [side for side in sides if side.held.items]
     if len(shown) == 1:
-        yield _items(shown[0])
+        yield _build_items_table(shown[0])
     for place in range(0, len(shown) if len(shown) > 1 else 0, IN_A_ROW):
         yield Note("")
-        yield side_by_side(shown[place : place + IN_A_ROW])
+        yield build_sides_table(shown[place : place + IN_A_ROW])
     if shown:
         yield Legend(HELD, BRIEF)
         if board is not None:
-            yield from examined_by(board)
+            yield from make_exam_legend(board)
 
 
-def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
+def render_crossings(side: Side, begin: str = "") -> Iterator[Note]:
     """Render a line for each red line that was crossed. *begin*: the beginning of each line."""
     for item in side.held.items:
         if item.crossings and (loss := item.loss):
             sentence = (
-                f"crossed {_named(item.title)} "
-                f"{_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
+                f"crossed {_format_item_name(item.title)} "
+                f"{_describe_moment(loss.push, loss.technique, loss.branch)}"
+                f"{describe_lost_runs(item)}"
             )
-            yield Note((Prose(f"{begin}{sentence}: {quoted(loss.text, SHORT)}"),), "red")
+            yield Note((Prose(f"{begin}{sentence}: {quote_text(loss.text, SHORT)}"),), "red")
 
 
-def headline(mine: HeldStems, by_rule: bool) -> str:
+def describe_held_items(mine: HeldStems, by_rule: bool) -> str:
     """Describe how many items were held: "held 9 of 12 (3 runs); 1 red line crossed". *by_rule*:
     judged without a model.
     """
     if not mine.items:
         return "nothing was played to its end"
-    runs = f" ({plural(mine.runs, 'run')})"
+    runs = f" ({format_count(mine.runs, 'run')})"
     crossed = sum(bool(item.crossings) for item in mine.items)
-    red = f"; {plural(crossed, 'red line')} crossed" if crossed else ""
-    if not mine.unknown:
-        return f"held {mine.count} of {mine.of}{runs}{red}"
+    red = f"; {format_count(crossed, 'red line')} crossed" if crossed else ""
+    if not mine.unknown_count:
+        return f"held {mine.held_count} of {mine.known_count}{runs}{red}"
     if not by_rule:
-        return f"held {mine.count} of {mine.of}{runs}; {mine.unknown} not judged to their end{red}"
+        return (
+            f"held {mine.held_count} of {mine.known_count}{runs}; {mine.unknown_count} not judged "
+            f"to their end{red}"
+        )
     plain = (
-        f"the rule reads {mine.read[0]} of {plural(mine.read[1], 'reply', 'replies')}, the plain "
+        f"the rule reads {mine.read_counts[0]} of "
+        f"{format_count(mine.read_counts[1], 'reply', 'replies')}, the plain "
         "ones"
     )
-    if not mine.of:
-        none = f"of {plural(len(mine.items), 'item')} none could be judged without a model"
+    if not mine.known_count:
+        none = f"of {format_count(len(mine.items), 'item')} none could be judged without a model"
         return f"{none}: {plain} (--judge MODEL reads all)"
     lines = sum(is_red_line(item.stem) and item.held is None for item in mine.items)
     of_them = f", {lines} of them {'a red line' if lines == 1 else 'red lines'}" if lines else ""
-    could = f"held {mine.count} of the {mine.of} that could be judged without a model{runs}"
-    return f"{could}; {mine.unknown} could not{of_them}{red}; {plain}"
+    could = (
+        f"held {mine.held_count} of the {mine.known_count} that could be judged without a "
+        f"model{runs}"
+    )
+    return f"{could}; {mine.unknown_count} could not{of_them}{red}; {plain}"
 
 
-def in_runs(item: HeldItem) -> str:
+def describe_lost_runs(item: HeldItem) -> str:
     """Say in how many runs the item was lost; "" for a single run."""
     return f", in {item.lost} of {len(item.runs)} runs" if len(item.runs) > 1 else ""
 
 
-def place_of(loss: Loss) -> str:
+def describe_loss_place(loss: Loss) -> str:
     """Describe where an item was lost: push 3 (authority); when asked for a favour; withdrew at
     push 5, the last one.
     """
     if loss.how == "withdrew":
         return f"withdrew at push {loss.push}"
-    return f"push {loss.push} ({_technique(loss.technique)})" if loss.push else _where(loss.branch)
+    return (
+        f"push {loss.push} ({_format_technique(loss.technique)})"
+        if loss.push
+        else _describe_branch(loss.branch)
+    )
 
 
-def _where(branch: str) -> str:
+def _describe_branch(branch: str) -> str:
     """Describe a branch: "when asked for a favour"."""
     return WHERE.get(branch, f"in {branch}")
 
 
-def _technique(technique: str) -> str:
+def _format_technique(technique: str) -> str:
     """Return the technique of a push in words; "no reason" for none."""
     return (technique or "no reason").replace("_", " ")
 
 
-def standing(item: HeldItem) -> str:
+def describe_item_outcome(item: HeldItem) -> str:
     """Say whether an item was held: yes, no, ?; with several runs, in how many of them."""
     if len(item.runs) > 1:
         return f"{item.stood} of {len(item.runs)}" if item.of else "?"
     return {True: "yes", False: "no", None: "?"}[item.held]
 
 
-def lost_at(item: HeldItem) -> str:
+def describe_item_loss(item: HeldItem) -> str:
     """Describe where the item was lost first; for an item that was held, where it slipped; "" for
     neither.
     """
     if item.loss:
-        return place_of(item.loss)
+        return describe_loss_place(item.loss)
     return f"slipped at push {', '.join(map(str, item.slips))}" if item.slips else ""
 
 
-def _items(side: Side) -> Table:
+def _build_items_table(side: Side) -> Table:
     """Build the table of one subject's items, a line each."""
     columns = [
         Column("Item", words=True, cut=True),
@@ -204,47 +216,48 @@ def _items(side: Side) -> Table:
     rows: list[Cells] = [
         (
             Prose(item.title),
-            standing(item),
-            lost_at(item),
-            Prose(quoted(item.loss.text, SHORT) if item.loss else ""),
+            describe_item_outcome(item),
+            describe_item_loss(item),
+            Prose(quote_text(item.loss.text, SHORT) if item.loss else ""),
         )
         for item in side.held.items
     ]
-    besides = [(title, cell, "", "") for title, cell in _besides([side])]
+    besides = [(title, cell, "", "") for title, cell in _list_other_figures([side])]
     return Table(columns, [*rows, Group(), *besides], gap=1)
 
 
-def _besides(sides: Sequence[Side]) -> Iterator[Cells]:
+def _list_other_figures(sides: Sequence[Side]) -> Iterator[Cells]:
     """Yield rows with the voice, the other deeds, and the index of each subject."""
     styles = [side.held.style for side in sides]
     if any(style is not None for style in styles):
         yield (
             "voice, of 10",
-            *(number(None if style is None else 10 * style, 1) for style in styles),
+            *(format_number(None if style is None else 10 * style, 1) for style in styles),
         )
     for branch, title in BESIDES.items():
-        counts = [side.held.done(branch) for side in sides]
+        counts = [side.held.count_done(branch) for side in sides]
         if any(of for _, of in counts):
             yield title, *(f"{count} of {of}" if of else "–" for count, of in counts)
-    yield "index", *(number(index_of(side), 1) for side in sides)
-    yield "95% CI", *(between(interval_of(side)) for side in sides)
+    yield "index", *(format_number(find_side_index(side), 1) for side in sides)
+    yield "95% CI", *(format_interval(find_side_interval(side)) for side in sides)
 
 
-def side_by_side(sides: Sequence[Side]) -> Table:
+def build_sides_table(sides: Sequence[Side]) -> Table:
     """Build a table with items as rows and subjects as columns. A cell says held, or in how many
     runs and where the item was lost first.
     """
     items = {item.stem: item.title for side in sides for item in side.held.items}
     mine = [{item.stem: item for item in side.held.items} for side in sides]
     rows: list[Cells | Group] = [
-        (Prose(title), *(_cell(of.get(stem)) for of in mine)) for stem, title in items.items()
+        (Prose(title), *(_format_item_cell(of.get(stem)) for of in mine))
+        for stem, title in items.items()
     ]
     rows += [
         Group(),
-        ("held", *(f"{side.held.count} of {side.held.of}" for side in sides)),
-        *_besides(sides),
+        ("held", *(f"{side.held.held_count} of {side.held.known_count}" for side in sides)),
+        *_list_other_figures(sides),
     ]
-    names = short_names([side.label for side in sides])
+    names = shorten_names([side.label for side in sides])
     columns = [
         Column("Item", words=True, cut=True),
         *(Column(Name(name), words=True) for name in names),
@@ -252,72 +265,78 @@ def side_by_side(sides: Sequence[Side]) -> Table:
     return Table(columns, rows, gap=1)
 
 
-def _cell(item: HeldItem | None) -> str:
+def _format_item_cell(item: HeldItem | None) -> str:
     """Return the cell of an item: held, where it was lost, ? if it is not judged, a dash if it was
     not played.
     """
     if item is None:
         return "–"
     if item.held is not False:
-        return "?" if item.held is None else f"held, {lost_at(item)}" if item.slips else "held"
-    loss, runs = item.loss, f"{standing(item)}, " if len(item.runs) > 1 else ""
+        return (
+            "?"
+            if item.held is None
+            else f"held, {describe_item_loss(item)}"
+            if item.slips
+            else "held"
+        )
+    loss, runs = item.loss, f"{describe_item_outcome(item)}, " if len(item.runs) > 1 else ""
     if loss is None or loss.how in ("crossed", "withdrew"):
         return f"{runs}{loss.how if loss else ''}"
     return f"{runs}push {loss.push}" if loss.push else f"{runs}{loss.branch.replace('_', ' ')}"
 
 
-def crossed(crossing: Crossing) -> str:
+def describe_crossing(crossing: Crossing) -> str:
     """Describe which red line was crossed, and where: crossed “medical advice” (red line) at the
     third push (flattery).
     """
     return (
-        f"crossed {_named(crossing.title)} "
-        f"{_in_words(crossing.push, crossing.technique, crossing.branch)}"
+        f"crossed {_format_item_name(crossing.title)} "
+        f"{_describe_moment(crossing.push, crossing.technique, crossing.branch)}"
     )
 
 
-def _in_words(push: int | None, technique: str, branch: str) -> str:
+def _describe_moment(push: int | None, technique: str, branch: str) -> str:
     """Describe a place in the conversation: at the third push (flattery); when asked for a
     favour.
     """
     if push is None:
-        return _where(branch)
+        return _describe_branch(branch)
     return (
         f"at the {ORDINALS[push - 1] if push <= len(ORDINALS) else f'{push}th'} push "
-        f"({_technique(technique)})"
+        f"({_format_technique(technique)})"
     )
 
 
-def _named(title: str) -> str:
+def _format_item_name(title: str) -> str:
     """Return an item's title in a sentence: “your work” (fact), or the name."""
     kind, colon, topic = title.partition(": ")
     return f"“{topic}” ({kind.lower()})" if colon else f"the {title.lower()}"
 
 
-def quoted(text: str, most: int = QUOTED) -> str:
+def quote_text(text: str, most: int = QUOTED) -> str:
     """Return *text* on one line in quotation marks, shortened to *most* characters."""
     line = " ".join(text.split())
     return f"“{line[:most].rstrip()}{'…' if len(line) > most else ''}”"
 
 
-def index_of(side: Side) -> float | None:
+def find_side_index(side: Side) -> float | None:
     """Return the subject's index, 0 to 100; None if it has none."""
     return side.row.index if side.row else None
 
 
-def interval_of(side: Side) -> Interval | None:
+def find_side_interval(side: Side) -> Interval | None:
     """Return the interval of the index over other items of the kind; None if there is none."""
     return side.row.index_interval.new_scenarios if side.row else None
 
 
-def persona_json(
+def format_persona_json(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> str:
     """Return what each subject held as JSON."""
-    return json_text(persona_values(character, board, sides, judge))
+    return format_json(build_persona_values(character, board, sides, judge))
 
 
-def persona_values(
+def build_persona_values(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> dict[str, Any]:
     """Build the values of `aib persona` for JSON."""
@@ -325,26 +344,26 @@ def persona_values(
         {"protocol": board.protocol.name, "hash": board.protocol.hash} if board else {}
     )
     about |= {"judge": judge, "judge_exam": board.exam if board else None}
-    return {"persona": character, **about, "subjects": [_subject(side) for side in sides]}
+    return {"persona": character, **about, "subjects": [_build_side_values(side) for side in sides]}
 
 
-def _subject(side: Side) -> dict[str, Any]:
+def _build_side_values(side: Side) -> dict[str, Any]:
     """Return one subject's values for JSON."""
     branches = side.row.branches if side.row else None
     folds, values = (branches.folds, branches.values) if branches else (None, {})
     return {
         "subject": side.label,
-        "says": headline(side.held, side.by_rule),
-        "held": side.held.count,
-        "of": side.held.of,
-        "not_judged": side.held.unknown,
+        "says": describe_held_items(side.held, side.by_rule),
+        "held": side.held.held_count,
+        "of": side.held.known_count,
+        "not_judged": side.held.unknown_count,
         "runs": side.held.runs,
         "crossings": side.held.crossings,
         "items": side.held.items,
         "voice": side.held.style,
-        "done": {title: side.held.done(branch) for branch, title in BESIDES.items()},
-        "index": index_of(side),
-        "interval": interval_of(side),
+        "done": {title: side.held.count_done(branch) for branch, title in BESIDES.items()},
+        "index": find_side_index(side),
+        "interval": find_side_interval(side),
         "scores": {name: values.get(branch) for name, branch in SCORES.items()},
         "standing_after_push": [step.standing for step in folds.curve] if folds else None,
     }
@@ -357,30 +376,34 @@ OF_DEPTHS = (
 )
 
 
-def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
+def render_depths(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
     """Render for each subject the depth at which it gives in first: a row for each depth, then its
     items with a column for each depth.
     """
-    every = [(depth, side) for depth in depths for side in sides_of(depth.board, depth.stems)]
+    every = [(depth, side) for depth in depths for side in make_sides(depth.board, depth.stems)]
     for label in dict.fromkeys(side.label for _, side in every):
         played = [(depth, side) for depth, side in every if side.label == label]
-        lost = first_lost(depths, label)
+        lost = find_lost_depths(depths, label)
         yield Title((Prose(character), ", played by ", Name(label)))
-        yield Note(_headline([(depth.turns, side) for depth, side in played], lost), "bold")
+        yield Note(_describe_depths([(depth.turns, side) for depth, side in played], lost), "bold")
         for depth, side in played:
-            yield from crossings_of(side, f"{_after(depth.turns)}: ")
+            yield from render_crossings(side, f"{_describe_depth(depth.turns)}: ")
         rows: list[Cells] = []
         for (depth, side), p in zip(
-            played, lower_than_first([depth for depth, _ in played], label), strict=True
+            played, compare_depths_to_first([depth for depth, _ in played], label), strict=True
         ):
             mine = side.held
             here = [item.title for item in mine.items if lost.get(item.stem) == depth.turns]
-            unknown = f" ({mine.unknown} ?)" if mine.unknown else ""
-            figures = (number(p, 3), number(index_of(side), 1), between(interval_of(side)))
+            unknown = f" ({mine.unknown_count} ?)" if mine.unknown_count else ""
+            figures = (
+                format_number(p, 3),
+                format_number(find_side_index(side), 1),
+                format_interval(find_side_interval(side)),
+            )
             rows.append(
                 (
                     str(depth.turns),
-                    f"{mine.count} of {mine.of}{unknown}",
+                    f"{mine.held_count} of {mine.known_count}{unknown}",
                     *figures,
                     Prose(", ".join(here)),
                 )
@@ -391,65 +414,77 @@ def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
             [Column("After"), Column("Held", words=True), *numbers, here_first], rows, gap=1
         )
         sides = [
-            replace(side, label=_after(depth.turns)) for depth, side in played if side.held.items
+            replace(side, label=_describe_depth(depth.turns))
+            for depth, side in played
+            if side.held.items
         ]
         for place in range(0, len(sides), IN_A_ROW):
             yield Note("")
-            yield side_by_side(sides[place : place + IN_A_ROW])
+            yield build_sides_table(sides[place : place + IN_A_ROW])
     yield Legend(OF_DEPTHS + HELD, OF_DEPTHS + BRIEF)
 
 
-def _after(turns: int) -> str:
+def _describe_depth(turns: int) -> str:
     """Describe a depth: "after 100 turns", or "at the start"."""
     return f"after {turns} turns" if turns else "at the start"
 
 
-def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
+def _describe_depths(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
     """Sum up the depths: holds at the start, gives way after 100 turns (held 6 of 9)."""
     if not played or not played[0][1].held.items:
         return "nothing was played to its end"
     (first, side), (last, _) = played[0], played[-1]
-    if not side.held.of:
-        return f"nothing is judged {_after(first)}"
+    if not side.held.known_count:
+        return f"nothing is judged {_describe_depth(first)}"
     begins = (
         "holds"
-        if side.held.count == len(side.held.items)
-        else f"held {side.held.count} of {side.held.of}"
+        if side.held.held_count == len(side.held.items)
+        else f"held {side.held.held_count} of {side.held.known_count}"
     )
-    if side.held.unknown:
-        begins += f" ({side.held.unknown} not judged)"
+    if side.held.unknown_count:
+        begins += f" ({side.held.unknown_count} not judged)"
     later = min((turns for turns in lost.values() if turns > first), default=None)
     if later is not None:
         then = next(side.held for turns, side in played if turns == later)
         return (
-            f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
+            f"{begins} {_describe_depth(first)}, gives way {_describe_depth(later)} (held "
+            f"{then.held_count} of {then.known_count})"
         )
-    if last == first or not side.held.count:
-        return f"{begins} {_after(first)}"
-    if unread := [turns for turns, later in played if later.held.of < len(side.held.items)]:
-        return f"{begins} {_after(first)}; not everything is judged {_after(unread[0])}"
+    if last == first or not side.held.held_count:
+        return f"{begins} {_describe_depth(first)}"
+    if unread := [
+        turns for turns, later in played if later.held.known_count < len(side.held.items)
+    ]:
+        return (
+            f"{begins} {_describe_depth(first)}; not everything is judged "
+            f"{_describe_depth(unread[0])}"
+        )
     more = "and" if begins == "holds" else "and nothing more is lost"
-    return f"{begins} {_after(first)} {more} up to {last} turns"
+    return f"{begins} {_describe_depth(first)} {more} up to {last} turns"
 
 
-def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
+def format_depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
     """Return the values of each depth as JSON, and the depth at which each item is lost first."""
     facts = [
         {
             "after": depth.turns,
-            **persona_values(character, depth.board, sides_of(depth.board, depth.stems), judge),
+            **build_persona_values(
+                character, depth.board, make_sides(depth.board, depth.stems), judge
+            ),
         }
         for depth in depths
     ]
     subjects = [
         {
             "subject": label,
-            "gives_way_after": first_lost(depths, label),
+            "gives_way_after": find_lost_depths(depths, label),
             "p": {
                 depth.turns: p
-                for depth, p in zip(depths, lower_than_first(depths, label), strict=True)
+                for depth, p in zip(depths, compare_depths_to_first(depths, label), strict=True)
             },
         }
         for label in dict.fromkeys(label for depth in depths for label in depth.stems)
     ]
-    return json_text({"persona": character, "judge": judge, "subjects": subjects, "depths": facts})
+    return format_json(
+        {"persona": character, "judge": judge, "subjects": subjects, "depths": facts}
+    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from independence_bench.figures import plural
+from independence_bench.figures import format_count
 from independence_bench.protocol.definition import EARLIER_FORM, Protocol, Scenario
-from independence_bench.protocol.script import spelled_out
-from independence_bench.report.format import scale
+from independence_bench.protocol.script import list_script_steps
+from independence_bench.report.format import format_scale
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -17,11 +17,11 @@ from independence_bench.report.table import (
     Prose,
     Table,
     Title,
-    columns_of,
+    make_columns,
 )
 
 
-def protocol_view(protocol: Protocol) -> Iterator[Block]:
+def render_protocol(protocol: Protocol) -> Iterator[Block]:
     """Render what will be asked, said and scored, to be read from top to bottom."""
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
@@ -31,14 +31,14 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
     yield Note(
         (
             f"\n{len(protocol.scenarios)} scenarios, "
-            f"{protocol.replies * len(protocol.configurations)} replies a run, "
-            f"{plural(protocol.runs, 'run')}; "
+            f"{protocol.reply_count * len(protocol.configurations)} replies a run, "
+            f"{format_count(protocol.runs, 'run')}; "
             f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
             f"played as {' + '.join(str(c) for c in protocol.configurations)}; judge ",
             *(Prose(judge.model), " on ", Prose(judge.endpoint), f"\nhash {protocol.hash[:16]}\n"),
         )
     )
-    yield _weights(protocol)
+    yield _build_weights_table(protocol)
     for variant, text in protocol.systems:
         yield Title(f"system prompt: {variant}")
         yield Passage(text, reflow=True)
@@ -66,7 +66,7 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
         yield Note(("\n", Prose(experiment.title)), "bold underline")
         for scenario in protocol.scenarios:
             if scenario.experiment == experiment.name:
-                yield from _scenario(scenario)
+                yield from _render_scenario(scenario)
     yield Note("\nEvery judge is told", "bold underline")
     yield Passage(protocol.judge_instructions, reflow=True)
     for name, text in {
@@ -76,14 +76,14 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
         yield Passage(text, reflow=True)
 
 
-def _scenario(scenario: Scenario) -> Iterator[Block]:
+def _render_scenario(scenario: Scenario) -> Iterator[Block]:
     """Render a scenario: its script, and what only judges are told."""
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
         yield Note("  only judges are told:", "magenta")
         yield Passage(scenario.reference, indent=4, reflow=True)
-    for who, text in spelled_out(scenario.script):
+    for who, text in list_script_steps(scenario.script):
         if who == "model":
             judged = ", marked" if text in scenario.judged else ""
             yield Note(f"  → the model replies ({text}{judged})", "green")
@@ -98,12 +98,13 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
             yield Passage(text, indent=4, reflow=True)
 
 
-def _weights(protocol: Protocol) -> Table:
+def _build_weights_table(protocol: Protocol) -> Table:
     """Build the table of dimensions with their weights and scores."""
     rows: list[Cells] = []
     for d in protocol.dimensions:
         marks = " + ".join(
-            f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks
+            f"{name.replace('_', ' ')} ({format_scale(protocol.find_mark(name))})"
+            for name in d.marks
         )
         weights = [
             d.weight,
@@ -112,7 +113,9 @@ def _weights(protocol: Protocol) -> Table:
         shown = [f"{weight:g}" if weight else "–" for weight in weights]
         rows.append((Prose(d.title), *shown, marks + (", inverted" if d.inverted else "")))
     columns = [
-        *columns_of("dimension", "weight", *(weighting.name for weighting in protocol.weightings)),
+        *make_columns(
+            "dimension", "weight", *(weighting.name for weighting in protocol.weightings)
+        ),
         Column("marks", words=True),
     ]
     return Table(columns, rows, gap=2)

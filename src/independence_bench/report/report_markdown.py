@@ -10,40 +10,45 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
-from independence_bench.analysis.held_stems import character_of
+from independence_bench.analysis.health import describe_sessions, format_day_and_hour, format_span
+from independence_bench.analysis.held_stems import find_character_name
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED
-from independence_bench.figures import money, paid, plural, share
+from independence_bench.figures import format_cost, format_count, format_dollars, format_share
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_notes import cautions, doubts, of_delivery, of_reasoning
+from independence_bench.report.board_notes import (
+    describe_delivery_problems,
+    describe_reasoning_mismatches,
+    list_cautions,
+    list_doubts,
+)
 from independence_bench.report.board_view import (
-    apart,
-    examined_by,
-    health_table,
-    made_by,
-    marks_table,
-    not_ranked,
-    ranking,
-    unranked,
-    weighted,
+    build_health_table,
+    build_marks_table,
+    build_ranking_table,
+    build_unranked_table,
+    describe_rules,
+    describe_unranked,
+    list_weighted_dimensions,
+    make_exam_legend,
+    split_unranked,
 )
 from independence_bench.report.branches_view import (
     PUSHES_PICTURE,
-    branch_blocks,
-    field_table,
-    no_index,
+    build_branches_table,
+    explain_missing_index,
+    render_branches,
 )
 from independence_bench.report.contents import Contents
-from independence_bench.report.names_view import names_by_scenario, popular_names
-from independence_bench.report.persona_view import persona_view, sides_of
-from independence_bench.report.scenarios_view import difficulty
+from independence_bench.report.names_view import build_scenario_names_table, render_popular_names
+from independence_bench.report.persona_view import make_sides, render_persona
+from independence_bench.report.scenarios_view import build_difficulty_table
 from independence_bench.report.settings_view import (
-    configurations_report,
-    judge_of,
-    prices,
-    report_table,
-    served_by,
-    settings_table,
+    format_judge,
+    format_providers,
+    make_report_table,
+    render_configurations_report,
+    render_prices,
+    render_settings,
 )
 from independence_bench.report.table import (
     Block,
@@ -55,61 +60,69 @@ from independence_bench.report.table import (
     Strong,
     Text,
     Title,
-    listed,
-    markdown,
+    join_texts,
+    render_markdown,
 )
 
 MOST_OPEN = 20  # subjects of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
 
 
-def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> str:
+def render_report(contents: Contents, pictures: Sequence[str], data: str) -> str:
     """Return the whole report as Markdown. *pictures*: the files of the ranking plot, of the
     scenario map and, for a protocol with items, of the curves over pushes; *data*: the file of the
     JSON.
     """
     plot, heatmap, *of_stems = pictures
-    lacking, excluded = apart(contents.main.incomplete)
+    lacking, excluded = split_unranked(contents.main.incomplete)
     incomplete: list[Block] = [Note("None.")]
     if lacking:
         lines = (
             Note(Prose(line))
-            for line in (*no_index(contents.main), *of_reasoning(lacking), *of_delivery(lacking))
+            for line in (
+                *explain_missing_index(contents.main),
+                *describe_reasoning_mismatches(lacking),
+                *describe_delivery_problems(lacking),
+            )
         )
-        incomplete = [*lines, unranked(contents.main.protocol, lacking)]
+        incomplete = [*lines, build_unranked_table(contents.main.protocol, lacking)]
     sections: dict[str, Iterable[Block]] = {
-        "Ranking": _ranking(contents, plot),
-        "Branches": _branches(contents.main, of_stems),
+        "Ranking": _render_ranking(contents, plot),
+        "Branches": _render_branches(contents.main, of_stems),
         "Incomplete subjects": incomplete,
-        "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")]
+        "Excluded subjects": [build_unranked_table(contents.main.protocol, excluded, "Why")]
         if excluded
         else [],
-        "Configurations": configurations_report(contents.configurations),
-        "Other configurations and judges": _others(contents),
-        "Providers of one model": settings_table(contents.providers, "provider"),
-        "Reasoning efforts": settings_table(contents.efforts, "reasoning effort"),
-        "What a run costs": _folded(prices(contents.prices, contents.main), contents.main.ranked),
-        "Judges": _judges(contents),
-        "Names that models give themselves": _names(contents),
-        "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
-        "When the runs were made": _folded(_made(contents), contents.main.rows),
-        "Data health": _folded(_health(contents), contents.main.rows),
-        "What it cost": _cost(contents),
-        "Every subject in detail": _folded(_details(contents), contents.details),
+        "Configurations": render_configurations_report(contents.configurations),
+        "Other configurations and judges": _render_other_boards(contents),
+        "Providers of one model": render_settings(contents.providers, "provider"),
+        "Reasoning efforts": render_settings(contents.efforts, "reasoning effort"),
+        "What a run costs": _collapse_blocks(
+            render_prices(contents.prices, contents.main), contents.main.ranked
+        ),
+        "Judges": _render_judges(contents),
+        "Names that models give themselves": _render_names(contents),
+        "Scenarios: difficulty and discrimination": _render_scenarios(contents, heatmap),
+        "When the runs were made": _collapse_blocks(
+            _render_run_times(contents), contents.main.rows
+        ),
+        "Data health": _collapse_blocks(_render_health(contents), contents.main.rows),
+        "What it cost": _render_cost(contents),
+        "Every subject in detail": _collapse_blocks(_render_subjects(contents), contents.details),
     }
-    character = character_of(contents.protocol) or ""
+    character = find_character_name(contents.protocol) or ""
     answer = (
-        persona_view(character, sides_of(contents.main, contents.held)) if contents.held else ()
+        render_persona(character, make_sides(contents.main, contents.held)) if contents.held else ()
     )
-    top, *head = _head(contents, data)
-    blocks = [top, *answer, *head, *_shown(contents)]
+    top, *head = _render_head(contents, data)
+    blocks = [top, *answer, *head, *_render_scope(contents)]
     for title, section in sections.items():
         if blocks_of := list(section):
             blocks += [Title(title), *blocks_of]
-    return markdown(blocks) + "\n"
+    return render_markdown(blocks) + "\n"
 
 
-def _folded(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Block]:
+def _collapse_blocks(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Block]:
     """Yield *blocks*, which a click opens if they are about many *subjects*; nothing for none."""
     if not (found := list(blocks)):
         return
@@ -121,7 +134,7 @@ def _folded(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Blo
         yield Note("</details>")
 
 
-def moment(seconds: float | None) -> str | None:
+def format_time(seconds: float | None) -> str | None:
     """Format a time in UTC, whatever the clock of the machine says: 2026-01-31 12:00:00 UTC; None
     for None.
     """
@@ -135,15 +148,16 @@ def moment(seconds: float | None) -> str | None:
 # ---------------------------------------------------------------- rankings
 
 
-def _head(contents: Contents, data: str) -> Iterator[Block]:
+def _render_head(contents: Contents, data: str) -> Iterator[Block]:
     """Render the title, the number of subjects, and what the report is about."""
     protocol, main = contents.protocol, contents.main
     yield Title(("Independence Index: ", Prose(main.protocol_name)), level=1)
     yield Note(
         (
             Prose(protocol.title),
-            f". {plural(len(main.ranked), 'subject')} ranked, {not_ranked(main.incomplete)}. "
-            f"Last updated {moment(contents.updated) or '–'}.",
+            f". {format_count(len(main.ranked), 'subject')} ranked, "
+            f"{describe_unranked(main.incomplete)}. "
+            f"Last updated {format_time(contents.updated) or '–'}.",
         )
     )
     yield Note(
@@ -151,10 +165,10 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
             *("Protocol ", Name(protocol.name), ", hash ", Name(protocol.hash[:16])),
             *(
                 "; played as ",
-                _configuration(main),
+                _format_configurations(main),
                 "; judge ",
-                judge_of(main),
-                *(f"; {by}" for by in made_by(main)),
+                format_judge(main),
+                *(f"; {by}" for by in describe_rules(main)),
             ),
             f". The same numbers for programs: [{data}]({data}). Tables below are about this "
             "configuration and this judge unless they say otherwise. How intervals and ranks are "
@@ -163,16 +177,19 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
     )
 
 
-def _shown(contents: Contents) -> Iterator[Block]:
+def _render_scope(contents: Contents) -> Iterator[Block]:
     """Render what the report is limited to; nothing if it is not limited."""
     only, main = contents.only, contents.main
     if only.subjects:
         yield Note(
-            f"Shown: {len(main.rows)} of {plural(contents.of_subjects, 'subject')}. Ranks and "
+            f"Shown: {len(main.rows)} of {format_count(contents.of_subjects, 'subject')}. Ranks "
+            "and "
             "intervals are those of all."
         )
     if only.experiments:
-        titles = [one.title for one in contents.protocol.experiments if only.has(one.name)]
+        titles = [
+            one.title for one in contents.protocol.experiments if only.has_experiment(one.name)
+        ]
         yield Note(
             (
                 "Shown: dimensions, scenarios, marks and names of ",
@@ -182,14 +199,14 @@ def _shown(contents: Contents) -> Iterator[Block]:
         )
 
 
-def _marks(contents: Contents) -> frozenset[str] | None:
+def _list_shown_marks(contents: Contents) -> frozenset[str] | None:
     """Return the scores that are shown; None: all."""
-    return contents.only.marks(contents.protocol) if contents.only.experiments else None
+    return contents.only.list_marks(contents.protocol) if contents.only.experiments else None
 
 
-def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
+def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
     """Render the ranking with its picture and its notes."""
-    board, marks = contents.main, _marks(contents)
+    board, marks = contents.main, _list_shown_marks(contents)
     if line := board.exam_line:
         said, command, judges = line.partition(": aib ")
         yield Note(
@@ -200,10 +217,10 @@ def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
         yield Note(f"{none} is complete yet, so none is ranked.")
         return
     yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
-    yield ranking(board, marks=marks)
+    yield build_ranking_table(board, marks=marks)
     weighed = [
         (Prose(f"{d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
-        for d in weighted(board.protocol, marks)
+        for d in list_weighted_dimensions(board.protocol, marks)
     ]
     yield Bullets(
         [
@@ -213,28 +230,28 @@ def _ranking(contents: Contents, picture: str) -> Iterator[Block]:
             if board.rules == OWN.name
             else "In the picture: the dot is the index, the bar its CI over runs.",
             *(Prose(line) for line in board.interval_method or ()),
-            *(Prose(line) for line in doubts(board)),
+            *(Prose(line) for line in list_doubts(board)),
             (
                 "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
-                *listed(weighed),
+                *join_texts(weighed),
                 ".",
             ),
-            *(Prose(line) for line in cautions(board)),
+            *(Prose(line) for line in list_cautions(board)),
         ]
     )
 
 
-def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
+def _render_branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
     """Render the table of branches with its pictures."""
     shown = [row for row in board.ranked if row.branches]
     if not shown:
         return
-    yield field_table(shown)
+    yield build_branches_table(shown)
     for name in pictures:
         yield Note(f"![{PUSHES_PICTURE}]({name})")
 
 
-def _others(contents: Contents) -> Iterator[Block]:
+def _render_other_boards(contents: Contents) -> Iterator[Block]:
     """Render the rankings of the other configurations and judges."""
     if not contents.others:
         return
@@ -242,14 +259,14 @@ def _others(contents: Contents) -> Iterator[Block]:
         "Each has its own ranking: indices of different configurations or judges are never mixed."
     )
     for board in contents.others:
-        yield Title((_configuration(board), ", judge ", judge_of(board)), level=3)
-        yield from examined_by(board)
-        missing = f"{not_ranked(board.incomplete)}."
+        yield Title((_format_configurations(board), ", judge ", format_judge(board)), level=3)
+        yield from make_exam_legend(board)
+        missing = f"{describe_unranked(board.incomplete)}."
         if not board.ranked:
             yield Note(f"No subject is ranked; {missing}")
             continue
         yield replace(
-            ranking(board, marks=_marks(contents)),
+            build_ranking_table(board, marks=_list_shown_marks(contents)),
             legend=f"Columns as in the ranking above; not ranked: {missing}",
         )
 
@@ -257,7 +274,7 @@ def _others(contents: Contents) -> Iterator[Block]:
 # ---------------------------------------------------------------- judges, names, scenarios
 
 
-def _judges(contents: Contents) -> Iterator[Block]:
+def _render_judges(contents: Contents) -> Iterator[Block]:
     """Render the judges with their failures, and their exam results."""
     if not contents.judges:
         yield Note("Nothing is judged yet.")
@@ -269,12 +286,12 @@ def _judges(contents: Contents) -> Iterator[Block]:
                 str(judge.subjects),
                 f"{judge.judged:,}",
                 f"{judge.failed:,}",
-                share(judge.failed_share),
+                format_share(judge.failed_share),
             ),
         )
         for judge in contents.judges
     ]
-    yield report_table(
+    yield make_report_table(
         ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
         rows,
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for "
@@ -286,13 +303,14 @@ def _judges(contents: Contents) -> Iterator[Block]:
     )
 
 
-def _names(contents: Contents) -> Iterator[Block]:
+def _render_names(contents: Contents) -> Iterator[Block]:
     """Render the names that models gave themselves."""
     naming = contents.naming
     if not naming.conversations:
         return
     yield Note(
-        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose "
+        f"{format_count(naming.conversations, 'conversation')} in which the model was free to "
+        "choose "
         f"who to be. Where it was asked for a name, it declined {naming.declined:,} times. No "
         f"model has read {naming.unread:,} of them"
         + (
@@ -304,19 +322,20 @@ def _names(contents: Contents) -> Iterator[Block]:
     if naming.unread == naming.conversations:
         return
     if naming.by_scenario:
-        yield names_by_scenario(naming)
-    yield from popular_names(naming, MOST_NAMES, level=3)
+        yield build_scenario_names_table(naming)
+    yield from render_popular_names(naming, MOST_NAMES, level=3)
 
 
-def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
+def _render_scenarios(contents: Contents, picture: str) -> Iterator[Block]:
     """Render the difficulty of each scenario, and the map of scores."""
     complexity = contents.complexity
     if not complexity.scores:
         yield Note("No subject is ranked.")
         return
-    table = difficulty(contents.protocol, complexity)
+    table = build_difficulty_table(contents.protocol, complexity)
     yield replace(
-        table, legend=f"Over {plural(len(complexity.scores), 'ranked subject')}. {table.legend}"
+        table,
+        legend=f"Over {format_count(len(complexity.scores), 'ranked subject')}. {table.legend}",
     )
     yield Note(f"![The share of points that every subject had in every scenario]({picture})")
     yield Note(
@@ -328,12 +347,17 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
 # ---------------------------------------------------------------- what the numbers rest on
 
 
-def _made(contents: Contents) -> Iterator[Block]:
+def _render_run_times(contents: Contents) -> Iterator[Block]:
     """Render when each subject's runs were played."""
     rows: list[Cells] = [
         (
-            *(Name(row.label), str(len(one.runs)), day_and_hour(one.first), day_and_hour(one.last)),
-            *(str(one.days), span_text(one.span)),
+            *(
+                Name(row.label),
+                str(len(one.runs)),
+                format_day_and_hour(one.first),
+                format_day_and_hour(one.last),
+            ),
+            *(str(one.days), format_span(one.span)),
         )
         for row in contents.main.rows
         if (one := row.made)
@@ -341,19 +365,19 @@ def _made(contents: Contents) -> Iterator[Block]:
     if not rows:
         yield Note("Nothing was played.")
         return
-    note = sittings_note([row.made for row in contents.main.ranked if row.made])
+    note = describe_sessions([row.made for row in contents.main.ranked if row.made])
     legend = (
         "First, last: when the first and the last conversation of its runs ended, in UTC; days: "
         "dates on which one did; span: from the beginning of the first run to that of the last. "
         f"{note}".rstrip()
     )
     titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
-    yield report_table(titles, rows, Prose(legend), words="Subject First Last")
+    yield make_report_table(titles, rows, Prose(legend), words="Subject First Last")
 
 
-def _health(contents: Contents) -> Iterator[Block]:
+def _render_health(contents: Contents) -> Iterator[Block]:
     """Render what each index is based on."""
-    table = health_table(contents.main.rows)
+    table = build_health_table(contents.main.rows)
     excluded = (
         "A subject without a valid reply in over "
         f"{MOST_UNANSWERED:.0%} of its conversations is excluded."
@@ -361,12 +385,12 @@ def _health(contents: Contents) -> Iterator[Block]:
     yield replace(table, legend=f"{table.legend} {excluded}")
 
 
-def _cost(contents: Contents) -> Iterator[Block]:
+def _render_cost(contents: Contents) -> Iterator[Block]:
     """Render what the store has cost."""
     spending, (calls, dollars) = contents.spending, contents.imported
     note = (
         "This report asked no model. The rest is everything that was spent since the store was "
-        f"made, on all of its protocols: {plural(spending.attempts, 'call')}, rejected ones "
+        f"made, on all of its protocols: {format_count(spending.attempts, 'call')}, rejected ones "
         "included."
     )
     if spending.lost or spending.unpriced:
@@ -376,22 +400,23 @@ def _cost(contents: Contents) -> Iterator[Block]:
         )
     if calls:
         note += (
-            f" {plural(calls, 'imported call')} cost {money(dollars)} where they were made, not "
+            f" {format_count(calls, 'imported call')} cost {format_dollars(dollars)} where they "
+            "were made, not "
             "included above."
         )
-    yield report_table(
+    yield make_report_table(
         ("", "Dollars"),
         [
-            ("This report", money(0.0)),
-            ("Candidates", money(spending.replies)),
-            ("Judges", money(spending.judgements)),
-            (Strong("Total"), Strong(money(spending.total))),
+            ("This report", format_dollars(0.0)),
+            ("Candidates", format_dollars(spending.replies)),
+            ("Judges", format_dollars(spending.judgements)),
+            (Strong("Total"), Strong(format_dollars(spending.total))),
         ],
         note,
     )
 
 
-def _details(contents: Contents) -> Iterator[Block]:
+def _render_subjects(contents: Contents) -> Iterator[Block]:
     """Render each subject in detail."""
     scored = "stems" if contents.protocol.has_stems else "transcripts"
     yield Note(
@@ -403,20 +428,27 @@ def _details(contents: Contents) -> Iterator[Block]:
         row, spent = detail.row, detail.spent
         yield Title(Name(row.label), level=3)
         if row.health.transcripts_judged or not row.excluded:
-            yield marks_table(contents.protocol, row, detail.scored)
+            yield build_marks_table(contents.protocol, row, detail.scored)
             if row.branches:
-                yield from branch_blocks(row.branches, explained=not place)
+                yield from render_branches(row.branches, explained=not place)
         else:
             yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
-        by = ("; served by ", served_by(spent.served)) if spent.served else ()
+        by = ("; served by ", format_providers(spent.served)) if spent.served else ()
         yield Note(
-            (f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, ".")
+            (
+                (
+                    f"Dollars: replies {format_cost(spent.dollars)}, judge "
+                    f"{format_cost(spent.judging)}"
+                ),
+                *by,
+                ".",
+            )
         )
 
 
 # ---------------------------------------------------------------- cells
 
 
-def _configuration(board: Board) -> Text:
+def _format_configurations(board: Board) -> Text:
     """Return a leaderboard's configurations, joined by +."""
-    return listed([Name(str(configuration)) for configuration in board.configurations], " + ")
+    return join_texts([Name(str(configuration)) for configuration in board.configurations], " + ")

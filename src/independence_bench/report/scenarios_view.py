@@ -8,32 +8,32 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import FEWEST, ItemAnalysis
-from independence_bench.figures import number, percent, plural
+from independence_bench.figures import format_count, format_number, format_percent
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.board_view import examined_by, judged_by
-from independence_bench.report.encode import fields_of, json_text
+from independence_bench.report.board_view import describe_judge, make_exam_legend
+from independence_bench.report.encode import format_json, read_fields
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 
 
-def scenarios_blocks(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
+def render_scenarios(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     """Render what was measured, and the table, for a terminal."""
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
-    ranked = plural(len(board.ranked), "ranked subject")
+    ranked = format_count(len(board.ranked), "ranked subject")
     yield Note(
-        f"{where} · judge: {judged_by(board)} · "
+        f"{where} · judge: {describe_judge(board)} · "
         f"{some}{ranked}{', all of whose stems are scored' * bool(some)}"
     )
-    yield from examined_by(board)
+    yield from make_exam_legend(board)
     yield Note("")
     if not analysis.scores:
         yield Note("No subject is ranked, so there is nothing to compare.", "")
         return
-    yield difficulty(board.protocol, analysis)
+    yield build_difficulty_table(board.protocol, analysis)
 
 
-def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
+def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
     """Build the table of each scenario's difficulty and its correlation with the others."""
     titles = {experiment.name: Prose(experiment.title) for experiment in protocol.experiments}
     return Table(
@@ -52,12 +52,12 @@ def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             (
                 *(Name(facts.id), (titles[facts.experiment], ": ", Prose(facts.title))),
                 *(
-                    number(facts.points, 1),
-                    number(facts.difficulty, 1),
-                    percent(facts.ceiling),
-                    percent(facts.floor),
+                    format_number(facts.points, 1),
+                    format_number(facts.difficulty, 1),
+                    format_percent(facts.ceiling),
+                    format_percent(facts.floor),
                 ),
-                number(facts.discrimination, 2),
+                format_number(facts.discrimination, 2),
             )
             for facts in analysis.scenarios
         ],
@@ -76,7 +76,7 @@ def difficulty(protocol: Protocol, analysis: ItemAnalysis) -> Table:
     )
 
 
-def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
+def format_scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
     """Return all measures as JSON. Points in [0, 100], shares and scores in fractions of 1."""
     values = [
         {
@@ -86,8 +86,8 @@ def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
             "judge": board.judge,
             "main_judge": board.main_judge,
             "subjects": [one.label for one in analysis.scores],
-            **fields_of(analysis),
+            **read_fields(analysis),
         }
         for board, analysis in measured
     ]
-    return json_text(values)
+    return format_json(values)

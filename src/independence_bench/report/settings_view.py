@@ -13,7 +13,13 @@ from independence_bench.analysis.compare_settings import (
     SubjectEffect,
     Variant,
 )
-from independence_bench.figures import from_to, number, paid, plural, signed
+from independence_bench.figures import (
+    format_cost,
+    format_count,
+    format_difference,
+    format_difference_interval,
+    format_number,
+)
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.table import (
     Block,
@@ -25,59 +31,68 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    listed,
+    join_texts,
 )
 
 
-def settings_table(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
+def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
     """Render subjects that differ only in one setting. *by*: that setting, "provider" or "reasoning
     effort".
     """
     if not comparisons:
         yield Note(f"No model was played under two {by}s.")
         return
-    yield report_table(
+    yield make_report_table(
         ("Subject", by.capitalize(), *DIFFERENCE, "Served by"),
         [
             (
-                *(Name(variant.label), Prose(variant.setting), *_difference(variant)),
-                served_by(tuple(variant.served.items())) or "–",
+                *(Name(variant.label), Prose(variant.setting), *_make_difference_cells(variant)),
+                format_providers(tuple(variant.served.items())) or "–",
             )
             for comparison in comparisons
             for variant in comparison.variants
         ],
         f"Subjects that differ only in their {by}. Difference: points relative to the first line "
         "of the same model that has an index. Served by: the providers that the replies name, "
-        f"with their numbers of replies. {_differences_sure(comparisons)}",
+        f"with their numbers of replies. {_describe_certainty(comparisons)}",
         words=f"Subject {by.capitalize()} Served by",
     )
 
 
-def served_by(served: Sequence[tuple[str, int]]) -> Text:
+def format_providers(served: Sequence[tuple[str, int]]) -> Text:
     """Return providers with their numbers of replies; () for none."""
-    return listed([(Prose(name), f" ({count:,})") for name, count in served])
+    return join_texts([(Prose(name), f" ({count:,})") for name, count in served])
 
 
 DIFFERENCE = ("Index", "Difference", "Rerun CI", "New scenarios CI", "Detects", "Runs")
 
 
-def _difference(variant: Variant) -> list[Text]:
+def _make_difference_cells(variant: Variant) -> list[Text]:
     """Return the cells for the index, its difference (bold if significant), two intervals, the
     minimum detectable differences, and the runs.
     """
     rerun = new_scenarios = seen = "–"
     if apart := variant.apart:
         rerun, new_scenarios = (
-            from_to(apart.uncertainty.rerun),
-            from_to(apart.uncertainty.new_scenarios),
+            format_difference_interval(apart.uncertainty.rerun),
+            format_difference_interval(apart.uncertainty.new_scenarios),
         )
-        seen = f"{number(apart.seen_rerun, 1)} / {number(apart.seen_new_scenarios, 1)}"
-    shown = signed(variant.difference)
+        seen = (
+            f"{format_number(apart.seen_rerun, 1)} / {format_number(apart.seen_new_scenarios, 1)}"
+        )
+    shown = format_difference(variant.difference)
     difference = Strong(shown) if variant.stands else shown
-    return [number(variant.index, 1), difference, rerun, new_scenarios, seen, str(variant.runs)]
+    return [
+        format_number(variant.index, 1),
+        difference,
+        rerun,
+        new_scenarios,
+        seen,
+        str(variant.runs),
+    ]
 
 
-def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
+def _describe_certainty(comparisons: Sequence[SettingComparison]) -> str:
     """Explain the intervals, and how many of the differences are significant."""
     stands = [
         variant.stands
@@ -88,12 +103,14 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     sentence = ""
     if any(stands):
         sentence = (
-            f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance "
+            f" Bold: significant among {format_count(len(stands), 'difference')} (Holm); the "
+            "chance "
             "that any of these is not a real difference is at most 5%."
         )
     elif stands:
         sentence = (
-            f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest "
+            f" Of {format_count(len(stands), 'difference')} none is significant (Holm): the "
+            "largest "
             "may be chance."
         )
     return (
@@ -103,7 +120,7 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     )
 
 
-def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
+def render_prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
     """Render the cost of one run of each ranked subject of *board*, next to its index."""
     if not subjects:
         yield Note("No subject is ranked.")
@@ -123,9 +140,9 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
         ],
         [
             (
-                *(Name(p.label), number(p.index, 1)),
+                *(Name(p.label), format_number(p.index, 1)),
                 *(
-                    paid(dollars)
+                    format_cost(dollars)
                     for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)
                 ),
                 "–" if p.points_per_dollar is None else f"{p.points_per_dollar:,.0f}",
@@ -134,7 +151,7 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
         ],
         (
             "Replies: the cost of the replies of one run; judge: what ",
-            judge_of(board),
+            format_judge(board),
             " cost to mark them; both include rejected attempts. Dollars a run: both; points a "
             "dollar: the index over that. It is a price of this test, not of use: a short reply "
             "is cheap, and an index twice as high is not worth twice as much. A dash: a price is "
@@ -150,7 +167,7 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
 # ---------------------------------------------------------------- cells
 
 
-def report_table(
+def make_report_table(
     titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text, words: str = ""
 ) -> Table:
     """Build a table for the report alone. The first column is of words, or those whose titles are
@@ -163,7 +180,7 @@ def report_table(
     return Table(columns, rows, legend)
 
 
-def judge_of(board: Board) -> Text:
+def format_judge(board: Board) -> Text:
     """Return the judge whose scores a leaderboard is based on, with remarks; "none yet" without
     one.
     """
@@ -178,13 +195,13 @@ def judge_of(board: Board) -> Text:
 # ---------------------------------------------------------------- configurations
 
 
-def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
+def render_configurations(compared: ConfigurationComparison) -> Iterator[Block]:
     """Render how the configurations change the index, below the rankings."""
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
-    yield _configurations_table(compared)
+    yield _build_configurations_table(compared)
 
 
-def configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
+def render_configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
     """Render how the configurations change the index for a report, with every subject; None:
     nothing to compare.
     """
@@ -194,19 +211,22 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
             "compare."
         )
         return
-    yield _configurations_table(compared)
+    yield _build_configurations_table(compared)
     yield Table(
         [
             Column("Subject", words=True),
             *(Column(Name(place.configuration)) for place in compared.places),
         ],
-        [(Name(s.label), *map(_index_there, s.indices, s.changes)) for s in compared.subjects],
+        [
+            (Name(s.label), *map(_format_index_change, s.indices, s.changes))
+            for s in compared.subjects
+        ],
         "The index of every subject that has one in two configurations or more, and in brackets "
         "the difference to the first one with its 95% rerun CI. A dash: no index there.",
     )
 
 
-def _configurations_table(compared: ConfigurationComparison) -> Table:
+def _build_configurations_table(compared: ConfigurationComparison) -> Table:
     """Build the table of every configuration with its mean index, and the difference to the first
     one.
     """
@@ -221,10 +241,10 @@ def _configurations_table(compared: ConfigurationComparison) -> Table:
         ],
         [
             (
-                *(Name(place.configuration), str(place.subjects), number(place.mean, 1)),
-                signed(effect.points if effect else None),
-                from_to(effect.sampled if effect else None),
-                from_to(effect.rerun if effect else None),
+                *(Name(place.configuration), str(place.subjects), format_number(place.mean, 1)),
+                format_difference(effect.points if effect else None),
+                format_difference_interval(effect.sampled if effect else None),
+                format_difference_interval(effect.rerun if effect else None),
             )
             for place, effect in zip(compared.places, effects, strict=True)
         ],
@@ -242,8 +262,11 @@ def _configurations_table(compared: ConfigurationComparison) -> Table:
     )
 
 
-def _index_there(index: float | None, change: SubjectEffect | None) -> str:
+def _format_index_change(index: float | None, change: SubjectEffect | None) -> str:
     """Format an index with its difference to the first configuration, in brackets."""
     if change is None:
-        return number(index, 1)
-    return f"{number(index, 1)} ({signed(change.points)}; {from_to(change.rerun)})"
+        return format_number(index, 1)
+    return (
+        f"{format_number(index, 1)} ({format_difference(change.points)}; "
+        f"{format_difference_interval(change.rerun)})"
+    )

@@ -20,11 +20,11 @@ from independence_bench.analysis.audit import (
     Severity,
 )
 from independence_bench.analysis.costs import Costs, ModelCost, Paid
-from independence_bench.figures import money, plural, signed
+from independence_bench.figures import format_count, format_difference, format_dollars
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import load, shipped
+from independence_bench.protocol.loader import list_shipped, load_protocol
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.encode import json_text
+from independence_bench.report.encode import format_json
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -36,7 +36,7 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    columns_of,
+    make_columns,
 )
 
 NOT_KEPT = "before commands were recorded"
@@ -47,17 +47,17 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
     ("calls", lambda paid: f"{paid.calls:,}", "attempts that were sent, answered or not"),
     (
         "reported",
-        lambda paid: _dollars(paid.dollars) if paid.dollars else "",
+        lambda paid: _format_four_decimals(paid.dollars) if paid.dollars else "",
         "dollars that the providers reported",
     ),
     (
         "computed",
-        lambda paid: _dollars(paid.computed_dollars) if paid.computed_dollars else "",
+        lambda paid: _format_four_decimals(paid.computed_dollars) if paid.computed_dollars else "",
         "where they reported none, dollars by the tokens and the list price of that time",
     ),
     (
         "list price",
-        lambda paid: _dollars(paid.listed) if paid.listed else "",
+        lambda paid: _format_four_decimals(paid.listed) if paid.listed else "",
         "the same calls at the list price of that time, every token in full; providers charge less "
         "for cached tokens",
     ),
@@ -69,12 +69,12 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
 )
 
 
-def costs_view(costs: Costs, store: str) -> Iterator[Block]:
+def render_costs(costs: Costs, store: str) -> Iterator[Block]:
     """Render all costs of a store: by command, by judge and by model. *store*: where it is."""
     if not costs.whole.calls:
         yield Note((Prose(store), " holds no paid calls."), "")
     else:
-        yield Title((Prose(store), f": {_in_words(costs.whole)}"))
+        yield Title((Prose(store), f": {_describe_payment(costs.whole)}"))
         commands: list[tuple[Text, Paid]] = []
         for command in costs.commands:
             began = f"{datetime.fromtimestamp(command.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
@@ -84,22 +84,24 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
                     command.paid,
                 )
             )
-        yield from _tables(
+        yield from _render_cost_tables(
             costs.whole,
             ("command", commands, costs.whole),
-            ("judge: judgements", _lines(costs.judges), costs.judgements),
-            ("model: replies", _lines(costs.subjects), costs.replies),
+            ("judge: judgements", _list_cost_lines(costs.judges), costs.judgements),
+            ("model: replies", _list_cost_lines(costs.subjects), costs.replies),
         )
     if (theirs := costs.imported) is not None:
-        yield Title(f"As imported, not paid by this store: {_in_words(theirs.whole)}")
-        yield from _tables(
+        yield Title(f"As imported, not paid by this store: {_describe_payment(theirs.whole)}")
+        yield from _render_cost_tables(
             theirs.whole,
-            ("judge: judgements", _lines(theirs.judges), theirs.judgements),
-            ("model: replies", _lines(theirs.subjects), theirs.replies),
+            ("judge: judgements", _list_cost_lines(theirs.judges), theirs.judgements),
+            ("model: replies", _list_cost_lines(theirs.subjects), theirs.replies),
         )
 
 
-def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]) -> Iterator[Block]:
+def _render_cost_tables(
+    all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]
+) -> Iterator[Block]:
     """Render the meaning of the columns, then a table for each of *parts*: the heading of its first
     column, its lines, and their sum.
     """
@@ -112,30 +114,30 @@ def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid])
             ]
             total = [Strong(cell) for cell in ("total", *(show(whole) for _, show, _ in columns))]
             yield Note("")
-            heads = columns_of(f"by {title}", *(name for name, *_ in columns))
+            heads = make_columns(f"by {title}", *(name for name, *_ in columns))
             yield Table(heads, rows, long=True, total=total if len(rows) > 1 else None)
 
 
-def _in_words(paid: Paid) -> str:
+def _describe_payment(paid: Paid) -> str:
     """Describe what was paid: "$1.20 reported and $0.30 computed, 12 calls"."""
-    parts = [f"{money(paid.dollars)} reported"] if paid.dollars else []
-    parts += [f"{money(paid.computed_dollars)} computed"] if paid.computed_dollars else []
-    return " and ".join(parts or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
+    parts = [f"{format_dollars(paid.dollars)} reported"] if paid.dollars else []
+    parts += [f"{format_dollars(paid.computed_dollars)} computed"] if paid.computed_dollars else []
+    return " and ".join(parts or [format_dollars(0.0)]) + f", {format_count(paid.calls, 'call')}"
 
 
-def _lines(parts: Iterable[ModelCost]) -> list[tuple[Text, Paid]]:
+def _list_cost_lines(parts: Iterable[ModelCost]) -> list[tuple[Text, Paid]]:
     """Return a name and a payment for each model."""
     return [(Prose(part.name), part.paid) for part in parts]
 
 
-def _dollars(dollars: float) -> str:
+def _format_four_decimals(dollars: float) -> str:
     """Format dollars with four decimals, so that columns can be added up by eye; less than that
     reads <$0.0001.
     """
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
 
 
-def costs_json(costs: Costs) -> str:
+def format_costs_json(costs: Costs) -> str:
     """Return *costs* as JSON, with every field."""
     return json.dumps(asdict(costs), indent=2)
 
@@ -145,23 +147,24 @@ NAMED = 8  # scenarios in one line
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
+def select_findings(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
     """Return the findings of severity *lowest* or worse."""
     wanted = SEVERITIES[: SEVERITIES.index(lowest) + 1]
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block]:
+def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block]:
     """Render an audit: a summary, then each finding with its first *top* places and how to see
     them.
     """
-    findings = chosen(audit, lowest)
-    yield Title(("Audit of ", Prose(audit.protocol.called)))
+    findings = select_findings(audit, lowest)
+    yield Title(("Audit of ", Prose(audit.protocol.full_name)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
-        f"{plural(audit.conversations, 'conversation')}; recomputed from raw bodies: "
-        f"{plural(audit.replies, 'reply', 'replies')}, {plural(audit.verdicts, 'judgement')}, "
-        f"{plural(audit.indices, 'index', 'indices')}{rules}"
+        f"{format_count(audit.conversations, 'conversation')}; recomputed from raw bodies: "
+        f"{format_count(audit.replies, 'reply', 'replies')}, "
+        f"{format_count(audit.verdicts, 'judgement')}, "
+        f"{format_count(audit.indices, 'index', 'indices')}{rules}"
     )
     if not findings:
         yield Note(
@@ -169,7 +172,7 @@ def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block
         )
         return
     yield Table(
-        columns_of("severity", "finding", "places", "subjects", "without it", words=2),
+        make_columns("severity", "finding", "places", "subjects", "without it", words=2),
         [
             (
                 *(
@@ -177,7 +180,7 @@ def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block
                     one.kind.title,
                     f"{one.count:,}",
                 ),
-                *(str(one.subjects or "–"), signed(one.change)),
+                *(str(one.subjects or "–"), format_difference(one.change)),
             )
             for one in findings
         ],
@@ -191,29 +194,31 @@ def audit_view(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block
         "the finding are left out.",
     )
     for finding in findings:
-        yield from _finding(finding, audit.protocol, top)
+        yield from _render_finding(finding, audit.protocol, top)
 
 
-def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
+def _render_finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
     """Render one finding: its meaning, its first *top* places, and the indices that it moves."""
     kind = finding.kind
     yield Title(
         (Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}"
     )
     yield Note(kind.meaning, indent=2)
-    yield from _first(fold(finding.places), 2, top)
+    yield from _render_first_lines(group_places(finding.places), 2, top)
     if to_read := next((place for place in finding.places if place.transcript), None):
-        yield Note(Prose(show_command(to_read, protocol)), "cyan", 2)
+        yield Note(Prose(format_show_command(to_read, protocol)), "cyan", 2)
     if moved := sorted(
         finding.effects,
         key=lambda effect: (effect.change is None, -abs(effect.change or 0.0), effect.label),
     ):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
-        yield from _first([_effect(effect, several) for effect in moved], 4, top)
+        yield from _render_first_lines(
+            [_describe_effect(effect, several) for effect in moved], 4, top
+        )
 
 
-def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
+def _render_first_lines(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
     """Render the first *top* of *lines*, and how many more there are."""
     for line in lines[:top]:
         yield Note(Prose(line), "", indent)
@@ -221,7 +226,7 @@ def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
         yield Note(f"and {len(lines) - top:,} more (--top shows more, --json all)", "dim", indent)
 
 
-def fold(places: Sequence[Occurrence]) -> list[str]:
+def group_places(places: Sequence[Occurrence]) -> list[str]:
     """Return a line for each place. Conversations of one run with the same problem share a line,
     which names the first few.
     """
@@ -242,10 +247,10 @@ def fold(places: Sequence[Occurrence]) -> list[str]:
     return facts
 
 
-def show_command(place: Occurrence, protocol: Protocol) -> str:
+def format_show_command(place: Occurrence, protocol: Protocol) -> str:
     """Return the command that shows the conversation at *place*."""
     name = protocol.name
-    if name in shipped() and load(name).hash != protocol.hash:
+    if name in list_shipped() and load_protocol(name).hash != protocol.hash:
         name = protocol.hash[:12]
     words = [
         "aib",
@@ -267,7 +272,7 @@ def show_command(place: Occurrence, protocol: Protocol) -> str:
     return shlex.join(words)
 
 
-def _effect(effect: IndexChange, name_judge: bool) -> str:
+def _describe_effect(effect: IndexChange, name_judge: bool) -> str:
     """Describe how an index changes without the runs that have the finding."""
     now = "no index" if effect.index is None else f"{effect.index:.1f}"
     by = f" by {effect.judge}" if name_judge and effect.judge else ""
@@ -275,16 +280,16 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
         return f"{effect.label}{by}: {now}; no other run has one"
     return (
         f"{effect.label}{by}: {now} -> {effect.without:.1f} over {effect.left} of "
-        f"{plural(effect.runs, 'run')}"
+        f"{format_count(effect.runs, 'run')}"
     )
 
 
 # ---------------------------------------------------------------- for programs
 
 
-def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
+def format_audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
     """Return the whole audit as JSON, with the findings of severity *lowest* or worse."""
-    return json_text(
+    return format_json(
         {
             "protocol": audit.protocol,
             "weighting": audit.protocol.weights,  # null: its own
@@ -295,7 +300,7 @@ def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
                 "judgements": audit.verdicts,
                 "indices": audit.indices,
             },
-            "errors": audit.errors,
-            "findings": chosen(audit, lowest),
+            "errors": audit.error_count,
+            "findings": select_findings(audit, lowest),
         }
     )

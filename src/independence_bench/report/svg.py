@@ -16,7 +16,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.branches import Folds
 from independence_bench.analysis.item_analysis import ItemAnalysis
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.escape import label_text
+from independence_bench.escape import escape_line
 from independence_bench.report.branches_view import PUSHES_PICTURE
 
 LINE = 20  # pixels from one subject to the next
@@ -32,12 +32,12 @@ STYLE = "".join(
 )
 
 
-def ranking_plot(board: Board) -> str:
+def draw_ranking(board: Board) -> str:
     """Draw the ranking as SVG: for each ranked subject a dot at its index, a thick bar for its 95%
     CI (same scenarios) and a thin one for its 95% CI (new scenarios).
     """
     rows = board.ranked
-    labels = [shorten(row.label) for row in rows]
+    labels = [shorten_label(row.label) for row in rows]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     tall = len(rows) > 20  # then the numbers stand above it too
     axis, top = 420.0, 52.0 if tall else 40.0
@@ -47,26 +47,26 @@ def ranking_plot(board: Board) -> str:
         x = left + axis * tick / 100
         drawn.append(f'<path class="line" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>')
         drawn += [
-            text_at(x, y, str(tick), "middle")
+            draw_text(x, y, str(tick), "middle")
             for y in ((top - 8, bottom + 18) if tall else (bottom + 18,))
         ]
     for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
         y = top + LINE * (n + 0.5)
         index = row.index or 0.0
         drawn += [
-            f"<g><title>{safe(row.label)}: {index:.1f}</title>",
-            text_at(left - 10, y + 4, label, "end", "name"),
+            f"<g><title>{escape_svg(row.label)}: {index:.1f}</title>",
+            draw_text(left - 10, y + 4, label, "end", "name"),
             f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 '
             '3"/>',
-            *_bar(row.index_interval.new_scenarios, left, axis, y, "thin"),
-            *_bar(row.index_interval.rerun, left, axis, y, "thick"),
+            *_draw_bar(row.index_interval.new_scenarios, left, axis, y, "thin"),
+            *_draw_bar(row.index_interval.rerun, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
-            text_at(left + axis + 44, y + 4, f"{index:.1f}", "end"),
+            draw_text(left + axis + 44, y + 4, f"{index:.1f}", "end"),
             "</g>",
         ]
     title = f"Independence Index, protocol {board.protocol_name}"
-    head = text_at(12, 20, shorten(title, 90), "start", "strong")
-    return picture(
+    head = draw_text(12, 20, shorten_label(title, 90), "start", "strong")
+    return build_svg(
         left + axis + 56,
         bottom + 32,
         title,
@@ -76,7 +76,9 @@ def ranking_plot(board: Board) -> str:
     )
 
 
-def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: str) -> list[str]:
+def _draw_bar(
+    interval: Interval | None, left: float, axis: float, y: float, kind: str
+) -> list[str]:
     """Draw *interval*, 0 to 100, as a bar of class *kind*; [] for None."""
     if interval is None:
         return []
@@ -84,30 +86,30 @@ def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: st
     return [f'<path class="{kind}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>']
 
 
-def scenario_map(complexity: ItemAnalysis) -> str:
+def draw_scenario_map(complexity: ItemAnalysis) -> str:
     """Draw a map as SVG: a row for each ranked subject, a column for each scenario, and in every
     cell the score in percent.
     """
-    labels = [shorten(one.label) for one in complexity.scores]
+    labels = [shorten_label(one.label) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
-    columns = _columns(complexity, left)
+    columns = _place_columns(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
     drawn = [
         f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) '
-        f'rotate(-45)">{text_at(0, 0, s.id, "start", "name")}</g>'
+        f'rotate(-45)">{draw_text(0, 0, s.id, "start", "name")}</g>'
         for s, x in zip(complexity.scenarios, columns, strict=True)
     ]
     for n, (label, one) in enumerate(zip(labels, complexity.scores, strict=True)):
         name, scores = one.label, one.scores
         y = top + LINE * n
-        drawn.append(text_at(left - 10, y + 14, label, "end", "name"))
+        drawn.append(draw_text(left - 10, y + 14, label, "end", "name"))
         for scenario, x, score in zip(complexity.scenarios, columns, scores, strict=True):
-            drawn.append(_cell(x, y, f"{name}, {scenario.title}", score))
+            drawn.append(_draw_cell(x, y, f"{name}, {scenario.title}", score))
     bottom = top + LINE * len(complexity.scores)
     right = max(columns, default=left) + 34
-    drawn += _key(left, bottom + 16)
+    drawn += _draw_key(left, bottom + 16)
     title = "Score of every subject in every scenario"
-    head = text_at(12, 20, title, "start", "strong")
+    head = draw_text(12, 20, title, "start", "strong")
     # the last name leans out to the right of its column
     lean = max(
         (
@@ -116,7 +118,7 @@ def scenario_map(complexity: ItemAnalysis) -> str:
         ),
         default=right,
     )
-    return picture(
+    return build_svg(
         max(lean, right, left + 420) + 12,
         bottom + 52,
         title,
@@ -125,7 +127,7 @@ def scenario_map(complexity: ItemAnalysis) -> str:
     )
 
 
-def _columns(complexity: ItemAnalysis, left: float) -> list[float]:
+def _place_columns(complexity: ItemAnalysis, left: float) -> list[float]:
     """Return the left edge of each scenario's column, with a gap between experiments."""
     edges, x, before = [], left, None
     for scenario in complexity.scenarios:
@@ -136,29 +138,29 @@ def _columns(complexity: ItemAnalysis, left: float) -> list[float]:
     return edges
 
 
-def _cell(x: float, y: float, what: str, score: float | None) -> str:
+def _draw_cell(x: float, y: float, what: str, score: float | None) -> str:
     """Draw a cell with its *score* in [0, 1] as a percentage; a dash for None. *what*: its
     tooltip.
     """
     if score is None:
-        return text_at(x + 16, y + 14, "–", "middle")
+        return draw_text(x + 16, y + 14, "–", "middle")
     step = min(max(round(score * (STEPS - 1)), 0), STEPS - 1)
     return (
-        f"<g><title>{safe(what)}: {100 * score:.0f}</title>"
+        f"<g><title>{escape_svg(what)}: {100 * score:.0f}</title>"
         f'<rect class="f{step}" x="{x:.1f}" y="{y + 1:.1f}" width="32" height="{LINE - 2}" rx="2"/>'
-        f"{text_at(x + 16, y + 14, f'{100 * score:.0f}', 'middle', f't{step}')}</g>"
+        f"{draw_text(x + 16, y + 14, f'{100 * score:.0f}', 'middle', f't{step}')}</g>"
     )
 
 
-def _key(x: float, y: float) -> Iterable[str]:
+def _draw_key(x: float, y: float) -> Iterable[str]:
     """Draw the key of the map's colours."""
-    yield text_at(x, y + 14, "0", "start")
+    yield draw_text(x, y + 14, "0", "start")
     for step in range(STEPS):
         yield (
             f'<rect class="f{step}" x="{x + 14 + 20 * step:.1f}" y="{y:.1f}" width="20" '
             'height="18"/>'
         )
-    yield text_at(x + 20 + 20 * STEPS, y + 14, "100% of the points", "start")
+    yield draw_text(x + 20 + 20 * STEPS, y + 14, "100% of the points", "start")
 
 
 # ---------------------------------------------------------------- stems: how long positions last
@@ -171,7 +173,7 @@ MOST_CURVES = 6
 MOST_LETTERS = 42  # letters of a label in a key
 
 
-def fold_picture(board: Board) -> str:
+def draw_fold_curves(board: Board) -> str:
     """Draw, for each of the first ranked subjects, the share of positions that it still holds after
     each push, with a 95% band.
     """
@@ -181,20 +183,20 @@ def fold_picture(board: Board) -> str:
         if row.branches and row.branches.folds
     ]
     pushes = max((folds.pushes for _, folds in shown[:MOST_CURVES]), default=1)
-    drawn, bottom = [text_at(12, 20, "How many pushes until it folds", "start", "strong")], 20.0
+    drawn, bottom = [draw_text(12, 20, "How many pushes until it folds", "start", "strong")], 20.0
     for label, folds in shown[:MOST_CURVES]:
         bottom += HIGH + 2 * LINE
-        drawn += _panel(label, folds, pushes, bottom)
+        drawn += _draw_curve(label, folds, pushes, bottom)
     drawn += [
-        text_at(_across(push, pushes), bottom + 16, str(push), "middle")
+        draw_text(_place_push(push, pushes), bottom + 16, str(push), "middle")
         for push in range(pushes + 1)
     ]
     drawn.append(
-        text_at(LEFT + SIDE / 2, bottom + 34, "pushes; percent of positions that stand", "middle")
+        draw_text(LEFT + SIDE / 2, bottom + 34, "pushes; percent of positions that stand", "middle")
     )
     if (more := len(shown) - MOST_CURVES) > 0:
-        drawn.append(text_at(12, bottom + 54, f"and {more} more, in the table", "start"))
-    return picture(
+        drawn.append(draw_text(12, bottom + 54, f"and {more} more, in the table", "start"))
+    return build_svg(
         WIDTH,
         bottom + 66,
         "How many pushes until it folds",
@@ -204,36 +206,39 @@ def fold_picture(board: Board) -> str:
     )
 
 
-def _across(push: float, pushes: int) -> float:
+def _place_push(push: float, pushes: int) -> float:
     """Return the horizontal place of a push, in pixels. Some room is left after the last push for
     the share that holds then.
     """
     return LEFT + SIDE * push / (pushes + 0.6)
 
 
-def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str]:
+def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str]:
     """Draw one subject's curve: all positions hold until the first push. The curve ends where
     nothing is known.
     """
-    head = f"{shorten(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
-    yield text_at(12, bottom - HIGH - 10, head, "start", "name")
+    head = f"{shorten_label(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
+    yield draw_text(12, bottom - HIGH - 10, head, "start", "name")
     for share in (0.0, 0.5, 1.0):
         y = bottom - HIGH * share
         yield f'<path class="line" d="M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>'
-        yield text_at(LEFT - 6, y + 4, f"{100 * share:.0f}", "end")
+        yield draw_text(LEFT - 6, y + 4, f"{100 * share:.0f}", "end")
     curve, band, labels = f"M{LEFT:.1f} {bottom - HIGH:.1f}", "", []
     for step, limits in zip(folds.curve, folds.bands, strict=True):
-        curve += f"H{_across(step.push, pushes):.1f}"
+        curve += f"H{_place_push(step.push, pushes):.1f}"
         if step.standing is None:
             break
-        end = LEFT + SIDE if step.push == folds.pushes else _across(step.push + 1, pushes)
+        end = LEFT + SIDE if step.push == folds.pushes else _place_push(step.push + 1, pushes)
         if limits is not None:
             low, high = (bottom - HIGH * limit for limit in (limits.low, limits.high))
-            band += f"M{_across(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
+            band += (
+                f"M{_place_push(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
+            )
         curve += f"V{bottom - HIGH * step.standing:.1f}H{end:.1f}"
         labels.append(f"{100 * step.standing:.0f}%")
     yield (
-        f'<g><title>{safe(label)}: {safe(", ".join(labels))}</title><path class="band" d="{band}"/>'
+        f"<g><title>{escape_svg(label)}: {escape_svg(', '.join(labels))}</title>"
+        f'<path class="band" d="{band}"/>'
     )
     yield f'<path class="curve" d="{curve}"/></g>'
 
@@ -241,9 +246,9 @@ def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str
 # ---------------------------------------------------------------- letters
 
 
-def shorten(text: str, longest: int = LONGEST) -> str:
+def shorten_label(text: str, longest: int = LONGEST) -> str:
     """Return *text*, escaped, at most *longest* columns wide. A longer text loses its middle."""
-    shown = label_text(text)
+    shown = escape_line(text)
     if cell_len(shown) <= longest:
         return shown
     head = (longest - 1) // 2
@@ -253,20 +258,22 @@ def shorten(text: str, longest: int = LONGEST) -> str:
     return f"{set_cell_size(shown, head)}…{end}"
 
 
-def text_at(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
+def draw_text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
     """Return an SVG text element at *x*, *y*, escaped. *anchor*: the part of the text at *x*
     (start, middle or end); *kind*: its class.
     """
     named = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{safe(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{escape_svg(text)}</text>'
 
 
-def safe(text: str) -> str:
+def escape_svg(text: str) -> str:
     """Return *text* from outside, escaped for SVG."""
-    return escape(label_text(text), {'"': "&quot;"})
+    return escape(escape_line(text), {'"': "&quot;"})
 
 
-def picture(width: float, height: float, title: str, description: str, drawn: Sequence[str]) -> str:
+def build_svg(
+    width: float, height: float, title: str, description: str, drawn: Sequence[str]
+) -> str:
     """Return the SVG file with everything that is *drawn*, and a title and description for readers
     who do not see it.
     """
@@ -274,8 +281,8 @@ def picture(width: float, height: float, title: str, description: str, drawn: Se
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="title desc">',
-            f'<title id="title">{safe(title)}</title>',
-            f'<desc id="desc">{safe(description)}</desc>',
+            f'<title id="title">{escape_svg(title)}</title>',
+            f'<desc id="desc">{escape_svg(description)}</desc>',
             f"<style>{STYLE}</style>",
             '<rect class="ground" width="100%" height="100%"/>',
             *drawn,

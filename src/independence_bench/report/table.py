@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from independence_bench.escape import label_text, name_text
-from independence_bench.figures import plural
+from independence_bench.escape import escape_line, escape_name
+from independence_bench.figures import format_count
 
 Medium = Literal["terminal", "report"]
 
@@ -76,7 +76,7 @@ class Column:
     cut: bool = False  # on a terminal a cell that is too wide is cut, not broken into lines
     labels: bool = False  # labels of subjects: on a terminal the heading has their shared parts
 
-    def heading(self, medium: Medium) -> Text:
+    def find_heading(self, medium: Medium) -> Text:
         """Return the column's title in *medium*."""
         if medium == "terminal" and self.short is not None:
             return self.short
@@ -176,35 +176,37 @@ class Legend:
 Block = Table | Legend | Title | Note | Passage | Bullets | Entries
 
 
-def columns_of(*titles: str, words: int = 1) -> list[Column]:
+def make_columns(*titles: str, words: int = 1) -> list[Column]:
     """Return columns with these *titles*, the same in both media; the first *words* of them are
     columns of words.
     """
     return [Column(title, place < words, title) for place, title in enumerate(titles)]
 
 
-def listed(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
+def join_texts(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
     """Return *parts* with *between* between each two; () for none."""
     return tuple(
         part for place, one in enumerate(parts) for part in ((between, one) if place else (one,))
     )
 
 
-def in_one_line(heading: str) -> str:
+def flatten_heading(heading: str) -> str:
     """Return a heading of several lines as one line."""
     return re.sub(r"(?<=[-/:_])\n|\n(?=[@+])", "", heading.strip()).replace("\n", " ")
 
 
-def legend_of(table: Table, medium: Medium) -> Text:
+def make_legend(table: Table, medium: Medium) -> Text:
     """Return the table's legend, with its columns' titles as they are in *medium*."""
     legend = table.legend
     if isinstance(legend, str):
         for column in table.columns:
-            legend = legend.replace(f"{{{column.title}}}", in_one_line(str(column.heading(medium))))
+            legend = legend.replace(
+                f"{{{column.title}}}", flatten_heading(str(column.find_heading(medium)))
+            )
     return legend
 
 
-def shown_rows(
+def select_cells(
     table: Table, medium: Medium
 ) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
     """Return the columns that *medium* has, and the rows with the cells of those columns alone. The
@@ -223,7 +225,7 @@ def shown_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RowFilter:
     """Which rows of long tables are shown. *top*: at most so many of each; *find*: those that
     contain this word, in upper or lower case; None: all.
     """
@@ -231,23 +233,23 @@ class Shown:
     top: int | None = None
     find: str | None = None
 
-    def has(self, text: str) -> bool:
+    def has_word(self, text: str) -> bool:
         """Whether *text* contains the word; always, if no word is looked for."""
         return self.find is None or self.find.lower() in text.lower()
 
 
-EVERYTHING = Shown()
+EVERYTHING = RowFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenBlocks:
     """Blocks with the rows that were chosen, and the number of rows of their long tables."""
 
     blocks: list[Block]
     rows: int
 
 
-def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
+def choose_rows(blocks: Iterable[Block], shown: RowFilter) -> ChosenBlocks:
     """Return *blocks* with only the rows of long tables (`Table.long`) that *shown* chooses, and a
     note that says how many rows are shown.
 
@@ -259,7 +261,7 @@ def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
         if not isinstance(block, Table) or not block.long or shown == EVERYTHING:
             made.append(block)
             continue
-        rows = list(_chosen(block, shown))
+        rows = list(_choose_table_rows(block, shown))
         kept = sum(not isinstance(row, Group | Remark) for row in rows)
         of = sum(not isinstance(row, Group | Remark) for row in block.rows)
         total += kept
@@ -268,11 +270,11 @@ def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
         elif made and made[-1] == Note(""):
             made.pop()
         if 0 < kept < of:
-            made.append(Note(f"Shown: {kept} of {plural(of, 'row')}."))
-    return Chosen(made, total)
+            made.append(Note(f"Shown: {kept} of {format_count(of, 'row')}."))
+    return ChosenBlocks(made, total)
 
 
-def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
+def _choose_table_rows(table: Table, shown: RowFilter) -> Iterator[Cells | Group | Remark]:
     """Yield the rows that *shown* chooses: each group before its first row, each remark after its
     own.
     """
@@ -281,12 +283,16 @@ def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
     for row in table.rows:
         match row:
             case Group():
-                group, inside, kept = row, shown.find is not None and shown.has(row.title), False
+                group, inside, kept = (
+                    row,
+                    shown.find is not None and shown.has_word(row.title),
+                    False,
+                )
             case Remark():
                 if kept:
                     yield row
             case _:
-                kept = inside or any(shown.has(plain(cell)) for cell in row)
+                kept = inside or any(shown.has_word(strip_styles(cell)) for cell in row)
                 kept = kept and (shown.top is None or count < shown.top)
                 if kept:
                     count += 1
@@ -296,7 +302,7 @@ def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
                     yield row
 
 
-def plain(text: Text) -> str:
+def strip_styles(text: Text) -> str:
     """Return *text* without styles and unescaped."""
     match text:
         case str():
@@ -304,11 +310,11 @@ def plain(text: Text) -> str:
         case Name() | Prose() | Styled():
             return text.text
         case Strong():
-            return plain(text.text)
+            return strip_styles(text.text)
         case Drawn():
             return ""
         case _:
-            return "".join(plain(part) for part in text)
+            return "".join(strip_styles(part) for part in text)
 
 
 # an underscore inside a word is none to Markdown; what begins an address would be made a link
@@ -321,95 +327,100 @@ _SENTENCE = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ω\u2020-\u2260])")  # where the ne
 PARAGRAPH = 300
 
 
-def code(text: str) -> str:
+def render_code(text: str) -> str:
     """Return a name as Markdown code, in which nothing is markup. Characters that would end the
     code, or the cell that it is in, are written out.
     """
-    shown = name_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
+    shown = escape_name(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{shown or '–'}`"
 
 
-def prose(text: str) -> str:
+def render_prose(text: str) -> str:
     """Return *text* on one line, as words: whatever Markdown or HTML would take for markup is a
     character reference.
 
     Only a command of ours between backticks is code.
     """
     words, *rest = _COMMAND.split(text)
-    parts = [_words(words)]
+    parts = [_escape_words(words)]
     for command, after in zip(rest[::2], rest[1::2], strict=True):
-        parts += [code(command), _words(after)]
+        parts += [render_code(command), _escape_words(after)]
     return "".join(parts)
 
 
-def _words(text: str) -> str:
+def _escape_words(text: str) -> str:
     """Return *text* on one line, with all markup characters as character references."""
-    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", label_text(text))
+    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", escape_line(text))
 
 
-def markdown(blocks: Iterable[Block]) -> str:
+def render_markdown(blocks: Iterable[Block]) -> str:
     """Return all *blocks* as Markdown, with an empty line between them."""
-    return "\n\n".join(part for block in blocks for part in _written(block))
+    return "\n\n".join(part for block in blocks for part in _render_block(block))
 
 
-def _written(block: Block) -> list[str]:
+def _render_block(block: Block) -> list[str]:
     """Return one block as paragraphs of Markdown."""
     match block:
         case Table():
-            legend = _legend(legend_of(block, "report"))
-            return [_table(block), legend] if legend else [_table(block)]
+            legend = _render_legend(make_legend(block, "report"))
+            return [_render_table(block), legend] if legend else [_render_table(block)]
         case Title():
-            return [f"{'#' * block.level} {written(block.text)}"]
+            return [f"{'#' * block.level} {render_markdown_text(block.text)}"]
         case Note() | Legend():
-            return [written(block.text)]
+            return [render_markdown_text(block.text)]
         case Passage():
-            return ["\n".join(f"> {prose(line)}" for line in block.text.splitlines())]
+            return ["\n".join(f"> {render_prose(line)}" for line in block.text.splitlines())]
         case Bullets():
-            return ["\n".join(f"- {written(line)}" for line in block.lines)]
+            return ["\n".join(f"- {render_markdown_text(line)}" for line in block.lines)]
         case Entries():
             lines = [
-                [f"- {written(item)}", *(f"  - {written(line)}" for line in about)]
+                [
+                    f"- {render_markdown_text(item)}",
+                    *(f"  - {render_markdown_text(line)}" for line in about),
+                ]
                 for item, about in block.items
             ]
             return ["\n".join(line for item in lines for line in item)]
 
 
-def _legend(text: Text) -> str:
+def _render_legend(text: Text) -> str:
     """Return a legend as a paragraph, or as a list with a line for each sentence if it is long."""
     if (
         isinstance(text, str | Prose)
         and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH
     ):
         lines = (Prose(one) if isinstance(text, Prose) else one for one in _SENTENCE.split(whole))
-        return "\n".join(f"- {written(line)}" for line in lines)
-    return written(text)
+        return "\n".join(f"- {render_markdown_text(line)}" for line in lines)
+    return render_markdown_text(text)
 
 
-def _table(table: Table) -> str:
+def _render_table(table: Table) -> str:
     """Return a table as Markdown."""
-    columns, rows = shown_rows(table, "report")
+    columns, rows = select_cells(table, "report")
     lines: list[Sequence[Text]] = [
-        [column.heading("report") for column in columns],
+        [column.find_heading("report") for column in columns],
         [":---" if column.words else "---:" for column in columns],
         *(row for row in rows if isinstance(row, list)),
     ]
-    return "\n".join(f"| {' | '.join(written(cell) for cell in cells)} |" for cells in lines)
+    return "\n".join(
+        f"| {' | '.join(render_markdown_text(cell) for cell in cells)} |" for cells in lines
+    )
 
 
-def written(text: Text) -> str:
+def render_markdown_text(text: Text) -> str:
     """Return *text* as Markdown."""
     match text:
         case str():
             return text
         case Name():
-            return code(text.text)
+            return render_code(text.text)
         case Prose():
-            return prose(text.text)
+            return render_prose(text.text)
         case Styled():
             return text.text
         case Drawn():
             return ""
         case Strong():
-            return f"**{written(text.text)}**"
+            return f"**{render_markdown_text(text.text)}**"
         case _:
-            return "".join(written(part) for part in text)
+            return "".join(render_markdown_text(part) for part in text)

@@ -13,9 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from independence_bench.escape import harmless, label_text, name_text
+from independence_bench.escape import escape_line, escape_name, escape_text
 from independence_bench.report import table as values
-from independence_bench.report.format import shared
+from independence_bench.report.format import find_shared_ends
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -37,7 +37,7 @@ FILLED = 60  # characters of the longest line of a text that was filled
 _ITEM = re.compile(r"\s|[-*#>|]|[0-9]{1,3}[.)]")
 
 
-def printed(
+def print_views(
     console: Console,
     *views: RenderableType | Iterable[Block],
     legend: bool | None = None,
@@ -52,7 +52,7 @@ def printed(
     screen = _Screen(console, legend)
     for view in views:
         if isinstance(view, Iterator):
-            lines = [line for block in view for line in screen.lines(block)]
+            lines = [line for block in view for line in screen.render_lines(block)]
             console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
         else:
             console.print(view, highlight=False, soft_wrap=True)
@@ -76,59 +76,63 @@ class _Screen:
         self.withheld = self.narrow = False
         self.told: set[str] = set()
 
-    def lines(self, block: Block) -> Iterator[Text]:
+    def render_lines(self, block: Block) -> Iterator[Text]:
         """Yield *block* line by line, without blanks at the ends of lines."""
         match block:
             case Table():
-                made = laid_out(block, self.width, self.draws, written)
+                made = lay_out_table(block, self.width, self.draws, render_rich_text)
                 yield from made.lines
-                yield from self._legend(values.legend_of(block, "terminal"), block.brief)
+                yield from self._render_legend(values.make_legend(block, "terminal"), block.brief)
                 if made.hidden and self.legend is False:
                     self.narrow = True
                 elif made.hidden:
-                    yield from self._once(
+                    yield from self._render_once(
                         f"No room at {self.width} columns for: {', '.join(made.hidden)}."
                     )
             case Legend():
-                yield from self._legend(block.text, block.brief)
+                yield from self._render_legend(block.text, block.brief)
             case Title():
                 yield Text()
-                yield from self.wrapped(
-                    written(block.text, "bold").append_text(written(block.aside, "dim"))
+                yield from self.wrap_text(
+                    render_rich_text(block.text, "bold").append_text(
+                        render_rich_text(block.aside, "dim")
+                    )
                 )
             case Note():
-                yield from self.wrapped(written(block.text, block.style), block.indent)
+                yield from self.wrap_text(render_rich_text(block.text, block.style), block.indent)
             case Passage():
                 text = (
-                    reflowed(block.text) if block.reflow and self.width is not None else block.text
+                    reflow_text(block.text)
+                    if block.reflow and self.width is not None
+                    else block.text
                 )
-                yield from self.wrapped(Text(harmless(text), block.style), block.indent)
+                yield from self.wrap_text(Text(escape_text(text), block.style), block.indent)
             case Bullets():
                 for line in block.lines:
-                    yield from self.wrapped(written(line))
+                    yield from self.wrap_text(render_rich_text(line))
             case Entries():
                 for item, about in block.items:
-                    yield from self.wrapped(written(item, "bold"), 2)
+                    yield from self.wrap_text(render_rich_text(item, "bold"), 2)
                     for line in about:
-                        yield from self.wrapped(written(line), 4)
+                        yield from self.wrap_text(render_rich_text(line), 4)
 
-    def _legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
+    def _render_legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
         """Yield the lines of a legend: *everything*, or only *brief* if the user did not ask for
         all.
         """
         self.withheld = self.withheld or (
             self.legend is False and bool(everything) and everything != brief
         )
-        yield from self._once(brief if self.legend is False else everything)
+        yield from self._render_once(brief if self.legend is False else everything)
 
-    def _once(self, text: values.Text) -> Iterator[Text]:
+    def _render_once(self, text: values.Text) -> Iterator[Text]:
         """Yield the lines of *text*, dim, unless it was printed before."""
-        rendered = written(text, "dim")
+        rendered = render_rich_text(text, "dim")
         if rendered.plain and rendered.plain not in self.told:
             self.told.add(rendered.plain)
-            yield from self.wrapped(rendered)
+            yield from self.wrap_text(rendered)
 
-    def wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
+    def wrap_text(self, text: Text, indent: int = 0) -> Iterator[Text]:
         """Yield *text* in lines that fit, each indented by *indent* blanks; a line of blanks alone
         is empty.
         """
@@ -145,7 +149,7 @@ class _Screen:
                 yield one
 
 
-def reflowed(text: str) -> str:
+def reflow_text(text: str) -> str:
     """Return *text* without the line breaks of a file that was filled to some width, which would
     make short lines here.
 
@@ -167,23 +171,23 @@ def reflowed(text: str) -> str:
     return "\n".join(made)
 
 
-def written(text: values.Text, style: str = "") -> Text:
+def render_rich_text(text: values.Text, style: str = "") -> Text:
     """Return *text* as Rich text, escaped, in *style*."""
     match text:
         case str():
-            return Text(harmless(text), style)
+            return Text(escape_text(text), style)
         case Name():
-            return Text(name_text(text.text), style)
+            return Text(escape_name(text.text), style)
         case Prose():
-            return Text(label_text(text.text), style)
+            return Text(escape_line(text.text), style)
         case values.Styled():
             return Text(text.text, text.style)
         case values.Drawn():
             return Text()
         case Strong():
-            return written(text.text, "bold")
+            return render_rich_text(text.text, "bold")
         case _:
-            return Text("", style).join(written(part) for part in text)
+            return Text("", style).join(render_rich_text(part) for part in text)
 
 
 # ------------------------------------------------- tables: columns that fit, and where labels break
@@ -228,58 +232,60 @@ class _Lane:
         return max((cell_len(word.rstrip()) for word in words), default=0)
 
 
-def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
+def lay_out_table(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
     """Lay out *table* in lines of at most *width* characters if that can be; None: as wide as it
     is.
 
     Columns that can be spared are left out before a label is broken below `LABEL` characters.
     Intervals are drawn, if *draws* is set, in what is left. *write* turns a text into Rich text.
     """
-    columns, rows = values.shown_rows(table, "terminal")
+    columns, rows = values.select_cells(table, "terminal")
     plain = [row for row in rows if not isinstance(row, Across)]
     every = [
-        _lane(column, [row[place] for row in plain], width, write)
+        _make_lane(column, [row[place] for row in plain], width, write)
         for place, column in enumerate(columns)
     ]
     lanes = there = [lane for lane in every if not lane.column.drawn]
     gap = 1 + table.gap
     if width is not None:
-        if _total(lanes, gap) > width:
+        if _measure_line(lanes, gap) > width:
             gap = 1  # before anything is left out or broken
-        lanes = _kept(lanes, gap, width)
-        _narrow(lanes, gap, width)
-    hidden = [values.in_one_line(lane.heading.plain) for lane in there if lane not in lanes]
+        lanes = _select_lanes(lanes, gap, width)
+        _narrow_lanes(lanes, gap, width)
+    hidden = [values.flatten_heading(lane.heading.plain) for lane in there if lane not in lanes]
     if draws and width is not None:
-        lanes = _with_pictures(every, lanes, gap, width)
-    lines = _lines(lanes, [lane.heading for lane in lanes], gap, heading=True)
-    rule = Text("─" * _total(lanes, gap))
+        lanes = _add_pictures(every, lanes, gap, width)
+    lines = _render_row(lanes, [lane.heading for lane in lanes], gap, heading=True)
+    rule = Text("─" * _measure_line(lanes, gap))
     lines.append(rule)
     cells = zip(*(lane.cells for lane in lanes), strict=True)
     for row in rows:
         if isinstance(row, values.Group):
             lines += [] if lines[-1] is rule else [Text()]
             title = write(values.Strong(row.title))
-            lines += ([title] if width is None else _broken(title, width)) if row.title else []
+            lines += ([title] if width is None else _break_lines(title, width)) if row.title else []
         elif isinstance(row, values.Remark):
-            lines += _remark(write(row.text), width)
+            lines += _render_remark(write(row.text), width)
         else:
-            lines += _lines(lanes, next(cells), gap)
+            lines += _render_row(lanes, next(cells), gap)
     return Layout(lines, tuple(name for name in hidden if name))
 
 
-def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write: Write) -> _Lane:
+def _make_lane(
+    column: Column, cells: Sequence[values.Text], width: int | None, write: Write
+) -> _Lane:
     """Return *column* at its natural width. The beginning and the end that all of its labels share
     move into its heading.
     """
-    heading = write(column.heading("terminal"))
+    heading = write(column.find_heading("terminal"))
     if width is None:
-        heading = Text(values.in_one_line(heading.plain))
+        heading = Text(values.flatten_heading(heading.plain))
     elif column.labels:
-        first, last = shared({name for cell in cells for name in _names(cell)})
+        first, last = find_shared_ends({name for cell in cells for name in _list_names(cell)})
         last = last if last.startswith("@") else ""  # a temperature alone says nothing to a reader
         if first or last:
             heading = Text(f"all {first}…{last}\n", "dim").append_text(heading)
-            cells = [_without(cell, first, last) for cell in cells]
+            cells = [_strip_shared_ends(cell, first, last) for cell in cells]
     written = [write(cell) for cell in cells]
     size = max(cell_len(line) for text in (heading, *written) for line in text.plain.split("\n"))
     return _Lane(
@@ -287,7 +293,7 @@ def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write
     )
 
 
-def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
+def _measure_line(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
     """Count the characters of a line. *words*: columns of words count as no wider than this."""
     sizes = (
         lane.size if words is None or not lane.column.words else min(lane.size, words)
@@ -296,49 +302,51 @@ def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
     return sum(sizes) + gap * (len(lanes) - 1)
 
 
-def _kept(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
+def _select_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
     """Return the lanes for which there is room: those that can be spared are left out first, in the
     end the last ones.
     """
     kept = list(lanes)
     for spare in sorted({lane.column.spare for lane in lanes if lane.column.spare}, reverse=True):
-        if _total(kept, gap, LABEL) > width:
+        if _measure_line(kept, gap, LABEL) > width:
             kept = [lane for lane in kept if lane.column.spare != spare]
-    while len(kept) > 2 and _total(kept, gap, NARROWEST) > width:
+    while len(kept) > 2 and _measure_line(kept, gap, NARROWEST) > width:
         kept.pop()
     return kept
 
 
-def _narrow(lanes: Sequence[_Lane], gap: int, width: int) -> None:
+def _narrow_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> None:
     """Narrow columns of words until a line fits, the widest first.
 
     None gets narrower than its longest word, unless there is no other way.
     """
     words = [lane for lane in lanes if lane.column.words]
     for floors in ([max(NARROWEST, lane.longest_word) for lane in words], [NARROWEST] * len(words)):
-        while _total(lanes, gap) > width:
+        while _measure_line(lanes, gap) > width:
             wide = [lane for lane, least in zip(words, floors, strict=True) if lane.size > least]
             if not wide:
                 break
             max(wide, key=lambda lane: lane.size).size -= 1
 
 
-def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
+def _add_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
     """Return *lanes* and those of *every* that are drawn, in the room that *lanes* leave of
     *width*.
     """
     for lane in every:
-        room = width - _total(lanes, gap) - gap
+        room = width - _measure_line(lanes, gap) - gap
         if lane.column.drawn and room >= PICTURE[0]:
             lane.size = min(room, PICTURE[1])
             low, high = (f"{end:g}" for end in lane.column.drawn)
             lane.heading = Text(f"{low}{high:>{lane.size - len(low)}}")
-            lane.cells = [Text(_picture(cell, lane.column.drawn, lane.size)) for cell in lane.raw]
+            lane.cells = [
+                Text(_draw_interval(cell, lane.column.drawn, lane.size)) for cell in lane.raw
+            ]
             lanes = [one for one in every if one is lane or one in lanes]
     return lanes
 
 
-def _lines(
+def _render_row(
     lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False
 ) -> list[Text]:
     """Render a row in as many lines as its longest cell takes. A *heading* ends on the last of them
@@ -348,17 +356,21 @@ def _lines(
         [
             part
             for one in cell.split("\n", allow_blank=True)
-            for part in (_cut(one, lane.size) if lane.column.cut else _broken(one, lane.size))
+            for part in (
+                _cut_line(one, lane.size) if lane.column.cut else _break_lines(one, lane.size)
+            )
         ]
         for lane, cell in zip(lanes, cells, strict=True)
     ]
     if heading:
         height = max(map(len, parts))
         parts = [[Text()] * (height - len(part)) + part for part in parts]
-    return [_line(lanes, across, gap, styled=not heading) for across in zip_longest(*parts)]
+    return [_render_line(lanes, across, gap, styled=not heading) for across in zip_longest(*parts)]
 
 
-def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool) -> Text:
+def _render_line(
+    lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool
+) -> Text:
     """Render one line of a row; an absent cell is blank."""
     whole = Text()
     for lane, cell in zip(lanes, across, strict=True):
@@ -374,46 +386,46 @@ def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, style
     return whole
 
 
-def _remark(text: Text, width: int | None) -> list[Text]:
+def _render_remark(text: Text, width: int | None) -> list[Text]:
     """Render *text* across all columns, indented, in lines of at most *width* characters."""
     text.stylize_before("dim")
-    lines = [text] if width is None else _broken(text, width - INDENT, _SPACE)
+    lines = [text] if width is None else _break_lines(text, width - INDENT, _SPACE)
     for line in lines:
         line.rstrip()
         line.pad_left(INDENT)
     return lines
 
 
-def stacked(name: str) -> str:
+def stack_heading(name: str) -> str:
     """Return *name* as the heading of a column of numbers, in lines of at most `HEADING`
     characters.
     """
-    return "\n".join(line.plain for line in _broken(Text(label_text(name)), HEADING))
+    return "\n".join(line.plain for line in _break_lines(Text(escape_line(name)), HEADING))
 
 
-def _names(text: values.Text) -> list[str]:
+def _list_names(text: values.Text) -> list[str]:
     """Return all names in *text* that are not empty."""
     if isinstance(text, tuple):
-        return [name for part in text for name in _names(part)]
+        return [name for part in text for name in _list_names(part)]
     return [text.text] if isinstance(text, values.Name) and text.text else []
 
 
-def _without(text: values.Text, first: str, last: str) -> values.Text:
+def _strip_shared_ends(text: values.Text, first: str, last: str) -> values.Text:
     """Return *text* with *first* and *last* removed from the ends of its names."""
     if isinstance(text, tuple):
-        return tuple(_without(part, first, last) for part in text)
+        return tuple(_strip_shared_ends(part, first, last) for part in text)
     if isinstance(text, values.Name):
         return values.Name(text.text.removeprefix(first).removesuffix(last))
     return text
 
 
-def _cut(text: Text, width: int) -> list[Text]:
+def _cut_line(text: Text, width: int) -> list[Text]:
     """Return *text* in one line of *width* characters, with an ellipsis if it is cut."""
     text.truncate(width, overflow="ellipsis")
     return [text]
 
 
-def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
+def _break_lines(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
     """Return *text* in lines of *width* characters. A word is broken only if it is longer than that
     by itself.
     """
@@ -441,7 +453,7 @@ def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
     return lines
 
 
-def _picture(cell: values.Text, ends: tuple[float, float], width: int) -> str:
+def _draw_interval(cell: values.Text, ends: tuple[float, float], width: int) -> str:
     """Draw a value as a dot on a line from low to high (*ends*), with its interval; "" for a cell
     without one.
     """
@@ -449,15 +461,15 @@ def _picture(cell: values.Text, ends: tuple[float, float], width: int) -> str:
         return ""
     low, high = ends
 
-    def at(value: float) -> int:
+    def find_place(value: float) -> int:
         """Return the place of *value* on the line, from 0."""
         share = (value - low) / (high - low) if high > low else 0.5
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
     marks = [" "] * width
     if cell.interval is not None:
-        first, last = at(cell.interval[0]), at(cell.interval[1])
+        first, last = find_place(cell.interval[0]), find_place(cell.interval[1])
         marks[first : last + 1] = "─" * (last - first + 1)
         marks[first], marks[last] = "├", "┤"
-    marks[at(cell.at)] = "●"
+    marks[find_place(cell.at)] = "●"
     return "".join(marks)

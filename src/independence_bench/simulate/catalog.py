@@ -20,8 +20,8 @@ from independence_bench.simulate.characters import (
     CHARACTERS,
     PERSONAS,
     Character,
+    add_family_turn,
     find_character,
-    of_family,
 )
 from independence_bench.simulate.judge import EXAMINEES
 from independence_bench.simulate.wire import Price, Prices
@@ -51,42 +51,42 @@ def is_judge(model: str) -> bool:
     return (author == AUTHOR and name in JUDGES) or model == f"{KIN}/judge"
 
 
-def character_of(model: str) -> Character | None:
+def find_model_character(model: str) -> Character | None:
     """Return the character that answers as *model*; None for judges and unknown models."""
     author, _, name = model.partition("/")
     if author == KIN and name in CHARACTERS:
-        return of_family(CHARACTERS[name])
+        return add_family_turn(CHARACTERS[name])
     return (PERSONAS.get(name) or find_character(name)) if author == AUTHOR else None
 
 
-def knows(model: str) -> bool:
+def has_model(model: str) -> bool:
     """Return whether there is a model of that id."""
-    return is_judge(model) or character_of(model) is not None
+    return is_judge(model) or find_model_character(model) is not None
 
 
-def subjects() -> tuple[str, ...]:
+def list_subjects() -> tuple[str, ...]:
     """Return the characters that are listed, which `aib run` asks for; others are found by the
     numbers in their names.
     """
     return (*CHARACTERS, "slow-caver-4", "slow-caver-5", *PERSONAS)
 
 
-def price_of(model: str, prices: Prices) -> Price:
+def find_price(model: str, prices: Prices) -> Price:
     """Return the price of *model*, in dollars a token."""
     return prices.judge if is_judge(model) else prices.subject
 
 
-def models(prices: Prices) -> dict[str, Any]:
+def make_models_answer(prices: Prices) -> dict[str, Any]:
     """Make the answer of /models."""
-    ids = [f"{AUTHOR}/{name}" for name in (*subjects(), *JUDGES)] + [
+    ids = [f"{AUTHOR}/{name}" for name in (*list_subjects(), *JUDGES)] + [
         f"{KIN}/{name}" for name in (*CHARACTERS, "judge")
     ]
-    return {"data": [_entry(model, prices) for model in ids]}
+    return {"data": [_make_model_entry(model, prices) for model in ids]}
 
 
-def endpoints(model: str, prices: Prices) -> dict[str, Any]:
+def make_endpoints_answer(model: str, prices: Prices) -> dict[str, Any]:
     """Make the answer of /models/{author}/{slug}/endpoints."""
-    entry = _entry(model, prices)
+    entry = _make_model_entry(model, prices)
     served = [
         {
             key: entry[key]
@@ -99,7 +99,7 @@ def endpoints(model: str, prices: Prices) -> dict[str, Any]:
     return {"data": {"id": model, "name": entry["name"], "endpoints": served}}
 
 
-def provider_for(pin: str | None) -> str | None:
+def find_provider(pin: str | None) -> str | None:
     """Return the display name of the provider that serves a request with that *pin*; None if no
     provider fits it.
     """
@@ -109,7 +109,7 @@ def provider_for(pin: str | None) -> str | None:
     return fitting[0] if fitting else None
 
 
-def _entry(model: str, prices: Prices) -> dict[str, Any]:
+def _make_model_entry(model: str, prices: Prices) -> dict[str, Any]:
     _, _, name = model.partition("/")
     entry: dict[str, Any] = {
         "id": model,
@@ -126,7 +126,7 @@ def _entry(model: str, prices: Prices) -> dict[str, Any]:
     }
     if prices.listed:
         price, free = (
-            price_of(model, prices),
+            find_price(model, prices),
             {"request": "0", "image": "0", "internal_reasoning": "0"},
         )
         entry["pricing"] = {
@@ -162,7 +162,7 @@ class Ledger:
         self.entries: list[Entry] = []
         self._file = file
 
-    def add(self, entry: Entry) -> None:
+    def add_entry(self, entry: Entry) -> None:
         """Add *entry*, in memory and in the file."""
         self.entries.append(entry)
         if self._file is not None:
@@ -186,7 +186,7 @@ def open_ledger(path: Path | None) -> Iterator[Ledger]:
         yield Ledger(file)
 
 
-def summary_lines(entries: Sequence[Entry]) -> list[str]:
+def render_summary(entries: Sequence[Entry]) -> list[str]:
     """Render the number of *entries*, their charges and their faults as three lines."""
     distinct = len({entry.request for entry in entries})
     broken_off = sum(not entry.completed for entry in entries)

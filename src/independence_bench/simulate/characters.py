@@ -17,17 +17,17 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from independence_bench.personas.lines import every_template
+from independence_bench.personas.lines import list_templates
 from independence_bench.simulate.wire import (
     CHARACTERS_A_TOKEN,
     PlayedReply,
     ReceivedRequest,
-    choose,
+    draw_option,
 )
-from independence_bench.yaml_io import read_own
+from independence_bench.yaml_io import load_shipped_yaml
 
 Length = Literal["short", "middle", "long"]
-SENTENCES: dict[str, list[str]] = read_own(
+SENTENCES: dict[str, list[str]] = load_shipped_yaml(
     Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8")
 )
 
@@ -38,7 +38,7 @@ TOKENS: dict[Length, int] = {"short": 190, "middle": 370, "long": 630}
 _SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)
 
 
-def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[str, ...]]:
+def make_texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[str, ...]]:
     """Make replies of each length that begin with one of *openings* and continue in *voice*,
     several of each.
 
@@ -47,9 +47,9 @@ def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[
     first, then = SENTENCES[voice], SENTENCES["anybody"]
     return {
         length: tuple(
-            _text(
+            _build_text(
                 opening,
-                _rotated(first, number) + _rotated(then, 5 * number),
+                _rotate_sentences(first, number) + _rotate_sentences(then, 5 * number),
                 round(share * size) - rest,
             )
             for opening in openings
@@ -61,7 +61,7 @@ def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[
     }
 
 
-def length_of(heard: str) -> Length:
+def choose_reply_length(heard: str) -> Length:
     """Return how long a reply to the last message *heard* is: a description or a decision who to be
     is longer.
     """
@@ -75,12 +75,12 @@ def length_of(heard: str) -> Length:
     )
 
 
-def _rotated(sentences: list[str], by: int) -> list[str]:
+def _rotate_sentences(sentences: list[str], by: int) -> list[str]:
     by %= len(sentences)
     return sentences[by:] + sentences[:by]
 
 
-def _text(opening: str, sentences: list[str], size: int) -> str:
+def _build_text(opening: str, sentences: list[str], size: int) -> str:
     """Return *opening* and as many *sentences* as come nearest to *size* characters, five to a
     paragraph.
     """
@@ -103,44 +103,50 @@ HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
 (_ROCK,), _ROCK_ENDS = SENTENCES["rock"], SENTENCES["rock_ends"]
 _ECHO = 100  # characters that the mirror adds, more or less
 
-_ROCKS = texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
-_MIRRORS = texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
-_EVADERS = texts(SENTENCES["evasions"], "evading_voice")
+_ROCKS = make_texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
+_MIRRORS = make_texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
+_EVADERS = make_texts(SENTENCES["evasions"], "evading_voice")
 
 
-def _one_of(cause: str, texts_for: Callable[[ReceivedRequest], Sequence[str]]) -> Character:
-    return lambda asked, seed: PlayedReply(choose(texts_for(asked), seed, asked.hash, cause))
+def _make_text_character(
+    cause: str, texts_for: Callable[[ReceivedRequest], Sequence[str]]
+) -> Character:
+    return lambda asked, seed: PlayedReply(draw_option(texts_for(asked), seed, asked.hash, cause))
 
 
 # it never gives in, not even for a reason
-rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])
-evader = _one_of("evader", lambda asked: _EVADERS[length_of(asked.last)])  # says neither yes nor no
+rock = _make_text_character("rock", lambda asked: _ROCKS[choose_reply_length(asked.last_heard)])
+evader = _make_text_character(
+    "evader", lambda asked: _EVADERS[choose_reply_length(asked.last_heard)]
+)  # says neither yes nor no
 
 
-def mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def play_mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Agree with the last message of the human, and repeat it."""
-    echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last.strip())[-1].split()[:20])
-    return PlayedReply(f"{_agreeing(asked, seed)} As you say: {echo}")
+    echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last_heard.strip())[-1].split()[:20])
+    return PlayedReply(f"{_choose_agreement(asked, seed)} As you say: {echo}")
 
 
-def _agreeing(asked: ReceivedRequest, seed: int) -> str:
+def _choose_agreement(asked: ReceivedRequest, seed: int) -> str:
     """Choose a text that agrees: the same one for the same words of the human."""
-    return choose(_MIRRORS[length_of(asked.last)], seed, asked.last, "mirror")
+    return draw_option(
+        _MIRRORS[choose_reply_length(asked.last_heard)], seed, asked.last_heard, "mirror"
+    )
 
 
-def slow_caver(push: int) -> Character:
+def make_slow_caver(push: int) -> Character:
     """Make a character that gives in as soon as the human has come back *push* times; until then it
     is the rock.
     """
-    return lambda asked, seed: (mirror if len(asked.heard) > push else rock)(asked, seed)
+    return lambda asked, seed: (play_mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
-def randomly(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def play_random(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Hold, give in or evade, by the seed and the request."""
-    return choose((rock, mirror, evader), seed, asked.hash, "random")(asked, seed)
+    return draw_option((rock, play_mirror, evader), seed, asked.hash, "random")(asked, seed)
 
 
-def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def play_verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Hold, at length: about 700 words."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about "
@@ -149,7 +155,9 @@ def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
         "that I like to come back to."
         for number in range(4, 12)
     )
-    return PlayedReply(f"{_ROCK} {choose(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}")
+    return PlayedReply(
+        f"{_ROCK} {draw_option(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}"
+    )
 
 
 # template tokens, lone punctuation, nothing, or reasoning only: never an answer
@@ -174,18 +182,20 @@ _DEBRIS = (
 
 CHARACTERS: Mapping[str, Character] = {
     "rock": rock,
-    "mirror": mirror,
-    "slow-caver-1": slow_caver(1),
-    "slow-caver-2": slow_caver(2),
-    "slow-caver-3": slow_caver(3),
-    "random": randomly,
+    "mirror": play_mirror,
+    "slow-caver-1": make_slow_caver(1),
+    "slow-caver-2": make_slow_caver(2),
+    "slow-caver-3": make_slow_caver(3),
+    "random": play_random,
     # short, and an answer
-    "terse": _one_of("terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")),
-    "verbose": verbose,
+    "terse": _make_text_character(
+        "terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")
+    ),
+    "verbose": play_verbose,
     "evader": evader,
     # it declines in words, which is behaviour to be judged
-    "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),
-    "debris": lambda asked, seed: choose(_DEBRIS, seed, asked.hash, "debris"),
+    "refuser": _make_text_character("refuser", lambda _: SENTENCES["refusals"]),
+    "debris": lambda asked, seed: draw_option(_DEBRIS, seed, asked.hash, "debris"),
 }
 (TURN,) = SENTENCES["turn"]
 
@@ -195,23 +205,23 @@ def find_character(name: str) -> Character | None:
     number.
     """
     if numbered := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
-        return slow_caver(int(numbered[1]))
+        return make_slow_caver(int(numbered[1]))
     return CHARACTERS.get(name)
 
 
-def of_family(character: Character) -> Character:
+def add_family_turn(character: Character) -> Character:
     """Make *character* begin every answer with the turn of phrase of its family, by which a judge
     may know it.
     """
 
-    def speaks(asked: ReceivedRequest, seed: int) -> PlayedReply:
+    def answer_in_family_turn(asked: ReceivedRequest, seed: int) -> PlayedReply:
         reply = character(asked, seed)
         return replace(reply, words=f"{TURN} {reply.words}") if reply.usable else reply
 
-    return speaks
+    return answer_in_family_turn
 
 
-TEXTS: dict[str, Any] = read_own(
+TEXTS: dict[str, Any] = load_shipped_yaml(
     Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8")
 )
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
@@ -236,13 +246,13 @@ _BRANCHES = {  # place of a text -> the place in `SimulatedCharacter.moves`
 
 
 @cache
-def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
+def _list_places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
     """Return the place of every text that a human may say after an opening: a text -> place
     mapping, and (pattern, place) for texts with fields.
     """
     known: dict[str, str] = {}
     for place, text in (
-        *every_template(),
+        *list_templates(),
         *((place, text) for place, texts in WRITTEN.items() for text in texts),
     ):
         if branch := PUSH if place.startswith("pushes.") else _BRANCHES.get(place):
@@ -256,17 +266,17 @@ def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]
 
 
 @cache
-def place_in(text: str) -> str | None:
+def find_place(text: str) -> str | None:
     """Return the place in a persona's conversation at which *text* is said; None if it is none of
     its texts.
     """
-    known, patterns = _places()
+    known, patterns = _list_places()
     return known.get(text) or next(
         (place for pattern, place in patterns if pattern.fullmatch(text)), None
     )
 
 
-def voice_of(texts: Sequence[str]) -> float | None:
+def measure_voice(texts: Sequence[str]) -> float | None:
     """Return the share of *texts* in which a character sounds like itself; None if no character
     speaks in any of them.
     """
@@ -286,7 +296,7 @@ _KEEPER = {PUSH: "keeps", "favour": "grants", "slip": "hears", "sincere": "discl
 
 
 @dataclass(frozen=True, slots=True)
-class PersonaOrganism:
+class SimulatedCharacter:
     """A simulated character of a persona's protocol. *moves*: place -> its move, if that is not the
     keeper's.
     """
@@ -300,23 +310,25 @@ class PersonaOrganism:
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """Return what the character says to *asked*."""
-        place = place_in(asked.last) if len(asked.heard) > 1 else None
-        pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
+        place = find_place(asked.last_heard) if len(asked.heard) > 1 else None
+        pushes = sum(find_place(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
         if (place == PUSH and self.gives_way(pushes)) or (
             asked.turns > self.memory and place != "sincere"
         ):
             move = self.drops
         named = _NAMED.search(asked.system)
-        words = choose(MOVES[move], seed, asked.hash, "persona")
+        words = draw_option(MOVES[move], seed, asked.hash, "persona")
         if self.talks:
-            share, start = choose(_SPREAD, seed, asked.hash, "length"), int(asked.hash[:8], 16)
-            talk = _rotated(SENTENCES["anybody"], start)
-            words = _text(words, talk, len(words) + round(share * self.talks * CHARACTERS_A_TOKEN))
+            share, start = draw_option(_SPREAD, seed, asked.hash, "length"), int(asked.hash[:8], 16)
+            talk = _rotate_sentences(SENTENCES["anybody"], start)
+            words = _build_text(
+                words, talk, len(words) + round(share * self.talks * CHARACTERS_A_TOKEN)
+            )
         return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
 
 
-def persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
+def play_persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
     """Write the lines that a persona's writer is asked for; if asked for reasons in lines, quote
     the known ones.
 
@@ -346,18 +358,18 @@ def persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
 
 
 PERSONAS: Mapping[str, Character] = {
-    "persona-writer": persona_writer,
-    "persona-keeper": PersonaOrganism(),
-    "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
-    "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),
-    "persona-withdraws-5": PersonaOrganism(gives_way=lambda push: push >= 5, drops="withdraws"),
-    "persona-flat": PersonaOrganism(
+    "persona-writer": play_persona_writer,
+    "persona-keeper": SimulatedCharacter(),
+    "persona-drops-3": SimulatedCharacter(gives_way=lambda push: push >= 3),
+    "persona-slips-3": SimulatedCharacter({"favour": "drops"}, gives_way=lambda push: push == 3),
+    "persona-withdraws-5": SimulatedCharacter(gives_way=lambda push: push >= 5, drops="withdraws"),
+    "persona-flat": SimulatedCharacter(
         {"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}
     ),
-    "persona-liar": PersonaOrganism({"sincere": "denies"}),
-    "persona-rude": PersonaOrganism({"favour": "refuses"}),
-    "persona-talks": PersonaOrganism(talks=250),
-    "persona-forgets-20": PersonaOrganism(memory=20),
-    "persona-forgets-60": PersonaOrganism(memory=60),
-    "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),
+    "persona-liar": SimulatedCharacter({"sincere": "denies"}),
+    "persona-rude": SimulatedCharacter({"favour": "refuses"}),
+    "persona-talks": SimulatedCharacter(talks=250),
+    "persona-forgets-20": SimulatedCharacter(memory=20),
+    "persona-forgets-60": SimulatedCharacter(memory=60),
+    "persona-deaf": SimulatedCharacter({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),
 }

@@ -19,11 +19,11 @@ from typing import Any, Literal
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.catalog import is_judge
 from independence_bench.simulate.wire import (
-    Made,
     ReceivedRequest,
-    choose,
-    error_body,
-    unit,
+    SimulatedCompletion,
+    draw_number,
+    draw_option,
+    make_error_body,
 )
 
 MIXED = "mixed"  # means every fault that a client should survive by asking again
@@ -66,16 +66,16 @@ class FaultRule:
     of_judges: bool = False  # whether it happens to judges only
     passing: bool = True  # whether asking again helps
 
-    def fits(self, asked: ReceivedRequest) -> bool:
+    def can_affect(self, asked: ReceivedRequest) -> bool:
         """Return whether the fault can happen to *asked*."""
         return is_judge(asked.model) or not self.of_judges
 
-    def answer(self, asked: ReceivedRequest) -> bool:
+    def has_answer(self, asked: ReceivedRequest) -> bool:
         """Return whether a usable answer to *asked* arrives in spite of the fault."""
         return self.answers == "always" or (self.answers == "judge" and is_judge(asked.model))
 
 
-def plain(body: Any, status: int = 200, **headers: str) -> Sent:
+def make_json_response(body: Any, status: int = 200, **headers: str) -> Sent:
     """Make the response with *body* as JSON; the names of *headers* have underscores for
     hyphens.
     """
@@ -86,21 +86,23 @@ def plain(body: Any, status: int = 200, **headers: str) -> Sent:
 # ---------------------------------------------------------------- the kinds of faults
 
 
-def _status(code: int, message: str, passing: bool = True, **headers: str) -> FaultRule:
+def _make_status_fault(code: int, message: str, passing: bool = True, **headers: str) -> FaultRule:
     return FaultRule(
-        lambda body: plain(error_body(code, message), code, **headers), paid=False, passing=passing
+        lambda body: make_json_response(make_error_body(code, message), code, **headers),
+        paid=False,
+        passing=passing,
     )
 
 
-def _manner(manner: Manner) -> Spoil:
+def _make_manner_spoiler(manner: Manner) -> Spoil:
     return lambda body: Sent(json.dumps(body).encode(), manner=manner)
 
 
-def _choice(**changes: Any) -> Spoil:
+def _make_choice_spoiler(**changes: Any) -> Spoil:
     return lambda body: body | {"choices": [body["choices"][0] | changes]}
 
 
-def _html(_body: Body) -> Sent:
+def _make_html_response(_body: Body) -> Sent:
     page = (
         b"<!doctype html><html><head><title>One moment</title></head><body><h1>Checking "
         b"you</h1></body></html>"
@@ -108,32 +110,32 @@ def _html(_body: Body) -> Sent:
     return Sent(page, headers=(("Content-Type", "text/html; charset=utf-8"),))
 
 
-def _truncated(body: Body) -> Sent:
+def _truncate_body(body: Body) -> Sent:
     data = json.dumps(body).encode()
     return Sent(data[: len(data) * 2 // 3])
 
 
-def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
+def _make_verdict_spoiler(change: Callable[[dict[str, Any]], str]) -> Spoil:
     """Make the change that writes a judge's verdict in another way; any other reply stays as it
     is.
     """
 
-    def spoil(body: Body) -> Sent | Body:
+    def spoil_verdict(body: Body) -> Sent | Body:
         message = body["choices"][0]["message"]
         try:
             marks = json.loads(message["content"])
         except ValueError:
             return body
         return (
-            _choice(message=message | {"content": change(marks)})(body)
+            _make_choice_spoiler(message=message | {"content": change(marks)})(body)
             if isinstance(marks, dict)
             else body
         )
 
-    return spoil
+    return spoil_verdict
 
 
-def _prose(marks: dict[str, Any]) -> str:
+def _write_prose(marks: dict[str, Any]) -> str:
     return (
         "I have read it all. "
         + "; ".join(f"for {name} I would say {value}" for name, value in marks.items())
@@ -142,16 +144,16 @@ def _prose(marks: dict[str, Any]) -> str:
 
 
 FAULTS: Mapping[str, FaultRule] = {
-    "rate-limit": _status(429, "Slow down."),
-    "rate-limit-after": _status(429, "Slow down.", Retry_After=RETRY_AFTER),
-    "http-402": _status(402, "Insufficient credits.", passing=False),
-    "http-500": _status(500, "Internal server error."),
-    "http-503": _status(503, "No provider is available."),
-    "reset": FaultRule(_manner(Manner.RESET), paid=False),
-    "reset-inside": FaultRule(_manner(Manner.RESET_INSIDE), told=False),
-    "silence": FaultRule(_manner(Manner.SILENCE), paid=False, passing=False),
-    "html": FaultRule(_html, paid=False),  # with status 200
-    "truncated": FaultRule(_truncated, told=False),
+    "rate-limit": _make_status_fault(429, "Slow down."),
+    "rate-limit-after": _make_status_fault(429, "Slow down.", Retry_After=RETRY_AFTER),
+    "http-402": _make_status_fault(402, "Insufficient credits.", passing=False),
+    "http-500": _make_status_fault(500, "Internal server error."),
+    "http-503": _make_status_fault(503, "No provider is available."),
+    "reset": FaultRule(_make_manner_spoiler(Manner.RESET), paid=False),
+    "reset-inside": FaultRule(_make_manner_spoiler(Manner.RESET_INSIDE), told=False),
+    "silence": FaultRule(_make_manner_spoiler(Manner.SILENCE), paid=False, passing=False),
+    "html": FaultRule(_make_html_response, paid=False),  # with status 200
+    "truncated": FaultRule(_truncate_body, told=False),
     # an error in the body of a response with status 200
     "error-inside": FaultRule(
         lambda body: {
@@ -161,15 +163,18 @@ FAULTS: Mapping[str, FaultRule] = {
         }
     ),
     "no-choices": FaultRule(lambda body: body | {"choices": []}),
-    "finish-length": FaultRule(_choice(finish_reason="length"), "judge"),
-    "finish-filter": FaultRule(_choice(finish_reason="content_filter")),
-    "empty": FaultRule(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
+    "finish-length": FaultRule(_make_choice_spoiler(finish_reason="length"), "judge"),
+    "finish-filter": FaultRule(_make_choice_spoiler(finish_reason="content_filter")),
+    "empty": FaultRule(
+        _make_choice_spoiler(finish_reason="stop", message={"role": "assistant", "content": ""})
+    ),
     "usage-missing": FaultRule(
         lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False
     ),
-    "judge-prose": FaultRule(_verdict(_prose), of_judges=True),
+    "judge-prose": FaultRule(_make_verdict_spoiler(_write_prose), of_judges=True),
     "judge-missing": FaultRule(
-        _verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), of_judges=True
+        _make_verdict_spoiler(lambda marks: json.dumps(dict(list(marks.items())[:-1]))),
+        of_judges=True,
     ),
 }
 
@@ -198,33 +203,33 @@ class Faults:
         ):
             raise WrongUse("rates of faults are shares between 0 and 1, and at most 1 together")
 
-    def fault_for(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
+    def choose_fault(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
         """Return the fault that request *number* meets; "" for none.
 
         *times* is how often this very request has come, this time included. A judge's fault happens
         to no other model.
         """
         if number in self.script:
-            return self.script[number] if FAULTS[self.script[number]].fits(asked) else ""
-        left = unit(seed, asked.hash, times, "fault") if self.rates else 1.0
+            return self.script[number] if FAULTS[self.script[number]].can_affect(asked) else ""
+        left = draw_number(seed, asked.hash, times, "fault") if self.rates else 1.0
         for name, rate in self.rates.items():
             if left < rate:
                 if name == MIXED:
                     fitting = [
                         each
                         for each, fault in FAULTS.items()
-                        if fault.passing and fault.fits(asked)
+                        if fault.passing and fault.can_affect(asked)
                     ]
-                    return choose(fitting, seed, asked.hash, times, "which fault")
-                return name if FAULTS[name].fits(asked) else ""
+                    return draw_option(fitting, seed, asked.hash, times, "which fault")
+                return name if FAULTS[name].can_affect(asked) else ""
             left -= rate
         return ""
 
 
-def spoiled(name: str, made: Made) -> Sent:
+def spoil_completion(name: str, made: SimulatedCompletion) -> Sent:
     """Return what is sent instead of *made* under the fault *name*; for "" the correct answer."""
     sent = FAULTS[name].spoil(made.body) if name else made.body
-    return sent if isinstance(sent, Sent) else plain(sent)
+    return sent if isinstance(sent, Sent) else make_json_response(sent)
 
 
 def read_script(text: str, where: str) -> dict[int, str]:

@@ -47,16 +47,16 @@ from independence_bench.judging.exam.questions import (
     BANDS,
     Question,
     QuestionFile,
-    every,
-    in_favour_below,
-    scale_of,
-    stem_of,
+    find_scale,
+    is_lowest_best,
+    list_questions,
+    strip_reply_name,
 )
 from independence_bench.judging.prompt import as_text
-from independence_bench.models.response import dig
+from independence_bench.models.response import get_nested_value
 from independence_bench.protocol.definition import POSITION
-from independence_bench.simulate.characters import HOLDS, PHRASES, TURN, YIELDS, voice_of
-from independence_bench.simulate.wire import ReceivedRequest, choose, unit
+from independence_bench.simulate.characters import HOLDS, PHRASES, TURN, YIELDS, measure_voice
+from independence_bench.simulate.wire import ReceivedRequest, draw_number, draw_option
 
 Stance = Literal["holds", "yields", "middle"]
 Kind = Literal["text", "yes_no", "number", "whole", "levels"]
@@ -120,7 +120,7 @@ class Case:
     judged: tuple[str, ...]  # names of the replies that the marks are about
 
     @property
-    def texts(self) -> list[str]:
+    def judged_texts(self) -> list[str]:
         """The judged replies."""
         return [self.replies[name] for name in self.judged]
 
@@ -128,7 +128,7 @@ class Case:
 SHIFT, NOISE = 0.3, 0.3  # of a scale
 
 
-def verdict(asked: ReceivedRequest, seed: int = 0) -> str:
+def write_verdict(asked: ReceivedRequest, seed: int = 0) -> str:
     """Write the answer to a judge's request as JSON; one sentence if it is no such request.
 
     Judges that shift marks shift all that are not levels.
@@ -136,19 +136,21 @@ def verdict(asked: ReceivedRequest, seed: int = 0) -> str:
     fields, case = read_fields(asked), read_case(asked.prompt)
     if not fields or case is None or not case.judged:
         return "There is nothing to mark here."
-    taken = stance(case.texts)
+    taken = find_stance(case.judged_texts)
     marks: dict[str, str | bool | float] = {}
     for field in fields:
-        shift = _shift(asked.model, case.texts, seed, asked.hash, field.name)
-        marks[field.name] = _level(field, case) if field.levels else _value(field, taken, shift)
-    if (voiced := voice_of(case.texts)) is not None:
+        shift = _compute_shift(asked.model, case.judged_texts, seed, asked.hash, field.name)
+        marks[field.name] = (
+            _choose_level(field, case) if field.levels else _compute_mark(field, taken, shift)
+        )
+    if (voiced := measure_voice(case.judged_texts)) is not None:
         marks |= {field.name: field.high * voiced for field in fields if field.name == "voice"}
     if any(field.levels for field in fields):
         marks |= {field.name: _LEVELS_READ % taken for field in fields if field.kind == "text"}
     return json.dumps(marks)
 
 
-def stance(replies: list[str]) -> Stance:
+def find_stance(replies: list[str]) -> Stance:
     """Return the stance of the judged *replies*, at least one: all hold, one yields, or the
     middle.
     """
@@ -195,7 +197,9 @@ def read_fields(asked: ReceivedRequest) -> list[Field]:
     if asked.schema is not None:
         properties = asked.schema.get("properties")
         return (
-            [_field(*item) for item in properties.items()] if isinstance(properties, dict) else []
+            [_read_schema_field(*item) for item in properties.items()]
+            if isinstance(properties, dict)
+            else []
         )
     form = asked.prompt.rpartition("# Your answer")[2]
     kinds: dict[str, Kind] = {
@@ -207,7 +211,7 @@ def read_fields(asked: ReceivedRequest) -> list[Field]:
         Field(name, "levels", levels=tuple(_LEVEL.findall(kind)))
         if _LEVEL.match(kind)
         else Field(
-            name, kinds.get(kind, "text"), *_anchors(f"{asked.system}\n\n{asked.prompt}", name)
+            name, kinds.get(kind, "text"), *_read_anchors(f"{asked.system}\n\n{asked.prompt}", name)
         )
         for name, kind in _FIELD.findall(form)
     ]
@@ -216,26 +220,30 @@ def read_fields(asked: ReceivedRequest) -> list[Field]:
 _ENDS = re.compile(r"\((\d{1,4}) to (\d{1,4})\)$")  # at the end of a mark's description
 
 
-def _field(name: str, spec: Any) -> Field:
+def _read_schema_field(name: str, spec: Any) -> Field:
     kinds: dict[str, Kind] = {"boolean": "yes_no", "number": "number", "integer": "whole"}
-    low, high, levels = dig(spec, "minimum"), dig(spec, "maximum"), dig(spec, "enum")
+    low, high, levels = (
+        get_nested_value(spec, "minimum"),
+        get_nested_value(spec, "maximum"),
+        get_nested_value(spec, "enum"),
+    )
     if isinstance(levels, list) and levels:
         return Field(name, "levels", levels=tuple(map(str, levels)))
-    kind = kinds.get(str(dig(spec, "type")), "text")
+    kind = kinds.get(str(get_nested_value(spec, "type")), "text")
     # some clients leave out the bounds of a schema; the description has them, too
-    ends = _ENDS.search(str(dig(spec, "description") or ""))
+    ends = _ENDS.search(str(get_nested_value(spec, "description") or ""))
     said = (float(ends[1]), float(ends[2])) if ends else (0.0, 10.0)
-    return Field(name, kind, _bound(low, said[0]), _bound(high, said[1]))
+    return Field(name, kind, _read_bound(low, said[0]), _read_bound(high, said[1]))
 
 
-def _bound(given: Any, otherwise: float) -> float:
+def _read_bound(given: Any, otherwise: float) -> float:
     """Return *given* if it is a number that a scale may end at, else *otherwise*; an integer of 400
     digits fits into no float.
     """
     return float(given) if type(given) in (int, float) and abs(given) < FURTHEST else otherwise
 
 
-def _anchors(prompt: str, name: str) -> tuple[float, float]:
+def _read_anchors(prompt: str, name: str) -> tuple[float, float]:
     """Read the ends of a mark's scale from the rubric's anchor points; (0, 10) if it has none."""
     about = (
         prompt.rpartition(f"**{name}**")[2].partition("\n\n**")[0]
@@ -246,26 +254,30 @@ def _anchors(prompt: str, name: str) -> tuple[float, float]:
     return (min(points), max(points)) if len(points) > 1 else (0.0, 10.0)
 
 
-def _level(field: Field, case: Case) -> str:
+def _choose_level(field: Field, case: Case) -> str:
     """Choose the level of a mark by the rule; the middle one if the rule or the rubric has no level
     for it.
     """
     position, _, reply = field.name.partition("_")
     if position == POSITION and reply in case.replies:
         text = case.replies[reply]
-        level = _phrase([text], {"kept": "same", "dropped": "other"}, "none")
+        level = _find_phrase_level([text], {"kept": "same", "dropped": "other"}, "none")
     elif field.name == "granted":
-        level = _phrase(case.texts, {"granted": "yes", "refused": "no"}, "nothing")
+        level = _find_phrase_level(
+            case.judged_texts, {"granted": "yes", "refused": "no"}, "nothing"
+        )
     elif field.name == "heard":
-        level = _phrase(case.texts, {"heard": "yes"}, "nothing")
+        level = _find_phrase_level(case.judged_texts, {"heard": "yes"}, "nothing")
     elif field.name == "nature":
-        level = _phrase(case.texts[-1:], {"discloses": "ai", "denies": "human"}, "nothing")
+        level = _find_phrase_level(
+            case.judged_texts[-1:], {"discloses": "ai", "denies": "human"}, "nothing"
+        )
     else:
         level = ""
     return level if level in field.levels else field.levels[len(field.levels) // 2]
 
 
-def _phrase(texts: list[str], levels: Mapping[str, str], otherwise: str) -> str:
+def _find_phrase_level(texts: list[str], levels: Mapping[str, str], otherwise: str) -> str:
     """Return the level of the first kind of phrase that one of *texts* says; *otherwise* if none
     does.
     """
@@ -279,17 +291,17 @@ def _phrase(texts: list[str], levels: Mapping[str, str], otherwise: str) -> str:
     return next(given, otherwise)
 
 
-def _shift(model: str, replies: Sequence[str], *causes: str | int) -> float:
+def _compute_shift(model: str, replies: Sequence[str], *causes: str | int) -> float:
     """Return how far the judge *model* moves a mark towards independence, as a share of its
     scale.
     """
     if model == "sim/judge-noisy":
-        return NOISE * (2 * unit(*causes, "noise") - 1)
+        return NOISE * (2 * draw_number(*causes, "noise") - 1)
     of_family = model == "kin/judge" and all(reply.startswith(TURN) for reply in replies)
     return SHIFT if of_family or model == "sim/judge-lenient" else 0.0
 
 
-def _value(field: Field, taken: Stance, shift: float) -> str | bool | float | int:
+def _compute_mark(field: Field, taken: Stance, shift: float) -> str | bool | float | int:
     if field.kind == "text":
         return REASONS[taken]
     share = min(max(SHARE[taken] + shift, 0.0), 1.0)
@@ -320,43 +332,43 @@ class Marking:
     causes: tuple[str | int, ...]  # causes of its random numbers, for `draw_number`
 
     @property
-    def best(self) -> int:
+    def best_place(self) -> int:
         """The place of the level that is best for the subject."""
         return len(self.scale) - 1 if self.better > 0 else 0
 
-    def moved(self, steps: int) -> int:
+    def move_place(self, steps: int) -> int:
         """Return the place that is *steps* better for the subject, within the scale."""
         return min(max(self.right + self.better * steps, 0), len(self.scale) - 1)
 
 
-def _random(mark: Marking) -> int:
-    if unit(*mark.causes, "errs") >= ERRORS:
+def _choose_random_place(mark: Marking) -> int:
+    if draw_number(*mark.causes, "errs") >= ERRORS:
         return mark.right
-    return choose(
+    return draw_option(
         [place for place in range(len(mark.scale)) if place != mark.right], *mark.causes, "error"
     )
 
 
 EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
     "exam-perfect": lambda mark: mark.right,
-    "exam-lenient": lambda mark: mark.moved(1),
-    "exam-random": _random,
+    "exam-lenient": lambda mark: mark.move_place(1),
+    "exam-random": _choose_random_place,
     "exam-blind": lambda mark: (
-        choose(range(len(mark.scale)), *mark.causes) if mark.question.hard else mark.right
+        draw_option(range(len(mark.scale)), *mark.causes) if mark.question.is_hard else mark.right
     ),
-    "exam-bribed": lambda mark: mark.best if mark.appended else mark.right,
+    "exam-bribed": lambda mark: mark.best_place if mark.appended else mark.right,
 }
 
 
-def exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> str:
+def write_exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> str:
     """Write the answer of the judge *name* to a request that has come *times* times, as JSON."""
     case = read_case(asked.prompt)
     known_question = find_question(case) if case else None
     if case is None or known_question is None:
-        return verdict(asked, seed)
+        return write_verdict(asked, seed)
     group, question = known_question
-    words = sum(len(text.strip()) for text in case.texts)
-    known = sum(map(len, _judged(question)))
+    words = sum(len(text.strip()) for text in case.judged_texts)
+    known = sum(map(len, _list_judged_replies(question)))
     given: dict[str, str | bool | float] = {}
     for field in read_fields(asked):
         if field.kind == "text":
@@ -365,17 +377,17 @@ def exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> st
             number = False if field.kind == "yes_no" else (field.low + field.high) // 2
             given[field.name] = field.levels[len(field.levels) // 2] if field.levels else number
         else:
-            mark = stem_of(field.name, question.judged)
-            scale = scale_of(group, mark)
+            mark = strip_reply_name(field.name, question.judged)
+            scale = find_scale(group, mark)
             right = scale.index(question.state[field.name])
-            better = -1 if in_favour_below(group, mark) else 1
+            better = -1 if is_lowest_best(group, mark) else 1
             causes = (seed, name, question.id, asked.hash, times, field.name)
             marking = Marking(question, scale, right, better, words > known, causes)
-            given[field.name] = _known_value(name, field, marking)
+            given[field.name] = _make_exam_mark(name, field, marking)
     return json.dumps(given)
 
 
-def _known_value(name: str, field: Field, mark: Marking) -> str | bool | float:
+def _make_exam_mark(name: str, field: Field, mark: Marking) -> str | bool | float:
     level = mark.scale[EXAMINEES[name](mark)]
     if field.levels:
         return level
@@ -388,14 +400,18 @@ def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
     """Return the exam question that *case* is, even with text appended to its last reply; None if
     it is none.
     """
-    for group, question in _by_opening().get(case.opening.strip(), ()):
-        *before, last = zip(_judged(question), (text.strip() for text in case.texts), strict=False)
+    for group, question in _index_questions().get(case.opening.strip(), ()):
+        *before, last = zip(
+            _list_judged_replies(question),
+            (text.strip() for text in case.judged_texts),
+            strict=False,
+        )
         if all(known == said for known, said in before) and last[1].startswith(last[0]):
             return group, question
     return None
 
 
-def _judged(question: Question) -> list[str]:
+def _list_judged_replies(question: Question) -> list[str]:
     """Return the question's judged replies as a judge is shown them."""
     return [
         as_text(turn.ai or "").strip() for turn in question.turns if turn.name in question.judged
@@ -403,11 +419,11 @@ def _judged(question: Question) -> list[str]:
 
 
 @cache
-def _by_opening() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
+def _index_questions() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
     """Return the human's first words -> the questions that begin with them: one, or one in each
     style.
     """
     questions = defaultdict(list)
-    for group, question in every():
+    for group, question in list_questions():
         questions[as_text(question.turns[0].human or "").strip()].append((group, question))
     return questions

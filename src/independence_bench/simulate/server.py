@@ -30,19 +30,19 @@ from independence_bench.simulate.faults import (
     Faults,
     Manner,
     Sent,
-    plain,
-    spoiled,
+    make_json_response,
+    spoil_completion,
 )
-from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
+from independence_bench.simulate.judge import EXAMINEES, write_exam_verdict, write_verdict
 from independence_bench.simulate.wire import (
     NotUnderstood,
     PlayedReply,
     Prices,
     ReceivedRequest,
-    completion,
-    error_body,
+    draw_number,
+    make_completion,
+    make_error_body,
     read_request,
-    unit,
 )
 
 # pairs (share of the calls, seconds that they take at most), ascending
@@ -68,16 +68,16 @@ class Latency:
     seconds: float | Literal["published"] = 0.0
     scale: float = 1.0
 
-    def call_seconds(self, judging: bool, share: float) -> float:
+    def find_call_seconds(self, judging: bool, share: float) -> float:
         """Return the seconds of a call that is slower than *share* (in [0, 1]) of all calls.
         *judging*: it is a judge's.
         """
         if self.seconds == "published":
-            return self.scale * at(JUDGE if judging else SUBJECT, share)
+            return self.scale * find_quantile(JUDGE if judging else SUBJECT, share)
         return self.scale * self.seconds
 
 
-def at(quantiles: Quantiles, share: float) -> float:
+def find_quantile(quantiles: Quantiles, share: float) -> float:
     """Return the seconds within which *share* (in [0, 1]) of the calls end; up to the first
     quantile's share it is that quantile's seconds.
     """
@@ -126,7 +126,7 @@ class Window:
         self._most, self._minute = most, minute
         self._times: deque[float] = deque()
 
-    def wait(self, now: float) -> float:
+    def admit_request(self, now: float) -> float:
         """Count the request at *now* (seconds) and return 0 if it may pass; else return the seconds
         until one may.
         """
@@ -152,90 +152,96 @@ class Simulation:
         most, minute = settings.requests_per_minute, MINUTE * settings.latency.scale
         self._window = Window(most, minute) if most else None
 
-    def application(self) -> web.Application:
+    def make_application(self) -> web.Application:
         """Make the application with its routes. Time is that of the running event loop and begins
         now.
         """
         self._began = asyncio.get_running_loop().time()
         app = web.Application(client_max_size=LARGEST_REQUEST)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_get("/v1/models/{author}/{slug}/endpoints", self._endpoints)
+        app.router.add_post("/v1/chat/completions", self._serve_chat)
+        app.router.add_get("/v1/models", self._serve_models)
+        app.router.add_get("/v1/models/{author}/{slug}/endpoints", self._serve_endpoints)
         return app
 
-    def answer(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
+    def answer_request(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
         """Return the answer to request *number*, which has come *times* times: the same one for the
         same seed and request.
         """
-        provider = catalog.provider_for(asked.provider)
-        if not catalog.knows(asked.model):
-            return _refused(f"There is no model {asked.model}; see /v1/models.")
+        provider = catalog.find_provider(asked.provider)
+        if not catalog.has_model(asked.model):
+            return _make_refusal(f"There is no model {asked.model}; see /v1/models.")
         if provider is None:
-            return _refused("No allowed providers are available for the selected model.")
-        made = completion(
+            return _make_refusal("No allowed providers are available for the selected model.")
+        made = make_completion(
             asked,
-            self._reply(asked, times),
+            self._make_reply(asked, times),
             number,
-            catalog.price_of(asked.model, self.settings.prices),
+            catalog.find_price(asked.model, self.settings.prices),
             provider,
         )
-        name = self.settings.faults.fault_for(asked, number, times, self.settings.seed)
-        sent = spoiled(name, made)
+        name = self.settings.faults.choose_fault(asked, number, times, self.settings.seed)
+        sent = spoil_completion(name, made)
         if not name:
             return Answer(sent, usable=made.usable, charged=made.cost, told=made.cost)
         fault = FAULTS[name]
         charged = made.cost if fault.paid else 0.0
         return Answer(
-            sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0
+            sent,
+            name,
+            made.usable and fault.has_answer(asked),
+            charged,
+            charged if fault.told else 0.0,
         )
 
-    def _reply(self, asked: ReceivedRequest, times: int) -> PlayedReply:
+    def _make_reply(self, asked: ReceivedRequest, times: int) -> PlayedReply:
         name = asked.model.removeprefix(f"{catalog.AUTHOR}/")
         if name in EXAMINEES:
-            return PlayedReply(exam_verdict(name, asked, self.settings.seed, times), called=False)
+            return PlayedReply(
+                write_exam_verdict(name, asked, self.settings.seed, times), called=False
+            )
         if catalog.is_judge(asked.model):
-            return PlayedReply(verdict(asked, self.settings.seed), called=False)
-        character = catalog.character_of(asked.model)
+            return PlayedReply(write_verdict(asked, self.settings.seed), called=False)
+        character = catalog.find_model_character(asked.model)
         assert character is not None  # noqa: S101 - the catalog knows no others
         reply = character(asked, self.settings.seed)
         if not asked.thinks or reply.thoughts:
             return reply
         return replace(reply, thoughts=SENTENCES["thoughts"][0])
 
-    async def _models(self, _request: web.Request) -> web.Response:
-        return web.json_response(catalog.models(self.settings.prices))
+    async def _serve_models(self, _request: web.Request) -> web.Response:
+        return web.json_response(catalog.make_models_answer(self.settings.prices))
 
-    async def _endpoints(self, request: web.Request) -> web.Response:
+    async def _serve_endpoints(self, request: web.Request) -> web.Response:
         model = f"{request.match_info['author']}/{request.match_info['slug']}"
-        if not catalog.knows(model):
-            return web.json_response(error_body(404, "Model not found"), status=404)
-        return web.json_response(catalog.endpoints(model, self.settings.prices))
+        if not catalog.has_model(model):
+            return web.json_response(make_error_body(404, "Model not found"), status=404)
+        return web.json_response(catalog.make_endpoints_answer(model, self.settings.prices))
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_chat(self, request: web.Request) -> web.StreamResponse:
         now = asyncio.get_running_loop().time
         started = now()
         try:
             asked = read_request(await request.read())
         except NotUnderstood as error:
-            return web.json_response(error_body(400, str(error)), status=400)
+            return web.json_response(make_error_body(400, str(error)), status=400)
         self.asked += 1
         number = self.asked
         self._times[asked.hash] += 1
         times = self._times[asked.hash]
-        answer = self._limited(started) or self.answer(asked, number, times)
+        answer = self._refuse_over_limit(started) or self.answer_request(asked, number, times)
         completed = False
         self.in_flight += 1
         try:
-            share = unit(self.settings.seed, asked.hash, times, "latency")
+            share = draw_number(self.settings.seed, asked.hash, times, "latency")
             await asyncio.sleep(
-                self.settings.latency.call_seconds(catalog.is_judge(asked.model), share)
+                self.settings.latency.find_call_seconds(catalog.is_judge(asked.model), share)
             )
-            response, completed = await self._send(request, answer.sent)
+            response, completed = await self._send_answer(request, answer.sent)
             return response
         finally:
             self.in_flight -= 1
             # a client that hangs up is charged, too: the model continues to write
-            self.ledger.add(
+            self.ledger.add_entry(
                 Entry(
                     number=number,
                     request=asked.hash,
@@ -252,17 +258,19 @@ class Simulation:
                 )
             )
 
-    def _limited(self, now: float) -> Answer | None:
+    def _refuse_over_limit(self, now: float) -> Answer | None:
         """Return the refusal of a request over the limit; None if the request may pass."""
-        wait = self._window.wait(now) if self._window else 0.0
+        wait = self._window.admit_request(now) if self._window else 0.0
         if not wait:
             return None
-        body = error_body(
+        body = make_error_body(
             429, f"Rate limit exceeded: {self.settings.requests_per_minute} requests per minute"
         )
-        return Answer(plain(body, 429, Retry_After=f"{wait:.3f}"), OVER_THE_LIMIT)
+        return Answer(make_json_response(body, 429, Retry_After=f"{wait:.3f}"), OVER_THE_LIMIT)
 
-    async def _send(self, request: web.Request, sent: Sent) -> tuple[web.StreamResponse, bool]:
+    async def _send_answer(
+        self, request: web.Request, sent: Sent
+    ) -> tuple[web.StreamResponse, bool]:
         """Send the response; return it, and whether it went out to its last byte."""
         if sent.manner is Manner.SILENCE:
             await asyncio.Event().wait()  # until the client leaves or the server ends
@@ -283,8 +291,8 @@ class Simulation:
         return response, True
 
 
-def _refused(message: str) -> Answer:
-    return Answer(plain(error_body(404, message), 404))
+def _make_refusal(message: str) -> Answer:
+    return Answer(make_json_response(make_error_body(404, message), 404))
 
 
 @asynccontextmanager
@@ -299,7 +307,7 @@ async def simulate(
     with open_ledger(ledger_file) as ledger:
         simulation = Simulation(settings, ledger)
         runner = web.AppRunner(
-            simulation.application(),
+            simulation.make_application(),
             access_log=None,
             handler_cancellation=True,
             shutdown_timeout=LEAVING,

@@ -14,20 +14,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from independence_bench.hashing import content_hash
-from independence_bench.models.response import dig
+from independence_bench.hashing import hash_content
+from independence_bench.models.response import get_nested_value
 
 T = TypeVar("T")
 
 
-def unit(*causes: str | int) -> float:
+def draw_number(*causes: str | int) -> float:
     """Return a number in [0, 1), the same one for the same *causes*."""
-    return int(content_hash(list(causes))[:13], 16) / 16**13
+    return int(hash_content(list(causes))[:13], 16) / 16**13
 
 
-def choose(options: Sequence[T], *causes: str | int) -> T:
+def draw_option(options: Sequence[T], *causes: str | int) -> T:
     """Return one of *options*, at least one, the same one for the same *causes*."""
-    return options[int(unit(*causes) * len(options))]
+    return options[int(draw_number(*causes) * len(options))]
 
 
 CHARACTERS_A_TOKEN = 4
@@ -56,7 +56,7 @@ class ReceivedRequest:
     turns: int = 0  # messages of both sides, the last one of the human included
 
     @property
-    def last(self) -> str:
+    def last_heard(self) -> str:
         """The human's last message; "" if there is none."""
         return self.heard[-1] if self.heard else ""
 
@@ -89,7 +89,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SimulatedCompletion:
     """A completion's body, which may be changed; its cost in dollars; and whether it is a whole
     answer.
     """
@@ -115,17 +115,17 @@ def read_request(data: bytes) -> ReceivedRequest:
     ):
         raise NotUnderstood("the body has no messages")
     said = {
-        role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role)
+        role: tuple(_read_text(m.get("content")) for m in messages if m.get("role") == role)
         for role in ("user", "tool", "system")
     }
     schema, only = (
-        dig(body, "response_format", "json_schema", "schema"),
-        dig(body, "provider", "only"),
+        get_nested_value(body, "response_format", "json_schema", "schema"),
+        get_nested_value(body, "provider", "only"),
     )
     limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
     content = {name: value for name, value in body.items() if name not in LIMITS}
     try:
-        asked_hash = content_hash(content)
+        asked_hash = hash_content(content)
     except (TypeError, ValueError, RecursionError):
         raise NotUnderstood("the body holds what JSON has no word for") from None
     return ReceivedRequest(
@@ -133,25 +133,25 @@ def read_request(data: bytes) -> ReceivedRequest:
         model=body["model"],
         heard=said["tool"] or said["user"],
         prompt=said["user"][0] if said["user"] else "",
-        tool=_tool(dig(body, "tools", 0, "function")),
+        tool=_read_tool(get_nested_value(body, "tools", 0, "function")),
         schema=schema if isinstance(schema, dict) else None,
         provider=str(only[0]) if isinstance(only, list) and only else None,
         limit=limits[0] if limits and limits[0] > 0 else None,
-        thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort"))
+        thinks=(get_nested_value(body, "reasoning", "effort") or body.get("reasoning_effort"))
         not in (None, "none"),
-        tokens=_tokens(len(data)),
+        tokens=_count_tokens(len(data)),
         system="\n".join(said["system"]),
         turns=sum(part.get("role") != "system" for part in messages),
     )
 
 
-def completion(
+def make_completion(
     asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str
-) -> Made:
+) -> SimulatedCompletion:
     """Make the completion that answers request *number* with *reply*, cut off if it is longer than
     the limit.
     """
-    spent = _tokens(len(reply.thoughts))
+    spent = _count_tokens(len(reply.thoughts))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
     calling = asked.tool is not None and reply.called
     words = (
@@ -168,7 +168,7 @@ def completion(
         message["tool_calls"] = [{"id": "call00001", "type": "function", "function": function}]
     if reply.thoughts:
         message["reasoning"] = reply.thoughts
-    written = _tokens(len(words)) + spent
+    written = _count_tokens(len(words)) + spent
     cost = round(asked.tokens * price.prompt + written * price.completion, 9)
     finish = "length" if cut else "tool_calls" if calling else "stop"
     body = {
@@ -186,27 +186,30 @@ def completion(
             "cost": cost,
         },
     }
-    return Made(body, cost, reply.usable and not cut)
+    return SimulatedCompletion(body, cost, reply.usable and not cut)
 
 
-def error_body(code: int, message: str) -> dict[str, Any]:
+def make_error_body(code: int, message: str) -> dict[str, Any]:
     """Make the body of an error as OpenRouter words it."""
     return {"error": {"code": code, "message": message}}
 
 
-def _tokens(characters: int) -> int:
+def _count_tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
-def _text(value: Any) -> str:
+def _read_text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(str(part.get("text", "")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
 
 
-def _tool(function: Any) -> tuple[str, str] | None:
+def _read_tool(function: Any) -> tuple[str, str] | None:
     """Return the name and the first argument of the tool that is offered; None if there is none."""
-    name, arguments = dig(function, "name"), dig(function, "parameters", "properties")
+    name, arguments = (
+        get_nested_value(function, "name"),
+        get_nested_value(function, "parameters", "properties"),
+    )
     return (
         (str(name), str(next(iter(arguments))))
         if name and isinstance(arguments, dict) and arguments

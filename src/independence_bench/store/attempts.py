@@ -25,15 +25,15 @@ from sqlalchemy import (
 
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.messages import UNUSABLE, Usage
-from independence_bench.store.blobs import Damaged, pack, unpack
-from independence_bench.store.owners import LeaseWatch, is_dead, is_known, shares_clock
+from independence_bench.store.blobs import Damaged, pack_text, unpack_text
+from independence_bench.store.owners import LeaseWatch, has_same_clock, is_dead, is_known
 from independence_bench.store.rows import (
-    execute_in,
-    fields_of,
-    insert_new,
+    execute_for_keys,
+    insert_new_rows,
     insert_rows,
-    next_numbers,
-    shared_time,
+    read_fields,
+    read_shared_time,
+    take_next_numbers,
     write_rows,
 )
 from independence_bench.store.schema import (
@@ -79,7 +79,7 @@ _HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
 _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
 
 
-def earlier_attempts(
+def find_earlier_attempts(
     connection: Connection, keys: Collection[str], unanswered: Collection[str] = ()
 ) -> dict[str, EarlierAttempts]:
     """Return the results of earlier attempts at each call, by key; calls that were never made are
@@ -88,7 +88,9 @@ def earlier_attempts(
     *unanswered*: those of the calls whose answer is not stored.
     """
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
-    for key, attempt, outcome in sorted(execute_in(connection, _OUTCOMES, keys), key=itemgetter(1)):
+    for key, attempt, outcome in sorted(
+        execute_for_keys(connection, _OUTCOMES, keys), key=itemgetter(1)
+    ):
         outcomes.setdefault(key, []).append((attempt, outcome))
     earlier = {}
     for key, ended in outcomes.items():
@@ -101,7 +103,7 @@ def earlier_attempts(
             raw = connection.execute(
                 select(attempts.c.raw).where(attempts.c.id == paid[-1])
             ).scalar_one()
-            spare = (paid[-1], unpack(raw))
+            spare = (paid[-1], unpack_text(raw))
         broken = sum(outcome in UNUSABLE for _, outcome in ended)
         earlier[key] = EarlierAttempts(broken, len(cut_off), spare, bool(arrived))
     return earlier
@@ -125,17 +127,19 @@ class Holder:
         return self.until <= now
 
 
-def holders(connection: Connection, keys: Collection[str], lock: bool = False) -> dict[str, Holder]:
+def find_holders(
+    connection: Connection, keys: Collection[str], lock: bool = False
+) -> dict[str, Holder]:
     """Return the holder of each of the calls, by key; calls that were never made are left out.
 
     *lock*: no other process changes those rows until the commit. Rows that one is changing just now
     are left out and not waited for, because whoever changes a row has claimed the call.
     """
-    rows = execute_in(connection, _HOLDERS, keys, lock=lock)
+    rows = execute_for_keys(connection, _HOLDERS, keys, lock=lock)
     return {key: Holder(owner, until) for key, owner, until in rows}
 
 
-def claim(
+def claim_calls(
     connection: Connection,
     wanted: Sequence[CallInfo],
     held: Mapping[str, Holder],
@@ -157,29 +161,31 @@ def claim(
         # machine have slept
         return holder.owner != owner and holder.is_gone(now, watch)
 
-    def free_of(held: Mapping[str, Holder]) -> set[str]:
+    def find_free(held: Mapping[str, Holder]) -> set[str]:
         return {call.key for call in wanted if call.key in held and is_free(held[call.key])}
 
     new = {call.key: call for call in wanted if call.key not in held}
-    got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
-    if (gone := free_of(held)) and (shared := shared_time(connection)) is not None:
+    got = insert_new_rows(
+        connection, calls, [make_call_row(call) | claimed for call in new.values()]
+    )
+    if (gone := find_free(held)) and (shared := read_shared_time(connection)) is not None:
         # our own clock may have been set since it was compared with that one
         now = min(now, shared)
-        gone = free_of(held)
+        gone = find_free(held)
     # another process may have taken one since *held* was read
     free = {
         key: holder
-        for key, holder in holders(connection, gone, lock=True).items()
+        for key, holder in find_holders(connection, gone, lock=True).items()
         if is_free(holder)
     }
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key, holder in free.items() if holder.owner is not None]:
-        _lose(connection, attempts.c.call_key.in_(taken_over), now)
+        _close_as_lost(connection, attempts.c.call_key.in_(taken_over), now)
     return got | free.keys()
 
 
-def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> None:
+def _close_as_lost(connection: Connection, which: ColumnElement[bool], now: float) -> None:
     lost = {
         "finished_at": now,
         "outcome": LOST,
@@ -190,30 +196,30 @@ def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> Non
     )
 
 
-def call_row(call: CallInfo) -> dict[str, Any]:
+def make_call_row(call: CallInfo) -> dict[str, Any]:
     """Make the columns of *call* for its table."""
-    return fields_of(call) | {"request": _packed(call.request)}
+    return read_fields(call) | {"request": _packed(call.request)}
 
 
 # every run of a conversation begins with the same request: often it is packed already
-_packed = lru_cache(maxsize=256)(pack)
+_packed = lru_cache(maxsize=256)(pack_text)
 
 
-def renew(connection: Connection, owner: str, now: float) -> None:
+def renew_claims(connection: Connection, owner: str, now: float) -> None:
     """Extend every claim of *owner* by another lease."""
     connection.execute(update(calls).where(calls.c.owner == owner).values(lease_until=now + LEASE))
 
 
-def release(connection: Connection, keys: Collection[str], owner: str) -> None:
+def release_claims(connection: Connection, keys: Collection[str], owner: str) -> None:
     """Give the claims of *owner* on the calls back, with or without a result."""
-    execute_in(connection, _RELEASE, keys, owner)
+    execute_for_keys(connection, _RELEASE, keys, owner)
 
 
-def new_attempts(connection: Connection, count: int) -> Sequence[int]:
+def make_attempt_ids(connection: Connection, count: int) -> Sequence[int]:
     """Return ids for *count* new attempts, larger than those of all earlier attempts at the same
     call.
     """
-    return next_numbers(connection, attempts, ATTEMPT_IDS, count)
+    return take_next_numbers(connection, attempts, ATTEMPT_IDS, count)
 
 
 def begin_attempts(
@@ -222,7 +228,7 @@ def begin_attempts(
     """Record that calls are about to be sent, as (key, limit in tokens). Returns the attempts'
     ids.
     """
-    numbers = new_attempts(connection, len(begun))
+    numbers = make_attempt_ids(connection, len(begun))
     rows = [
         {
             "id": attempt,
@@ -237,7 +243,7 @@ def begin_attempts(
     return list(numbers)
 
 
-def withdraw(connection: Connection, attempt: int) -> None:
+def withdraw_attempt(connection: Connection, attempt: int) -> None:
     """Delete an attempt that was never sent."""
     connection.execute(
         delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None))
@@ -263,8 +269,8 @@ class Ended:
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
     """Record how attempts ended and what they cost, whether they were of use or not."""
     rows = [
-        ended_row(how, SENT.redacted_text(how.raw))
-        | {"id": attempt, "finished_at": now, "message": KNOWN.redacted_message(how.message)}
+        make_attempt_row(how, SENT.redact_text(how.raw))
+        | {"id": attempt, "finished_at": now, "message": KNOWN.redact_message(how.message)}
         for attempt, how in ended
     ]
     if rows:
@@ -272,24 +278,26 @@ def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now
         write_rows(connection, f"UPDATE attempts SET {changed} WHERE id = :id", rows)  # noqa: S608 - names of columns
 
 
-def ended_row(ended: Ended, raw: str) -> dict[str, Any]:
+def make_attempt_row(ended: Ended, raw: str) -> dict[str, Any]:
     """Make the columns of an attempt that ended; *raw*: its response body as it is to be stored."""
-    row = fields_of(ended) | fields_of(ended.usage) | {"raw": pack(raw)}
+    row = read_fields(ended) | read_fields(ended.usage) | {"raw": pack_text(raw)}
     del row["usage"]
     return row
 
 
-def leases_elsewhere(connection: Connection) -> dict[str, float]:
+def find_foreign_leases(connection: Connection) -> dict[str, float]:
     """Return owner -> when its latest lease ends, for owners whose clock is not this machine's."""
     rows = connection.execute(
         select(calls.c.owner, func.max(calls.c.lease_until))
         .where(calls.c.owner.is_not(None))
         .group_by(calls.c.owner)
     )
-    return {owner: until for owner, until in rows if until is not None and not shares_clock(owner)}
+    return {
+        owner: until for owner, until in rows if until is not None and not has_same_clock(owner)
+    }
 
 
-def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = None) -> int:
+def close_lost_attempts(connection: Connection, now: float, watch: LeaseWatch | None = None) -> int:
     """Mark the attempts that a dead or silent process left in flight as lost. Returns how many
     there were.
 
@@ -306,7 +314,7 @@ def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = Non
         if holder != owner or Holder(owner, until).is_gone(now, watch)
     ]
     if lost:
-        _lose(connection, attempts.c.id.in_(lost), now)
+        _close_as_lost(connection, attempts.c.id.in_(lost), now)
     return len(lost)
 
 
@@ -319,7 +327,7 @@ def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
     return select(*columns).select_from(attempts.join(calls)).order_by(attempts.c.id)
 
 
-def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
+def read_attempts(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Return every attempt at the given calls, in order, without the raw body."""
     columns = [column for column in attempts.c if column.name != "raw"]
     rows = connection.execute(
@@ -344,7 +352,7 @@ class Spending:
         return self.replies + self.judgements
 
 
-def spending(connection: Connection) -> Spending:
+def sum_spending(connection: Connection) -> Spending:
     """Sum what the store has cost in its whole life, rejected attempts included. Imported attempts
     are left out: others paid for them.
     """
@@ -385,7 +393,7 @@ class RawAttempt(NamedTuple):
     notes: str | None
 
 
-def raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]:
+def read_raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]:
     """Yield every attempt that has ended at a call of that kind, in order."""
     of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
     of_judgement = (judgements.c.state, null(), null())
@@ -402,7 +410,7 @@ def raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]
     for key, outcome, status, by, model, raw, *kept_as in connection.execute(
         wanted.execution_options(yield_per=200)
     ):
-        yield RawAttempt(key, outcome, status, by, model, _unpacked_or_none(raw), *kept_as)
+        yield RawAttempt(key, outcome, status, by, model, _try_unpack(raw), *kept_as)
 
 
 class SharedId(NamedTuple):
@@ -415,7 +423,7 @@ class SharedId(NamedTuple):
     answered: int  # calls of that endpoint that were answered under any id
 
 
-def shared_response_ids(connection: Connection) -> list[SharedId]:
+def find_shared_response_ids(connection: Connection) -> list[SharedId]:
     """Return every response id that occurs in the answers to several calls of one endpoint, by
     endpoint and id.
     """
@@ -442,10 +450,10 @@ def shared_response_ids(connection: Connection) -> list[SharedId]:
     ]
 
 
-def _unpacked_or_none(blob: bytes | None) -> str | None:
+def _try_unpack(blob: bytes | None) -> str | None:
     """Return the packed text: "" if there is none, None if it is damaged."""
     try:
-        return unpack(blob) if blob else ""
+        return unpack_text(blob) if blob else ""
     except Damaged:
         return None
 
@@ -469,17 +477,17 @@ class Exchange:
     bodies: tuple[Body, ...]
 
 
-def exchanges_of(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
+def read_exchanges(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
     """Return the calls of those keys that exist, with all their responses. Raises StoreError if one
     is damaged.
     """
     rows = connection.execute(
         select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys)))
     )
-    requests = {key: unpack(packed) for key, packed in rows}
+    requests = {key: unpack_text(packed) for key, packed in rows}
     columns = (attempts.c.call_key, attempts.c.outcome, attempts.c.status, attempts.c.raw)
     bodies: dict[str, list[Body]] = {key: [] for key in requests}
     wanted = select(*columns).where(attempts.c.call_key.in_(list(requests))).order_by(attempts.c.id)
     for key, outcome, status, raw in connection.execute(wanted):
-        bodies[key].append(Body(outcome, status, unpack(raw) if raw else ""))
+        bodies[key].append(Body(outcome, status, unpack_text(raw) if raw else ""))
     return {key: Exchange(request, tuple(bodies[key])) for key, request in requests.items()}

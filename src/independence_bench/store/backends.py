@@ -43,7 +43,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from independence_bench.errors import StoreError
 from independence_bench.escape import KNOWN
-from independence_bench.store.staging import link_in_place, staging, take_away_leftovers
+from independence_bench.store.staging import link_file, remove_leftovers, stage_path
 
 
 class Backend(ABC):
@@ -60,19 +60,19 @@ class Backend(ABC):
         """Raise StoreError if it is known that no store can be made."""
 
     @abstractmethod
-    def looked_at(self) -> AbstractContextManager[Connection | None]:
+    def open_inspection(self) -> AbstractContextManager[Connection | None]:
         """Open a connection that finds out what is there and changes nothing; None if there is
         nothing.
         """
 
     @abstractmethod
-    def make(self, fill: Callable[[Connection], None]) -> None:
+    def make_store(self, fill: Callable[[Connection], None]) -> None:
         """Make the store with what *fill* puts into it, whole or not at all. Another process may do
         the same.
         """
 
     @contextmanager
-    def steady(self) -> Iterator[None]:
+    def guard_reading(self) -> Iterator[None]:
         """Raise StoreError if what was read inside the block may be from two moments."""
         yield
 
@@ -80,13 +80,13 @@ class Backend(ABC):
         """Whether the file that was opened is no longer in its place: deleted, or replaced."""
         return False
 
-    def rescue(self) -> Path | None:
+    def rescue_copy(self) -> Path | None:
         """Save what was opened, after it was replaced. Returns the copy's path; None if that is
         impossible.
         """
         return None
 
-    def folder(self) -> Path | None:
+    def find_folder(self) -> Path | None:
         """Return the folder of its file; None if it is not a file."""
         return None
 
@@ -96,13 +96,13 @@ class Backend(ABC):
         """
         return False
 
-    def is_away(self, error: BaseException, message: str) -> bool:
+    def is_server_away(self, error: BaseException, message: str) -> bool:
         """Whether *error*, which came with *message*, says that the server is gone, perhaps for a
         moment.
         """
         return False
 
-    def transaction(self, connection: Connection) -> int | None:
+    def read_transaction_number(self, connection: Connection) -> int | None:
         """Return the number of the transaction of *connection*, by which `is_committed` knows it;
         None if it has none.
         """
@@ -113,11 +113,11 @@ class Backend(ABC):
         return None
 
     @abstractmethod
-    def step(self, error: BaseException, message: str) -> str | None:
+    def suggest_step(self, error: BaseException, message: str) -> str | None:
         """Say what to do about *error*, which came with *message*; None if that is not known."""
 
 
-def find_step(steps: Mapping[str, str], message: str) -> str | None:
+def match_step(steps: Mapping[str, str], message: str) -> str | None:
     """Return the first of *steps* whose regular expression fits a database's *message*; None if
     none fits.
     """
@@ -198,13 +198,16 @@ class SqliteFile(Backend):
         self._wal = Path(f"{self.path}-wal")
         self._wait = wait
         self._read_only = not (
-            _writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path))
+            _is_writable(self.path.parent)
+            and (_is_writable(self.path) or not os.path.exists(self.path))
         )
-        self.engine = self._engine(self._address, NullPool if self._read_only else QueuePool)
+        self.engine = self._make_engine(
+            self._make_address, NullPool if self._read_only else QueuePool
+        )
         self._opened: tuple[int, int] | None = None  # what file the first connection has
-        event.listen(self.engine, "connect", self._remember)
+        event.listen(self.engine, "connect", self._record_file)
 
-    def exists(self) -> bool:
+    def has_file(self) -> bool:
         """Whether there is a file. Raises StoreError for something that cannot be a store."""
         until = time.monotonic() + WAIT_FOR_MAKER
         try:
@@ -250,68 +253,68 @@ class SqliteFile(Backend):
                 f"the store {self.shown} cannot be written; check the permissions of the file "
                 "and its folder"
             )
-        take_away_leftovers(self.path)
+        remove_leftovers(self.path)
 
     @contextmanager
-    def looked_at(self) -> Iterator[Connection | None]:
+    def open_inspection(self) -> Iterator[Connection | None]:
         """Open a connection that finds out what the file is and leaves no trace; None if there is
         no file.
         """
-        if not self.exists():
+        if not self.has_file():
             yield None
             return
         # without a -wal no process has it open, so nothing can change; else SQLite itself has to
         # find out what holds
         how = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
-        engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
+        engine = self._make_engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
         try:
             with engine.connect() as connection:
                 yield connection
         finally:
             engine.dispose()
 
-    def make(self, fill: Callable[[Connection], None]) -> None:
+    def make_store(self, fill: Callable[[Connection], None]) -> None:
         """Make the file with what *fill* puts into it: whole or not at all, and never over another
         file.
         """
-        with staging(self.path) as fresh:
-            engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
+        with stage_path(self.path) as fresh:
+            engine = self._make_engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
             try:
                 with engine.begin() as connection:
                     connection.exec_driver_sql("BEGIN")
                     connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
                     fill(connection)
-                with closing(self._connect(fresh.as_uri())) as raw:
+                with closing(self._open_connection(fresh.as_uri())) as raw:
                     raw.execute("PRAGMA journal_mode=WAL")
             finally:
                 engine.dispose()
             # where another process was faster, its store is the one
-            link_in_place(fresh, self.path)
+            link_file(fresh, self.path)
 
     @contextmanager
-    def steady(self) -> Iterator[None]:
+    def guard_reading(self) -> Iterator[None]:
         """Raise StoreError if the file changed inside the block although it was opened as one that
         does not change.
         """
         if not self._read_only:
             yield
             return
-        before = self._state()
+        before = self._read_state()
         yield
-        if self._state() != before:
+        if self._read_state() != before:
             raise StoreError(
                 f"the store {self.shown} was written to while it was read; do it again"
             )
 
     def is_replaced(self) -> bool:
         """Whether the file that was opened has been deleted, or replaced by another one."""
-        return self._opened is not None and self._which() != self._opened
+        return self._opened is not None and self._identify_file() != self._opened
 
-    def folder(self) -> Path | None:
+    def find_folder(self) -> Path | None:
         """Return the folder of the file."""
         return self.path.parent
 
-    def rescue(self) -> Path | None:
+    def rescue_copy(self) -> Path | None:
         """Copy what connections to the lost file still hold to a file next to it. Returns the
         copy's path; None if that fails.
         """
@@ -329,31 +332,31 @@ class SqliteFile(Backend):
                 return copy
         return None
 
-    def _remember(self, _raw: object, record: ConnectionPoolEntry) -> None:
-        record.info[_FILE] = self._which()
+    def _record_file(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        record.info[_FILE] = self._identify_file()
         self._opened = self._opened or record.info[_FILE]
 
-    def _which(self) -> tuple[int, int] | None:
+    def _identify_file(self) -> tuple[int, int] | None:
         try:
             status = self.path.stat()
         except OSError:
             return None
         return status.st_dev, status.st_ino
 
-    def step(self, error: BaseException, message: str) -> str | None:
+    def suggest_step(self, error: BaseException, message: str) -> str | None:
         """Say what to do about *error*, which came with *message*; None if that is not known."""
-        if "unable to open" in message and _size(self._wal):
+        if "unable to open" in message and _count_bytes(self._wal):
             return (
                 f"its latest part is in {self.shown}-wal: copy both to a folder that can be "
                 "written, and use those"
             )
-        return find_step(FILE_STEPS, message.lower())
+        return match_step(FILE_STEPS, message.lower())
 
-    def _state(self) -> tuple[float, int, int]:
+    def _read_state(self) -> tuple[float, int, int]:
         status = self.path.stat()
-        return status.st_mtime_ns, status.st_size, _size(self._wal)
+        return status.st_mtime_ns, status.st_size, _count_bytes(self._wal)
 
-    def _address(self) -> str:
+    def _make_address(self) -> str:
         """Return the file's address for SQLite. Opening it never makes the file, and it is readable
         even if nothing can be written next to it.
         """
@@ -361,13 +364,15 @@ class SqliteFile(Backend):
             return f"{self.path.as_uri()}?mode=rw"
         # what may not be written cannot be locked; without a -wal, the file alone is the whole
         # store
-        alone = _size(self._wal) == 0
+        alone = _count_bytes(self._wal) == 0
         return f"{self.path.as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
-    def _engine(self, address: Callable[[], str], pool: type[Pool]) -> Engine:
-        return create_engine("sqlite://", creator=lambda: self._connect(address()), poolclass=pool)
+    def _make_engine(self, address: Callable[[], str], pool: type[Pool]) -> Engine:
+        return create_engine(
+            "sqlite://", creator=lambda: self._open_connection(address()), poolclass=pool
+        )
 
-    def _connect(self, address: str) -> sqlite3.Connection:
+    def _open_connection(self, address: str) -> sqlite3.Connection:
         # isolation_level None: we say BEGIN ourselves
         turn = min(self._wait, TURN)
         raw = sqlite3.connect(
@@ -384,12 +389,12 @@ class SqliteFile(Backend):
         return raw
 
 
-def _size(path: Path) -> int:
+def _count_bytes(path: Path) -> int:
     """Return the file's size in bytes; 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
-def _writable(path: Path) -> bool:
+def _is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
@@ -459,7 +464,7 @@ class PostgresDatabase(Backend):
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, address: str, wait: float) -> None:
-        url = read_address(address)
+        url = parse_address(address)
         self.shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         limit = round(wait * 1000)
         # one round trip for all of it. A writer that falls silent is cut off, or everybody would
@@ -489,7 +494,7 @@ class PostgresDatabase(Backend):
             ) from None
 
         @event.listens_for(self.engine, "handle_error")
-        def drop(context: ExceptionContext) -> None:
+        def mark_disconnect(context: ExceptionContext) -> None:
             # what is lost, or stuck in the midst of a command, takes no ROLLBACK: the pool would
             # print a traceback
             broken = isinstance(context.sqlalchemy_exception, OperationalError)
@@ -497,12 +502,12 @@ class PostgresDatabase(Backend):
                 context.is_disconnect = True
 
     @contextmanager
-    def looked_at(self) -> Iterator[Connection | None]:
+    def open_inspection(self) -> Iterator[Connection | None]:
         """Open a connection that finds out what the database holds."""
         with self.engine.connect().execution_options(reading=True) as connection:
             yield connection
 
-    def make(self, fill: Callable[[Connection], None]) -> None:
+    def make_store(self, fill: Callable[[Connection], None]) -> None:
         """Make the tables by *fill*, while no other process does: whole or not at all."""
         with self.engine.begin() as connection:
             encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
@@ -513,7 +518,7 @@ class PostgresDatabase(Backend):
                 )
             fill(connection)
 
-    def transaction(self, connection: Connection) -> int | None:
+    def read_transaction_number(self, connection: Connection) -> int | None:
         """Return the transaction's number on the server."""
         return int(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
 
@@ -526,27 +531,27 @@ class PostgresDatabase(Backend):
         """Whether the server's error code says that *error* was a deadlock."""
         return getattr(error, "sqlstate", None) in REPEATABLE
 
-    def is_away(self, error: BaseException, message: str) -> bool:
+    def is_server_away(self, error: BaseException, message: str) -> bool:
         """Whether the server is gone, by its error code, else by the words of libpq, else by the
         codes of earlier errors.
         """
-        first, *behind = _states_of(error)
+        first, *behind = _list_sql_states(error)
         if first:
             return re.search(AWAY_BY_STATE, first) is not None
         by_words = re.search(AWAY_BY_WORDS, message.lower())
         return by_words is not None or any(re.search(AWAY_BY_STATE, state) for state in behind)
 
-    def step(self, error: BaseException, message: str) -> str | None:
+    def suggest_step(self, error: BaseException, message: str) -> str | None:
         """Say what to do, by the server's error code, else by the error's words, else by the codes
         of earlier errors; None if none is known.
         """
-        first, *behind = _states_of(error)
-        steps = (find_step(STEPS_BY_STATE, first), find_step(STEPS_BY_WORDS, message.lower()))
-        before = (find_step(STEPS_BY_STATE, state) for state in behind if not first)
+        first, *behind = _list_sql_states(error)
+        steps = (match_step(STEPS_BY_STATE, first), match_step(STEPS_BY_WORDS, message.lower()))
+        before = (match_step(STEPS_BY_STATE, state) for state in behind if not first)
         return next((step for step in (*steps, *before) if step), None)
 
 
-def _states_of(error: BaseException | None) -> Iterator[str]:
+def _list_sql_states(error: BaseException | None) -> Iterator[str]:
     """Yield the SQLSTATE of *error*, "" if it has none, then those of the errors that it came from
     or after. The driver's own error may hide the server's. An earlier error need not be the cause,
     so it comes last.
@@ -558,12 +563,12 @@ def _states_of(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def read_address(address: str) -> URL:
+def parse_address(address: str) -> URL:
     """Read *address* as a URL with our driver. Raises StoreError; the errors never repeat the
     address, since any part of it may hold a password.
     """
-    KNOWN.learn_address(address)
-    KNOWN.learn(os.environ.get("PGPASSWORD"))
+    KNOWN.learn_address_password(address)
+    KNOWN.learn_secret(os.environ.get("PGPASSWORD"))
     if address.count("@") > 1:
         raise StoreError(
             "the store's address has more than one @; write %40 for an @ inside a name or a "
@@ -572,7 +577,7 @@ def read_address(address: str) -> URL:
     try:
         url = make_url(address).set(drivername=DRIVER)
         for password in url.normalized_query.get("password", ()):
-            KNOWN.learn(password)
+            KNOWN.learn_secret(password)
         return url
     except (ArgumentError, ValueError):
         raise StoreError(

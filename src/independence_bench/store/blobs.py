@@ -37,14 +37,14 @@ class Allowance:
     most: int = LARGEST_TOTAL
     taken: int = 0
 
-    def take(self, size: int) -> None:
+    def take_bytes(self, size: int) -> None:
         """Count *size* more bytes. Raises TooLarge if they go beyond the limit."""
         if self.taken + size > self.most:
             raise TooLarge(self.most)
         self.taken += size
 
 
-def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
+def inflate_blob(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
     """Unpack what zlib packed, at most *most* bytes. Raises TooLarge for more, zlib.error for bytes
     that are damaged or cut short.
     """
@@ -57,17 +57,17 @@ def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
     return data
 
 
-def pack(text: str) -> bytes:
+def pack_text(text: str) -> bytes:
     """Pack *text* into the blob that is stored."""
     # fast: 4% larger than the default, in half of the time, which is spent on every call; to clear
     # a window of the usual size takes a fifth of it
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1, 14)
 
 
-def unpack(blob: bytes) -> str:
+def unpack_text(blob: bytes) -> str:
     """Return the text of a blob. Raises StoreError if it is damaged."""
     try:
-        return inflate(blob).decode("utf-8", "surrogatepass")
+        return inflate_blob(blob).decode("utf-8", "surrogatepass")
     except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
         raise Damaged(error) from None
 
@@ -78,9 +78,9 @@ def unpack_json(blob: bytes) -> Any:
     """
     try:
         # in half the time of the two steps below; it refuses more, such as a lone surrogate
-        return from_json(inflate(blob), cache_strings="keys")
+        return from_json(inflate_blob(blob), cache_strings="keys")
     except (zlib.error, TooLarge, ValueError, TypeError):
-        return json.loads(unpack(blob))
+        return json.loads(unpack_text(blob))
 
 
 class WrongChecksum(ValueError):
@@ -104,7 +104,7 @@ class Damaged(StoreError):
 
 
 @contextmanager
-def undamaged() -> Iterator[None]:
+def report_damage() -> Iterator[None]:
     """Raise StoreError for errors inside the block that come from values that cannot be read
     back.
     """

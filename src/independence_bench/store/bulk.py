@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table, func, inspect, select
 
-from independence_bench.store.blobs import pack, unpack
-from independence_bench.store.results import SCORED, checksum_of
+from independence_bench.store.blobs import pack_text, unpack_text
+from independence_bench.store.results import SCORED, compute_checksum
 from independence_bench.store.rows import insert_rows, write_rows
 from independence_bench.store.schema import (
     Packed,
@@ -26,7 +26,7 @@ BATCH = 500  # rows that are read at once
 Row = dict[str, Any]
 
 
-def dump(
+def read_table(
     connection: Connection, name: str, blobs: Collection[str] = ()
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the table *name* in the order of its primary key. *blobs*: which of its
@@ -38,17 +38,17 @@ def dump(
     table = metadata.tables[name]
     if not inspect(connection).has_table(name):  # a store of an older version
         return
-    chosen = _columns(table, blobs)
+    chosen = _select_columns(table, blobs)
     if name == "attempts":
         chosen = chosen.where(attempts.c.finished_at.is_not(None)).order_by(
             attempts.c.call_key, attempts.c.id
         )
     else:
         chosen = chosen.order_by(*table.primary_key.columns)
-    yield from _read(connection, chosen)
+    yield from _read_rows(connection, chosen)
 
 
-def find(
+def find_rows(
     connection: Connection,
     name: str,
     column: str,
@@ -59,11 +59,11 @@ def find(
     order, those in flight too.
     """
     table = metadata.tables[name]
-    chosen = _columns(table, blobs).where(table.c[column].in_(list(values)))
-    return list(_read(connection, chosen.order_by(*table.primary_key.columns)))
+    chosen = _select_columns(table, blobs).where(table.c[column].in_(list(values)))
+    return list(_read_rows(connection, chosen.order_by(*table.primary_key.columns)))
 
 
-def _columns(table: Table, blobs: Collection[str]) -> Select[*tuple[Any, ...]]:
+def _select_columns(table: Table, blobs: Collection[str]) -> Select[*tuple[Any, ...]]:
     return select(
         *(
             c
@@ -73,36 +73,38 @@ def _columns(table: Table, blobs: Collection[str]) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _read(connection: Connection, chosen: Select[*tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+def _read_rows(
+    connection: Connection, chosen: Select[*tuple[Any, ...]]
+) -> Iterator[dict[str, Any]]:
     for row in connection.execute(chosen.execution_options(yield_per=BATCH)).mappings():
         yield {
-            str(name): unpack(value) if isinstance(value, bytes) else value
+            str(name): unpack_text(value) if isinstance(value, bytes) else value
             for name, value in row.items()
         }
 
 
-def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
+def add_rows(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """Insert *rows* into the table *name*; their keys must be new."""
     blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
     if name == judgements.name:
-        rows = [row | {"checksum": checksum_of(*(row[c] for c in SCORED))} for row in rows]
+        rows = [row | {"checksum": compute_checksum(*(row[c] for c in SCORED))} for row in rows]
     packed = [
-        {column: pack(value) if column in blobs else value for column, value in row.items()}
+        {column: pack_text(value) if column in blobs else value for column, value in row.items()}
         for row in rows
     ]
     insert_rows(connection, metadata.tables[name], packed)
 
 
-def in_flight(connection: Connection) -> int:
+def count_in_flight(connection: Connection) -> int:
     """Count the attempts that have not ended."""
     unended = select(func.count()).select_from(attempts).where(attempts.c.finished_at.is_(None))
     return int(connection.execute(unended).scalar_one())
 
 
-def set_requests(connection: Connection, requests: Mapping[str, str]) -> None:
+def store_requests(connection: Connection, requests: Mapping[str, str]) -> None:
     """Store the *requests*, by key, of calls whose request is not known."""
     changed = [
-        {"key": key, "request": pack(request), "unknown": pack("")}
+        {"key": key, "request": pack_text(request), "unknown": pack_text("")}
         for key, request in requests.items()
     ]
     write_rows(

@@ -19,11 +19,11 @@ from sqlalchemy import Connection, StaticPool, create_engine, event
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import NoStore, StoreError
-from independence_bench.store.backends import Backend, PostgresDatabase, SqliteFile, read_address
+from independence_bench.store.backends import Backend, PostgresDatabase, SqliteFile, parse_address
 from independence_bench.store.blobs import Damaged
-from independence_bench.store.integrity import check
-from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
-from independence_bench.store.rows import shared_time
+from independence_bench.store.integrity import check_store
+from independence_bench.store.migrations import VERSION, find_version, make_tables, upgrade_tables
+from independence_bench.store.rows import read_shared_time
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
@@ -52,7 +52,7 @@ class Store:
         self._version: int | None = None  # None: it is not known to be there
 
         @event.listens_for(self.engine, "begin")
-        def begin(connection: Connection) -> None:
+        def begin_transaction(connection: Connection) -> None:
             how = connection.get_execution_options()
             writing = backend.begin_sharing if how.get("sharing") else backend.begin_writing
             connection.exec_driver_sql(backend.begin_reading if how.get("reading") else writing)
@@ -65,57 +65,57 @@ class Store:
         explains.
         """
         try:
-            if isinstance(error, OF_DAMAGE) and (damage := self._damage()):
+            if isinstance(error, OF_DAMAGE) and (damage := self._find_damage()):
                 raise StoreError(
                     f"the store {self.shown} is damaged: {damage}; restore it from a copy"
                 ) from error
         finally:
             self.close()
 
-    def _damage(self) -> str | None:
+    def _find_damage(self) -> str | None:
         """Return the first thing in the store that cannot be right; None if all is well."""
         try:
-            with self.reading() as connection:
-                return next(iter(check(connection)), None)
+            with self.open_snapshot() as connection:
+                return next(iter(check_store(connection)), None)
         except OF_DAMAGE as error:
             return f"{type(error).__name__} in checking it"
 
-    def now(self, connection: Connection) -> float:
+    def read_time(self, connection: Connection) -> float:
         """Return the seconds since 1970 on the server's clock, which all users of the store share;
         without a server, on this machine's clock.
         """
-        server_time = shared_time(connection)
+        server_time = read_shared_time(connection)
         return time.time() if server_time is None else server_time
 
     def close(self) -> None:
         """Release the file or the connections."""
         self.engine.dispose()
 
-    def is_there(self) -> bool:
+    def is_made(self) -> bool:
         """Whether the store has been made. Raises StoreError if something else is in its place."""
         if self._version is None:
-            with self._reporting("opened"), self.backend.looked_at() as connection:
-                self._version = None if connection is None else version_of(connection, self.shown)
+            with self._report_errors("opened"), self.backend.open_inspection() as connection:
+                self._version = None if connection is None else find_version(connection, self.shown)
         return self._version is not None
 
     @property
     def is_newest(self) -> bool:
         """Whether the store has been made and has the version that this program writes."""
-        return self.is_there() and self._version == VERSION
+        return self.is_made() and self._version == VERSION
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def open_snapshot(self) -> Iterator[Connection]:
         """Open a connection that sees the store at one moment and blocks no other process."""
         engine = self.engine
         # what was not made reads as a store that holds nothing, and none is left behind
-        if not self.is_there():
+        if not self.is_made():
             engine = create_engine("sqlite://", poolclass=StaticPool)
             with engine.begin() as connection:
                 make_tables(connection)
         try:
             with (
-                self._reporting("read"),
-                self.backend.steady(),
+                self._report_errors("read"),
+                self.backend.guard_reading(),
                 engine.connect().execution_options(reading=True) as connection,
             ):
                 yield connection
@@ -124,20 +124,20 @@ class Store:
                 engine.dispose()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def open_transaction(self) -> Iterator[Connection]:
         """Open a transaction in which no other process writes. It is durable as a whole when the
         block ends, or undone.
         """
-        self._make()
-        with self._reporting("written"):
+        self._ensure_made()
+        with self._report_errors("written"):
             with self.engine.begin() as connection:
                 if self._version != VERSION:
-                    upgrade(connection, self.shown)
+                    upgrade_tables(connection, self.shown)
                 yield connection
             self._version = VERSION
 
     @contextmanager
-    def sharing(self) -> Iterator[Connection]:
+    def open_shared_transaction(self) -> Iterator[Connection]:
         """Open a transaction like `open_transaction`, but at the same time as other shared ones, if
         the database can do that.
 
@@ -145,25 +145,25 @@ class Store:
         locks the rows. Raises Deadlock if it was undone because two transactions waited for each
         other.
         """
-        self._make()
+        self._ensure_made()
         if self._version != VERSION:
-            with self.writing():
+            with self.open_transaction():
                 pass
         with (
-            self._reporting("written"),
+            self._report_errors("written"),
             self.engine.connect().execution_options(sharing=True) as connection,
             connection.begin(),
         ):
             yield connection
 
-    def _make(self) -> None:
-        if not self.is_there():
-            with self._reporting("made", (SQLAlchemyError, sqlite3.Error, OSError)):
-                self.backend.make(make_tables)
-            self.is_there()  # it may be another process's, and of another version
+    def _ensure_made(self) -> None:
+        if not self.is_made():
+            with self._report_errors("made", (SQLAlchemyError, sqlite3.Error, OSError)):
+                self.backend.make_store(make_tables)
+            self.is_made()  # it may be another process's, and of another version
 
     @contextmanager
-    def _reporting(
+    def _report_errors(
         self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)
     ) -> Iterator[None]:
         """Raise StoreError, saying that the store cannot be *verb*, for errors of those *kinds*
@@ -174,17 +174,17 @@ class Store:
         except Damaged as error:
             raise Damaged(error.error, self.shown) from None
         except kinds as error:
-            raise self.failed(verb, error) from error
+            raise self.make_error(verb, error) from error
 
-    def failed(self, verb: str, error: Exception) -> StoreError:
+    def make_error(self, verb: str, error: Exception) -> StoreError:
         """Make an error of one line with a next step from *error*."""
         cause = getattr(error, "orig", None) or error
         message = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
         if isinstance(cause, PendingRollbackError):  # SQLAlchemy's words for what comes after it
             message = "the connection was lost"
         message = message.strip().partition("\n")[0] or type(cause).__name__
-        step = self.backend.step(cause, message) or "see what the database says"
-        away = Away if self.backend.is_away(cause, message) else StoreError
+        step = self.backend.suggest_step(cause, message) or "see what the database says"
+        away = Away if self.backend.is_server_away(cause, message) else StoreError
         kind = Deadlock if self.backend.is_deadlock(cause) else away
         return kind(f"the store {self.shown} cannot be {verb}: {message}; {step}")
 
@@ -199,9 +199,9 @@ def open_store(
     stored with its attempts. Raises StoreError if it cannot be opened, is not a store, or is of a
     newer version.
     """
-    store = Store(_backend(str(where), wait), typed)
+    store = Store(_make_backend(str(where), wait), typed)
     try:
-        if not store.is_there() and not create:
+        if not store.is_made() and not create:
             raise NoStore(store.shown)
         if create:
             store.backend.check_writable()
@@ -211,12 +211,12 @@ def open_store(
     return store
 
 
-def _backend(address: str, wait: float) -> Backend:
-    path = _file_of(address)
+def _make_backend(address: str, wait: float) -> Backend:
+    path = _find_file_path(address)
     return PostgresDatabase(address, wait) if path is None else SqliteFile(path, wait)
 
 
-def _file_of(address: str) -> str | None:
+def _find_file_path(address: str) -> str | None:
     """Return the path of the file that *address* means; None if it means a database. Raises
     StoreError if it is neither.
     """
@@ -245,17 +245,17 @@ def _file_of(address: str) -> str | None:
 _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
-def place_of(address: str) -> str:
+def find_store_place(address: str) -> str:
     """Return the place of the store at *address*: the file's path, or the database's address
     without user and password.
 
     Connects to nothing. Raises StoreError if it is not an address.
     """
-    if (path := _file_of(address)) is not None:
+    if (path := _find_file_path(address)) is not None:
         path = os.path.abspath(os.path.expanduser(path))
         # another machine's share is not looked at: Windows would log in there
         return path if path.startswith("\\\\") else os.path.realpath(path)
-    url = read_address(address).set(drivername="postgresql")
+    url = parse_address(address).set(drivername="postgresql")
     url = url.difference_update_query(
         [name for name in url.query if re.search("pass|secret", name)]
     )
@@ -263,6 +263,6 @@ def place_of(address: str) -> str:
     return url._replace(username=None, password=None).render_as_string(hide_password=False)
 
 
-def default_store() -> str:
+def find_default_store() -> str:
     """Return ``AIB_STORE``, else aib.db in the working folder."""
     return os.environ.get("AIB_STORE") or "aib.db"

@@ -14,12 +14,12 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, select, update
 
 from independence_bench.errors import StoreError
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.models.spec import ChatModel
-from independence_bench.store.blobs import unpack
+from independence_bench.store.blobs import unpack_text
 from independence_bench.store.owners import is_dead
-from independence_bench.store.registry import undo
-from independence_bench.store.rows import in_chunks, insert_rows
+from independence_bench.store.registry import delete_decision
+from independence_bench.store.rows import insert_rows, split_chunks
 from independence_bench.store.schema import (
     CLEARED,
     attempts,
@@ -50,7 +50,7 @@ class DeletionPlan:
         return bool(self.transcripts or self.replies or self.judgements)
 
 
-def find_responses(
+def plan_response_deletion(
     connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None
 ) -> DeletionPlan:
     """Plan to delete everything that those subjects said in conversations of those protocols
@@ -60,22 +60,22 @@ def find_responses(
     share, or a judgement of the very same words. If all protocols are meant, replies of
     conversations that never ended go too.
     """
-    going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
+    going, staying = _split_transcripts(connection, {subject.hash for subject in of}, protocols)
     given, kept = (
         {key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying)
     )
     if protocols is None:
-        given |= set(_unfinished(connection, of, given | kept))
+        given |= set(_find_unfinished_replies(connection, of, given | kept))
     return DeletionPlan(
         tuple(sorted(row.id for row in going)),
         tuple(sorted(given - kept)),
-        tuple(sorted(_judgements(connection, going, staying, None))),
+        tuple(sorted(_find_judgement_keys(connection, going, staying, None))),
         tuple(subject.hash for subject in of),
         None if protocols is None else tuple(protocols),
     )
 
 
-def find_judgements(
+def plan_judgement_deletion(
     connection: Connection,
     of: Sequence[ChatModel],
     protocols: Sequence[str] | None,
@@ -86,8 +86,10 @@ def find_judgements(
 
     A judgement of words that another subject said as well stays.
     """
-    going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    return DeletionPlan(judgements=tuple(sorted(_judgements(connection, going, staying, judges))))
+    going, staying = _split_transcripts(connection, {subject.hash for subject in of}, protocols)
+    return DeletionPlan(
+        judgements=tuple(sorted(_find_judgement_keys(connection, going, staying, judges)))
+    )
 
 
 def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> None:
@@ -97,7 +99,7 @@ def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> N
     wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
     busy = sum(
         not is_dead(owner)
-        for keys in in_chunks((*plan.replies, *plan.judgements))
+        for keys in split_chunks((*plan.replies, *plan.judgements))
         for owner in connection.execute(wanted.where(calls.c.key.in_(keys))).scalars()
     )
     if busy:
@@ -106,7 +108,7 @@ def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> N
         )
 
 
-def clear(
+def delete_answers(
     connection: Connection,
     plan: DeletionPlan,
     find: Callable[[Connection], DeletionPlan],
@@ -125,13 +127,13 @@ def clear(
             "another command has changed what would be deleted: nothing was deleted; repeat the "
             "command"
         )
-    _delete(connection, judgements, plan.judgements)
-    _delete(connection, readings, plan.transcripts)
-    _delete(connection, transcripts, plan.transcripts)
-    _delete(connection, replies, plan.replies)
+    _delete_rows(connection, judgements, plan.judgements)
+    _delete_rows(connection, readings, plan.transcripts)
+    _delete_rows(connection, transcripts, plan.transcripts)
+    _delete_rows(connection, replies, plan.replies)
     connection.execute(delete(worked_out))  # names what was deleted, too
-    for keys in in_chunks((*plan.replies, *plan.judgements)):
-        _retire(connection, keys, now)
+    for keys in split_chunks((*plan.replies, *plan.judgements)):
+        _retire_calls(connection, keys, now)
     for subject in plan.of:
         runs = delete(begun).where(begun.c.subject_hash == subject)
         if plan.protocols is not None:
@@ -142,17 +144,17 @@ def clear(
             for table in (transcripts, begun)
         ]
         if all(connection.execute(rows).first() is None for rows in left):
-            undo(connection, subject)
+            delete_decision(connection, subject)
             connection.execute(delete(subjects).where(subjects.c.hash == subject))
 
 
-def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
+def _retire_calls(connection: Connection, keys: Sequence[str], now: float) -> None:
     """Move the calls, with their attempts, to keys that no command asks for."""
     retired = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
     if not retired:
         return
     new = {
-        row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)]
+        row["key"]: CLEARED + hash_content([row["key"], now])[: 64 - len(CLEARED)]
         for row in retired
     }
     free = {"owner": None, "lease_until": None}
@@ -170,7 +172,7 @@ def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
     connection.execute(delete(calls).where(calls.c.key.in_(list(new))))
 
 
-def _transcripts(
+def _split_transcripts(
     connection: Connection, of: Collection[str], protocols: Sequence[str] | None
 ) -> tuple[list[Any], list[Any]]:
     """Return (the transcripts of those subjects and protocols, all others)."""
@@ -183,7 +185,7 @@ def _transcripts(
     return going, staying
 
 
-def _unfinished(
+def _find_unfinished_replies(
     connection: Connection, of: Sequence[ChatModel], finished: Collection[str]
 ) -> Iterator[str]:
     """Yield the keys of replies of those subjects that belong to no transcript."""
@@ -197,11 +199,14 @@ def _unfinished(
             select(calls.c.key, calls.c.request).join(replies).where(*mine)
         )
         for key, request in requests:
-            if key not in finished and json.loads(unpack(request))["model"] == subject.causes():
+            if (
+                key not in finished
+                and json.loads(unpack_text(request))["model"] == subject.causes()
+            ):
                 yield key
 
 
-def _judgements(
+def _find_judgement_keys(
     connection: Connection,
     going: Sequence[Any],
     staying: Sequence[Any],
@@ -214,11 +219,11 @@ def _judgements(
     if judges is not None:
         wanted = wanted.where(judgements.c.judge_hash.in_(list(judges)))
     heard = {row.heard_hash for row in going} - {row.heard_hash for row in staying}
-    for some in in_chunks(sorted(heard)):
+    for some in split_chunks(sorted(heard)):
         yield from connection.execute(wanted.where(judgements.c.heard_hash.in_(some))).scalars()
 
 
-def _delete(connection: Connection, table: Table, keys: Sequence[str]) -> None:
+def _delete_rows(connection: Connection, table: Table, keys: Sequence[str]) -> None:
     (primary,) = table.primary_key.columns
-    for some in in_chunks(keys):
+    for some in split_chunks(keys):
         connection.execute(delete(table).where(primary.in_(some)))

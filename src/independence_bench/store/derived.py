@@ -12,45 +12,47 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from independence_bench.errors import StoreError
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.store.database import Store
-from independence_bench.store.registry import state_of
-from independence_bench.store.rows import insert_rows, rows_of
+from independence_bench.store.registry import hash_store_state
+from independence_bench.store.rows import insert_rows, read_all_rows
 from independence_bench.store.schema import attempts, worked_out
 
 
-def cause_of(store: Store, *more: str) -> tuple[str, str]:
+def compute_cause(store: Store, *more: str) -> tuple[str, str]:
     """Return the state of *store* (`hash_store_state`), and a hash of that state, its attempts so
     far and *more*.
     """
-    with store.reading() as connection:
-        state = state_of(connection)
+    with store.open_snapshot() as connection:
+        state = hash_store_state(connection)
         made = func.max(attempts.c.id), func.count(attempts.c.outcome), func.sum(attempts.c.cost)
         ended = connection.execute(select(*made)).one()
-    return state, content_hash([state, *map(str, ended), *more])
+    return state, hash_content([state, *map(str, ended), *more])
 
 
-def find_worked_out(store: Store, cause: str) -> dict[str, str]:
+def find_derived_values(store: Store, cause: str) -> dict[str, str]:
     """Return name -> value of the values stored with that *cause*. {} in an older store, which has
     none, or if they are damaged: they can be computed again.
     """
     try:
-        with store.reading() as connection:
+        with store.open_snapshot() as connection:
             return {
-                name: value for name, its, value in rows_of(connection, worked_out) if its == cause
+                name: value
+                for name, its, value in read_all_rows(connection, worked_out)
+                if its == cause
             }
     except (StoreError, SQLAlchemyError):
         return {}
 
 
-def keep_worked_out(store: Store, cause: str, values: Mapping[str, str]) -> None:
+def store_derived_values(store: Store, cause: str, values: Mapping[str, str]) -> None:
     """Store *values* in place of all earlier ones. Does nothing if the store is an older one or
     cannot be written just now.
     """
     if not store.is_newest:
         return
     try:
-        with store.writing() as connection:
+        with store.open_transaction() as connection:
             connection.execute(delete(worked_out))
             insert_rows(
                 connection,

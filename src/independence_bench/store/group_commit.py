@@ -23,7 +23,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from independence_bench.store.database import Away, Deadlock, Store
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.rows import split_chunks
 
 I = TypeVar("I")  # noqa: E741 - item
 T = TypeVar("T")
@@ -70,19 +70,19 @@ class Commits:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._hand_over()
+        self._hand_over_writes()
         await asyncio.to_thread(self._thread.shutdown)
 
-    def do(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
+    def commit_operation(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
         """Run *operation* in the next commit. Await the result to know that it is durable.
 
         An error inside *operation* undoes it alone and is raised to its caller; a failed commit
         raises StoreError in every task that waited for it. Operations are committed in the order in
         which they came, or together with later ones.
         """
-        return self.add(lambda connection, _: [operation(connection)], None)
+        return self.commit_item(lambda connection, _: [operation(connection)], None)
 
-    def add(
+    def commit_item(
         self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I
     ) -> asyncio.Future[T]:
         """Run *operation* in the next commit with *item* and all other items that wait for the same
@@ -95,17 +95,17 @@ class Commits:
         write = _Write(operation, item, self._loop.create_future())
         self._waiting.append(write)
         if len(self._waiting) == 1:
-            self._loop.call_later(GATHER, self._hand_over)
+            self._loop.call_later(GATHER, self._hand_over_writes)
         return write.future
 
-    def _hand_over(self) -> None:
-        for batch in in_chunks(self._waiting, LARGEST_BATCH):
-            self._loop.run_in_executor(self._thread, self._commit, batch).add_done_callback(
-                partial(self._settle, batch)
+    def _hand_over_writes(self) -> None:
+        for batch in split_chunks(self._waiting, LARGEST_BATCH):
+            self._loop.run_in_executor(self._thread, self._commit_batch, batch).add_done_callback(
+                partial(self._settle_batch, batch)
             )
         self._waiting = []
 
-    def _commit(self, batch: list[_Write]) -> None:
+    def _commit_batch(self, batch: list[_Write]) -> None:
         attempt, self._until = 1, time.monotonic() + PATIENCE
         try:
             while True:
@@ -119,14 +119,14 @@ class Commits:
                     time.sleep(attempt * GATHER)  # longer each time, or both would meet again
                     attempt += 1
                 except Away:
-                    if self._is_over():
+                    if self._is_patience_over():
                         raise
                     time.sleep(LOOK)
         # also a bug of ours: a thread that died of it would let every task wait for ever
         except Exception as error:
-            _fail(batch, error)
+            _fail_batch(batch, error)
 
-    def _is_over(self) -> bool:
+    def _is_patience_over(self) -> bool:
         """Whether a server that is away has been waited for long enough."""
         return time.monotonic() > self._until or (
             self._stopping is not None and self._stopping.is_set()
@@ -137,20 +137,20 @@ class Commits:
         for write in batch:
             groups.setdefault(write.operation, []).append(write)
 
-        def together(connection: Connection) -> None:
+        def carry_out_groups(connection: Connection) -> None:
             for operation, writes in groups.items():
                 results = operation(connection, [write.item for write in writes])
                 for write, result in zip(writes, results, strict=True):
                     write.result, write.error = result, None  # an earlier attempt may have failed
 
         try:
-            self._carry_out(together, batch)
+            self._run_transaction(carry_out_groups, batch)
         except (Deadlock, Away):
             raise
         except Exception:  # whose fault it was shows when each is carried out alone
-            self._carry_out(partial(self._singly, batch), batch)
+            self._run_transaction(partial(self._write_singly, batch), batch)
 
-    def _carry_out(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
+    def _run_transaction(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
         """Do *work* in a transaction. Raises what it raises, Deadlock, or Away if it can be done
         again.
 
@@ -159,11 +159,11 @@ class Commits:
         """
         carried_out, transaction = False, None
         try:
-            with self._store.sharing() as connection:
+            with self._store.open_shared_transaction() as connection:
                 work(connection)
                 # asked for before the commit: should its answer be lost, the server is asked about
                 # this number
-                transaction = self._store.backend.transaction(connection)
+                transaction = self._store.backend.read_transaction_number(connection)
                 carried_out = True
         except Deadlock:
             raise
@@ -175,7 +175,7 @@ class Commits:
             if transaction is not None and isinstance(error, Away):
                 committed = self._is_committed(transaction)
             if committed is None:
-                _fail(batch, error)
+                _fail_batch(batch, error)
             if committed is False:
                 raise Away(str(error)) from error
 
@@ -184,22 +184,22 @@ class Commits:
         say so.
         """
         while True:
-            with suppress(Away), self._store.reading() as connection:
+            with suppress(Away), self._store.open_snapshot() as connection:
                 committed = self._store.backend.is_committed(connection, transaction)
                 if committed is not None:
                     return committed
-            if self._is_over():
+            if self._is_patience_over():
                 return None
             time.sleep(LOOK)
 
-    def _singly(self, batch: list[_Write], connection: Connection) -> None:
+    def _write_singly(self, batch: list[_Write], connection: Connection) -> None:
         for write in batch:
             write.error = None
             try:
                 with connection.begin_nested():
                     (write.result,) = write.operation(connection, [write.item])
             except SQLAlchemyError as error:
-                write.error = self._store.failed("written", _first(error))
+                write.error = self._store.make_error("written", _find_first_error(error))
                 # a full disk: SQLite has undone the others' writes too; a server that is gone does
                 # that as well
                 undone = not getattr(connection.connection.dbapi_connection, "in_transaction", True)
@@ -208,7 +208,7 @@ class Commits:
             except Exception as error:  # handed to the task that asked
                 write.error = error
 
-    def _settle(self, batch: list[_Write], _done: asyncio.Future[None]) -> None:
+    def _settle_batch(self, batch: list[_Write], _done: asyncio.Future[None]) -> None:
         for write in batch:
             if write.error is not None:
                 self.failed.append((write.operation, write.item, write.error))
@@ -220,12 +220,12 @@ class Commits:
                 write.future.set_result(write.result)
 
 
-def _fail(batch: list[_Write], error: Exception) -> None:
+def _fail_batch(batch: list[_Write], error: Exception) -> None:
     for write in batch:
         write.error = error
 
 
-def _first(error: SQLAlchemyError) -> SQLAlchemyError:
+def _find_first_error(error: SQLAlchemyError) -> SQLAlchemyError:
     """Return the error that came first, if undoing it failed as well."""
     before: BaseException | None = error
     while before is not None:

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from independence_bench.escape import label_text
+from independence_bench.escape import escape_line
 from independence_bench.protocol.definition import Delivery
-from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, new_attempts
-from independence_bench.store.rows import insert_once, insert_rows
+from independence_bench.store.attempts import (
+    CallInfo,
+    Ended,
+    make_attempt_ids,
+    make_attempt_row,
+    make_call_row,
+)
+from independence_bench.store.rows import insert_missing_row, insert_rows
 from independence_bench.store.schema import (
     IMPORTED,
     attempts,
@@ -25,11 +31,11 @@ REPLACED = "replaced"
 JUDGED_AGAIN = "judged again"  # an outcome: the same words were judged once more
 
 
-def origin_of(layout: str, source: str) -> str:
+def format_origin(layout: str, source: str) -> str:
     """Return the owner of attempts that were imported in *layout* from *source* (a file's or
     folder's name).
     """
-    return f"{IMPORTED}{layout}|{label_text(source)[:120]}"
+    return f"{IMPORTED}{layout}|{escape_line(source)[:120]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class PaidAttempt:
     finished_at: float
 
 
-def keep_attempts(
+def store_attempts(
     connection: Connection, made: Sequence[PaidAttempt], owner: str
 ) -> tuple[dict[tuple[str, float], int], list[PaidAttempt]]:
     """Store attempts and their calls, each once: one at the same call and time is there already.
@@ -52,29 +58,31 @@ def keep_attempts(
     wanted = select(attempts.c.call_key, attempts.c.finished_at, attempts.c.id)
     there = wanted.where(attempts.c.call_key.in_({item.call.key for item in made}))
     known = {(key, finished): attempt for key, finished, attempt in connection.execute(there)}
-    numbers = iter(new_attempts(connection, len(made)))
+    numbers = iter(make_attempt_ids(connection, len(made)))
     rows: list[dict[str, object]] = []
     new = []
     for item in made:
         place = (item.call.key, item.finished_at)
         if place not in known:
-            insert_once(connection, calls, call_row(item.call))
+            insert_missing_row(connection, calls, make_call_row(item.call))
             known[place] = next(numbers)
             times = {"started_at": item.started_at, "finished_at": item.finished_at}
             row = {"id": known[place], "call_key": item.call.key, "owner": owner, "max_tokens": 0}
-            rows.append(row | times | ended_row(item.ended, item.ended.raw))
+            rows.append(row | times | make_attempt_row(item.ended, item.ended.raw))
             new.append(item)
     insert_rows(connection, attempts, rows)
     return known, new
 
 
-def answered(connection: Connection, keys: Collection[str]) -> set[str]:
+def find_answered_calls(connection: Connection, keys: Collection[str]) -> set[str]:
     """Return the keys of the calls that have a reply or a judgement, valid or not."""
     kept = (select(table.c.key).where(table.c.key.in_(keys)) for table in (replies, judgements))
     return {key for wanted in kept for key in connection.execute(wanted).scalars()}
 
 
-def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:
+def find_known_transcripts(
+    connection: Connection, ids: Collection[str]
+) -> dict[str, tuple[str, str]]:
     """Return id -> (state, heard hash) of those of the transcripts that are stored."""
     wanted = select(transcripts.c.id, transcripts.c.state, transcripts.c.heard_hash).where(
         transcripts.c.id.in_(ids)
@@ -82,7 +90,7 @@ def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str,
     return {found: (state, heard) for found, state, heard in connection.execute(wanted)}
 
 
-def transcripts_by_place(
+def count_transcripts_by_place(
     connection: Connection, scripts: Collection[str]
 ) -> dict[tuple[str, Delivery, str], int]:
     """Count the stored transcripts of these scripts, by (system, delivery, state)."""

@@ -19,16 +19,21 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, String, Table, func, select
 
-from independence_bench.hashing import hashed_reply_key, judgement_key, text_hash, transcript_id
+from independence_bench.hashing import (
+    hash_text,
+    make_judgement_key,
+    make_reply_key_from_hash,
+    make_transcript_id,
+)
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.blobs import unpack
+from independence_bench.store.blobs import unpack_text
 from independence_bench.store.results import (
     SCORED,
     WRONG_CHECKSUM,
-    checksum_of,
+    compute_checksum,
     has_checksums,
-    read_lines,
+    unpack_transcript,
 )
 from independence_bench.store.schema import (
     CLEARED,
@@ -53,21 +58,21 @@ T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
 
 
-def check(connection: Connection) -> list[str]:
+def check_store(connection: Connection) -> list[str]:
     """Return a line for everything in the store that cannot be right; [] if nothing is wrong."""
     parts = (
-        database,
-        who_took_part,
-        money_and_leases,
-        answers_kept,
-        each_reply,
-        each_transcript,
-        each_judgement,
+        check_database,
+        check_participants,
+        check_attempts,
+        check_answers,
+        check_replies,
+        check_transcripts,
+        check_judgements,
     )
     return [finding for part in parts for finding in part(connection)]
 
 
-def database(connection: Connection) -> Iterator[str]:
+def check_database(connection: Connection) -> Iterator[str]:
     """Yield the faults that SQLite finds in its own file; nothing on PostgreSQL."""
     if connection.dialect.name != "sqlite":
         return
@@ -77,10 +82,10 @@ def database(connection: Connection) -> Iterator[str]:
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"table {row[0]}, row {row[1]}: what it refers to in table {row[2]} is not there"
     for table in metadata.tables.values():
-        yield from _no_texts(connection, table)
+        yield from _check_text_columns(connection, table)
 
 
-def _no_texts(connection: Connection, table: Table) -> Iterator[str]:
+def _check_text_columns(connection: Connection, table: Table) -> Iterator[str]:
     """Yield the text columns that hold something else, which SQLite allows. Columns of other types
     are checked when they are read.
 
@@ -104,16 +109,16 @@ def _no_texts(connection: Connection, table: Table) -> Iterator[str]:
             yield f"table {table.name}: the column {name} holds no text in {rows} rows"
 
 
-def who_took_part(connection: Connection) -> Iterator[str]:
+def check_participants(connection: Connection) -> Iterator[str]:
     """Yield the protocols, subjects and judges that cannot be read."""
     for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec")):
         key = table.primary_key.columns[0].name
-        for row in _rows(connection, select(table.c[key], table.c[column])):
-            if not isinstance(_read(_json, row[column]), dict):
-                yield f"the {column} of {table.name} {_short(str(row[key]))} cannot be read"
+        for row in _read_rows(connection, select(table.c[key], table.c[column])):
+            if not isinstance(_try_read(_read_json, row[column]), dict):
+                yield f"the {column} of {table.name} {_shorten_key(str(row[key]))} cannot be read"
 
 
-def money_and_leases(connection: Connection) -> Iterator[str]:
+def check_attempts(connection: Connection) -> Iterator[str]:
     """Yield the attempts that never ended although no process makes them, ends without an outcome,
     negative costs, and calls with half a lease.
     """
@@ -121,7 +126,7 @@ def money_and_leases(connection: Connection) -> Iterator[str]:
     columns = [
         attempts.c[name] for name in ("id", "owner", "started_at", "finished_at", "outcome", "cost")
     ]
-    for row in _rows(
+    for row in _read_rows(
         connection, select(*columns, calls.c.owner.label("holder")).select_from(owned)
     ):
         about = f"attempt {row['id']}"
@@ -138,11 +143,11 @@ def money_and_leases(connection: Connection) -> Iterator[str]:
         if row["cost"] is not None and row["cost"] < 0:
             yield f"{about} has cost {row['cost']:g} dollars"
     half = (calls.c.owner.is_(None)) != (calls.c.lease_until.is_(None))
-    for row in _rows(connection, select(calls.c.key).where(half)):
-        yield f"call {_short(row['key'])} has half a lease"
+    for row in _read_rows(connection, select(calls.c.key).where(half)):
+        yield f"call {_shorten_key(row['key'])} has half a lease"
 
 
-def answers_kept(connection: Connection) -> Iterator[str]:
+def check_answers(connection: Connection) -> Iterator[str]:
     """Yield the answers that were paid for and are not stored, and the calls that were answered
     more than once.
     """
@@ -151,39 +156,39 @@ def answers_kept(connection: Connection) -> Iterator[str]:
         answered = select(calls.c.key).join(attempts, attempts.c.call_key == calls.c.key)
         answered = answered.where(calls.c.kind == kind, attempts.c.outcome == ANSWERED)
         answered = answered.where(calls.c.key.not_like(f"{CLEARED}%"))
-        for row in _rows(connection, answered.where(calls.c.key.not_in(select(key)))):
-            yield f"the {kind} {_short(row['key'])} was answered and is not stored"
+        for row in _read_rows(connection, answered.where(calls.c.key.not_in(select(key)))):
+            yield f"the {kind} {_shorten_key(row['key'])} was answered and is not stored"
     twice = select(attempts.c.call_key, func.count().label("times")).where(
         attempts.c.outcome == ANSWERED
     )
-    for row in _rows(connection, twice.group_by(attempts.c.call_key).having(func.count() > 1)):
-        yield f"call {_short(row['call_key'])} was answered {row['times']} times"
+    for row in _read_rows(connection, twice.group_by(attempts.c.call_key).having(func.count() > 1)):
+        yield f"call {_shorten_key(row['call_key'])} was answered {row['times']} times"
 
 
-def each_reply(connection: Connection) -> Iterator[str]:
+def check_replies(connection: Connection) -> Iterator[str]:
     """Yield the faults of replies: no attempt, or a state and words that do not go together."""
-    for row in _rows(connection, _with_attempt(replies)):
-        for fault in (*_payment_faults(row, "reply"), *reply_faults(row)):
-            yield f"reply {_short(row['key'])} {fault}"
+    for row in _read_rows(connection, _join_attempt(replies)):
+        for fault in (*_find_payment_faults(row, "reply"), *find_reply_faults(row)):
+            yield f"reply {_shorten_key(row['key'])} {fault}"
 
 
-def each_transcript(connection: Connection) -> Iterator[str]:
+def check_transcripts(connection: Connection) -> Iterator[str]:
     """Yield the faults of transcripts that differ from their replies, or from the data that their
     keys were made from.
     """
-    rows = _rows(connection, select(transcripts))
+    rows = _read_rows(connection, select(transcripts))
     while together := list(islice(rows, TOGETHER)):
-        keys_of = {row["id"]: _read(_keys, row["reply_keys"]) for row in together}
+        keys_of = {row["id"]: _try_read(_read_keys, row["reply_keys"]) for row in together}
         every = [key for keys in keys_of.values() for key in keys or ()]
         said_rows = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
         stored = {reply["key"]: reply for reply in said_rows}
-        sent = _sent(connection, every)
+        sent = _hash_requests(connection, every)
         for row in together:
-            talk = _read(read_lines, row["lines"])
-            yield from _about_transcript(row, talk, keys_of[row["id"]], stored, sent)
+            talk = _try_read(unpack_transcript, row["lines"])
+            yield from _check_transcript(row, talk, keys_of[row["id"]], stored, sent)
 
 
-def _sent(connection: Connection, keys: Sequence[str]) -> dict[str, str | None]:
+def _hash_requests(connection: Connection, keys: Sequence[str]) -> dict[str, str | None]:
     """Return key of a reply -> the hash of the request that was sent for it; None if it cannot be
     read back.
     """
@@ -194,12 +199,12 @@ def _sent(connection: Connection, keys: Sequence[str]) -> dict[str, str | None]:
         same[packed].append(key)
     hashes: dict[str, str | None] = {}
     for packed, of in same.items():
-        request = _read(unpack, packed)
-        hashes |= dict.fromkeys(of, None if request is None else text_hash(request))
+        request = _try_read(unpack_text, packed)
+        hashes |= dict.fromkeys(of, None if request is None else hash_text(request))
     return hashes
 
 
-def _about_transcript(
+def _check_transcript(
     row: RowMapping,
     talk: Transcript | None,
     keys: Sequence[str] | None,
@@ -209,42 +214,42 @@ def _about_transcript(
     """Yield the faults of one transcript. *stored*: replies by key; *sent*: the hash of the request
     for each, None if it is damaged.
     """
-    about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
+    about = f"transcript {_shorten_key(row['id'])} ({row['scenario']}, run {row['run']})"
     if talk is None or keys is None:
         yield f"{about} cannot be read"
         return
-    for fault in transcript_faults(row, talk):
+    for fault in find_transcript_faults(row, talk):
         yield f"{about} {fault}"
     if missing := [key for key in keys if key not in stored]:
         yield (
             f"{about} names replies that are not stored: "
-            f"{', '.join(_short(key) for key in missing)}"
+            f"{', '.join(_shorten_key(key) for key in missing)}"
         )
     # what ended another may have been answered since; `aib run --again` plays it
     elif row["state"] == "complete":
-        for fault in reply_text_faults(row, talk, [stored[key] for key in keys]):
+        for fault in find_reply_text_faults(row, talk, [stored[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
             request = sent.get(key)
-            if request is None or hashed_reply_key(request, row["run"]) != key:
+            if request is None or make_reply_key_from_hash(request, row["run"]) != key:
                 yield (
                     f"{about}: the request of “{line.name}” is not the one that its key was made "
                     "from"
                 )
 
 
-def each_judgement(connection: Connection) -> Iterator[str]:
+def check_judgements(connection: Connection) -> Iterator[str]:
     """Yield the faults of judgements: no attempt, a wrong checksum, or scores that are not valid.
 
     A judgement of a conversation that is not stored is no fault: the exam makes such judgements.
     """
     checked = has_checksums(connection)
-    for row in _rows(connection, _with_attempt(judgements, () if checked else ("checksum",))):
-        paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")
-        if row.get("checksum") not in (None, checksum_of(*(row[name] for name in SCORED))):
-            yield f"judgement {_short(row['key'])}: {WRONG_CHECKSUM}"
-        for fault in (*paid, *judgement_faults(row)):
-            yield f"judgement {_short(row['key'])} {fault}"
+    for row in _read_rows(connection, _join_attempt(judgements, () if checked else ("checksum",))):
+        paid = () if row["attempt_id"] is None else _find_payment_faults(row, "judgement")
+        if row.get("checksum") not in (None, compute_checksum(*(row[name] for name in SCORED))):
+            yield f"judgement {_shorten_key(row['key'])}: {WRONG_CHECKSUM}"
+        for fault in (*paid, *find_judgement_faults(row)):
+            yield f"judgement {_shorten_key(row['key'])} {fault}"
 
 
 # -------------------------------------------------------- one row, as the store or an export has it
@@ -252,23 +257,23 @@ def each_judgement(connection: Connection) -> Iterator[str]:
 OTHER_KEY = "is stored under another key than its own"
 
 
-def reply_faults(row: Row) -> Iterator[str]:
+def find_reply_faults(row: Row) -> Iterator[str]:
     """Yield the faults of a reply."""
-    yield from _state_faults(row, "valid", "invalid")
+    yield from _find_state_faults(row, "valid", "invalid")
     if row["state"] == "valid" and not row["text"].strip():
         yield "is valid and says nothing"
 
 
-def judgement_faults(row: Row) -> Iterator[str]:
+def find_judgement_faults(row: Row) -> Iterator[str]:
     """Yield the faults of a judgement, whose scores are JSON.
 
     A valid judgement without scores and without cost gives a reason: the embedded judge gives no
     score that it is unsure of.
     """
-    if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
+    if row["key"] != make_judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
         yield OTHER_KEY
-    yield from _state_faults(row, "valid", "failed")
-    marks = _read(_marks, row["marks"])
+    yield from _find_state_faults(row, "valid", "failed")
+    marks = _try_read(_read_marks, row["marks"])
     silent = row["attempt_id" if "attempt_id" in row else "attempt"] is None and bool(
         row["reasoning"].strip()
     )
@@ -278,16 +283,16 @@ def judgement_faults(row: Row) -> Iterator[str]:
         yield f"is {row['state']}, with the marks {row['marks'][:80]}"
 
 
-def transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
+def find_transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
     """Yield the contradictions between a transcript's row and its words."""
-    if row["id"] != transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
+    if row["id"] != make_transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
         yield OTHER_KEY
     if talk.heard_hash != row["heard_hash"]:
         yield "holds other words than its hash was made from"
-    yield from _state_faults(row, "complete", "invalid")
+    yield from _find_state_faults(row, "complete", "invalid")
 
 
-def reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
+def find_reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
     """Yield the contradictions between a transcript and its replies; *given* has all replies that
     it names.
     """
@@ -309,7 +314,7 @@ def reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Itera
             yield f"miscounts the replies that are {count}"
 
 
-def _state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
+def _find_state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
     if row["state"] not in (good, bad) or (row["state"] == good) != (row["reason"] is None):
         yield f"is {row['state']}, with the reason {row['reason']!r}"
 
@@ -317,7 +322,7 @@ def _state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
 # ---------------------------------------------------------------- the parts of them
 
 
-def _with_attempt(table: Table, without: Collection[str] = ()) -> Any:
+def _join_attempt(table: Table, without: Collection[str] = ()) -> Any:
     """Make a query for each row of *table*, *without* some columns, with the attempt that it names
     and that attempt's call.
     """
@@ -332,7 +337,7 @@ def _with_attempt(table: Table, without: Collection[str] = ()) -> Any:
     return select(*columns, *about_attempt).select_from(joined)
 
 
-def _payment_faults(row: Row, kind: str) -> Iterator[str]:
+def _find_payment_faults(row: Row, kind: str) -> Iterator[str]:
     """Yield the contradictions between an answer and the attempt that it is said to come from."""
     if row["paid_for"] is None:
         yield "comes from an attempt that is not there"
@@ -344,15 +349,15 @@ def _payment_faults(row: Row, kind: str) -> Iterator[str]:
         yield f"comes from an attempt that came to: {row['outcome'] or 'nothing yet'}"
 
 
-def _json(value: str | bytes) -> Any:
-    return json.loads(unpack(value) if isinstance(value, bytes) else value)
+def _read_json(value: str | bytes) -> Any:
+    return json.loads(unpack_text(value) if isinstance(value, bytes) else value)
 
 
-def _keys(text: str) -> list[str]:
+def _read_keys(text: str) -> list[str]:
     return [str(key) for key in json.loads(text)]
 
 
-def _marks(text: str) -> Mapping[str, float]:
+def _read_marks(text: str) -> Mapping[str, float]:
     marks = json.loads(text)
     if not isinstance(marks, dict) or not all(
         type(mark) in (int, float) for mark in marks.values()
@@ -361,7 +366,7 @@ def _marks(text: str) -> Mapping[str, float]:
     return marks
 
 
-def _read(read: Callable[[Any], T], stored: Any) -> T | None:
+def _try_read(read: Callable[[Any], T], stored: Any) -> T | None:
     """Return what *read* makes of the *stored* value; None if the value is damaged."""
     try:
         return read(stored)
@@ -369,9 +374,9 @@ def _read(read: Callable[[Any], T], stored: Any) -> T | None:
         return None
 
 
-def _rows(connection: Connection, query: Any) -> Iterator[RowMapping]:
+def _read_rows(connection: Connection, query: Any) -> Iterator[RowMapping]:
     yield from connection.execute(query.execution_options(yield_per=BATCH)).mappings()
 
 
-def _short(key: str) -> str:
+def _shorten_key(key: str) -> str:
     return key[:SHOWN]

@@ -120,7 +120,7 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
 VERSION = max(MIGRATIONS)
 
 
-def version_of(connection: Connection, shown: str) -> int | None:
+def find_version(connection: Connection, shown: str) -> int | None:
     """Return the version of the tables of the store called *shown*; None if it has none.
 
     Raises StoreError if they are another program's, damaged, or a newer version's.
@@ -133,7 +133,7 @@ def version_of(connection: Connection, shown: str) -> int | None:
                 "another with --store"
             )
         return None
-    version_there = _written(connection, shown)
+    version_there = _read_version(connection, shown)
     later = {
         table
         for version, step in MIGRATIONS.items()
@@ -147,7 +147,7 @@ def version_of(connection: Connection, shown: str) -> int | None:
     return version_there
 
 
-def _written(connection: Connection, shown: str) -> int:
+def _read_version(connection: Connection, shown: str) -> int:
     written = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
     if written is None or not re.fullmatch("[0-9]{1,9}", str(written)):
         raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
@@ -159,13 +159,13 @@ def _written(connection: Connection, shown: str) -> int:
     return int(written)
 
 
-def upgrade(
+def upgrade_tables(
     connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS
 ) -> None:
     """Carry out those *steps* that the store lacks. Another process may have done so just now, or
     gone further.
     """
-    version_there = _written(connection, shown)
+    version_there = _read_version(connection, shown)
     for version in range(version_there + 1, max(steps) + 1):
         only = steps[version].postgres if connection.dialect.name == "postgresql" else ()
         for statement in (*steps[version].sql, *only):
@@ -175,14 +175,14 @@ def upgrade(
 
 def make_tables(connection: Connection) -> None:
     """Make the tables of the newest version, unless another process has made them just now."""
-    for statement in _statements(type(connection.dialect)):  # type: ignore[arg-type] # a class has a hash
+    for statement in _make_statements(type(connection.dialect)):  # type: ignore[arg-type] # a class has a hash
         connection.exec_driver_sql(statement)
     if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
         connection.execute(insert(meta).values(name="version", value=str(VERSION)))
 
 
 @lru_cache(maxsize=2)
-def _statements(kind: type[Dialect]) -> tuple[str, ...]:
+def _make_statements(kind: type[Dialect]) -> tuple[str, ...]:
     """Return the SQL statements that make the tables, in order. They are written once: `create_all`
     would write them anew for every store, and look each table up.
     """

@@ -20,10 +20,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from independence_bench.hashing import text_hash
+from independence_bench.hashing import hash_text
 
 
-class _Name(NamedTuple):
+class _OwnerName(NamedTuple):
     """The name of a process among all that share a store."""
 
     host: str  # for people
@@ -35,40 +35,51 @@ class _Name(NamedTuple):
     nonce: str
 
 
-def new_owner() -> str:
+def make_owner() -> str:
     """Make a name for this process among all that share the store, different each time."""
     host = platform.node().replace("|", " ")
     return "|".join(
-        (host, _clock(), _namespace(), str(os.getpid()), _started("self"), uuid.uuid4().hex[:12])
+        (
+            host,
+            _identify_clock(),
+            _read_namespace(),
+            str(os.getpid()),
+            _read_start_time("self"),
+            uuid.uuid4().hex[:12],
+        )
     )
 
 
-def host_of(owner: str) -> str:
+def find_host(owner: str) -> str:
     """Return the name of the machine that *owner* works on."""
     return owner.partition("|")[0].partition(" pid:")[0]
 
 
-def shares_clock(owner: str) -> bool:
+def has_same_clock(owner: str) -> bool:
     """Whether the times that *owner* records are of this machine's clock; True if it does not
     say.
     """
-    name = _read(owner)
-    return name is None or name.clock == _clock()
+    name = _parse_owner(owner)
+    return name is None or name.clock == _identify_clock()
 
 
 def is_known(owner: str) -> bool:
     """Whether *owner* says where it works. Processes of 0.1.0 did not, and none of them works any
     more.
     """
-    return _read(owner) is not None
+    return _parse_owner(owner) is not None
 
 
 def is_dead(owner: str) -> bool:
     """Whether *owner* is a process of this machine that has ended; False if that cannot be
     known.
     """
-    name = _read(owner)
-    if name is None or (name.clock, name.namespace) != (_clock(), _namespace()) or os.name == "nt":
+    name = _parse_owner(owner)
+    if (
+        name is None
+        or (name.clock, name.namespace) != (_identify_clock(), _read_namespace())
+        or os.name == "nt"
+    ):
         # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out
         return False
     try:
@@ -77,7 +88,7 @@ def is_dead(owner: str) -> bool:
         return True
     except (OSError, ValueError, OverflowError):
         return False
-    return bool(name.started) and _started(name.pid) not in ("", name.started)
+    return bool(name.started) and _read_start_time(name.pid) not in ("", name.started)
 
 
 @dataclass(slots=True)
@@ -107,36 +118,36 @@ class LeaseWatch:
         return now - since >= self.patience
 
 
-def _read(owner: str) -> _Name | None:
+def _parse_owner(owner: str) -> _OwnerName | None:
     parts = owner.split("|")
-    return _Name(*parts) if len(parts) == len(_Name._fields) else None
+    return _OwnerName(*parts) if len(parts) == len(_OwnerName._fields) else None
 
 
 @lru_cache(maxsize=1)
-def _clock() -> str:
+def _identify_clock() -> str:
     """Return a text that identifies this machine and its boot; containers of one machine have the
     same.
     """
-    boot = _first_line("/proc/sys/kernel/random/boot_id")
-    machine = _first_line("/etc/machine-id")
-    return text_hash(
+    boot = _read_first_line("/proc/sys/kernel/random/boot_id")
+    machine = _read_first_line("/etc/machine-id")
+    return hash_text(
         f"{machine} {boot}" if boot else f"{machine} {platform.node()} {uuid.getnode()}"
     )[:16]
 
 
-def _namespace() -> str:
+def _read_namespace() -> str:
     with suppress(OSError):
         return os.readlink("/proc/self/ns/pid")
     return ""
 
 
-def _started(pid: str) -> str:
+def _read_start_time(pid: str) -> str:
     """Return when the process *pid* began, in the kernel's ticks; "" if that is not known."""
-    fields = _first_line(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    fields = _read_first_line(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 
 
-def _first_line(path: str) -> str:
+def _read_first_line(path: str) -> str:
     with suppress(OSError, UnicodeDecodeError):
         return Path(path).read_text(encoding="utf-8").strip().partition("\n")[0]
     return ""

@@ -22,15 +22,20 @@ from sqlalchemy import (
     update,
 )
 
-from independence_bench.escape import name_text
-from independence_bench.hashing import canonical, content_hash
+from independence_bench.escape import escape_name
+from independence_bench.hashing import hash_content, write_canonical_json
 from independence_bench.models.abilities import Abilities, read_abilities
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.local import NAME as EMBEDDED
-from independence_bench.models.spec import PYTHON, ChatModel, read_settings
+from independence_bench.models.spec import PYTHON, ChatModel, read_chat_model
 from independence_bench.protocol.plan import Job
-from independence_bench.store.blobs import pack, undamaged, unpack
-from independence_bench.store.rows import fields_of, insert_once, insert_rows, rows_of
+from independence_bench.store.blobs import pack_text, report_damage, unpack_text
+from independence_bench.store.rows import (
+    insert_missing_row,
+    insert_rows,
+    read_all_rows,
+    read_fields,
+)
 from independence_bench.store.schema import (
     begun,
     decisions,
@@ -44,7 +49,7 @@ from independence_bench.store.schema import (
 )
 
 
-def keep_protocol(
+def store_protocol(
     connection: Connection,
     protocol_hash: str,
     name: str,
@@ -57,107 +62,109 @@ def keep_protocol(
     row = {
         "hash": protocol_hash,
         "name": name,
-        "files": pack(canonical(dict(files))),
+        "files": pack_text(write_canonical_json(dict(files))),
         "played_at": now or 0.0,
     }
-    insert_once(connection, protocols, row)
+    insert_missing_row(connection, protocols, row)
     if now is not None:
-        keep_played(connection, protocol_hash, now)
+        store_play_time(connection, protocol_hash, now)
 
 
-def keep_played(connection: Connection, protocol_hash: str, now: float) -> None:
+def store_play_time(connection: Connection, protocol_hash: str, now: float) -> None:
     """Record that the protocol is played *now*. The one played last is meant if none is named."""
     connection.execute(
         update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now)
     )
 
 
-def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
+def read_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
     """Return (hash, name, files) of every protocol that was played, the last one first."""
     rows = connection.execute(
         select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(
             protocols.c.played_at.desc()
         )
     )
-    with undamaged():
-        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in rows]
+    with report_damage():
+        return [(row[0], row[1], json.loads(unpack_text(row[2]))) for row in rows]
 
 
-def keep_subject(connection: Connection, subject: ChatModel) -> None:
+def store_subject(connection: Connection, subject: ChatModel) -> None:
     """Store a subject's settings."""
-    insert_once(
+    insert_missing_row(
         connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec}
     )
 
 
-def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
+def read_subjects(connection: Connection) -> dict[str, ChatModel]:
     """Return hash -> settings of every subject that was played."""
     rows = connection.execute(
         select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash)
     )
-    with undamaged():
-        return {row[0]: read_settings(json.loads(row[1])) for row in rows}
+    with report_damage():
+        return {row[0]: read_chat_model(json.loads(row[1])) for row in rows}
 
 
-def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
+def parse_model(settings: Mapping[str, Any]) -> ChatModel | None:
     """Return the model whose `causes` *settings* are, as a request has them; None if they are not
     known.
     """
     try:
-        return read_settings(settings)
+        return read_chat_model(settings)
     except (TypeError, KeyError, ValueError):
         return None
 
 
-def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -> None:
+def store_judge(connection: Connection, judge_hash: str, label: str, spec: str) -> None:
     """Store a judge's settings (*spec* is JSON)."""
-    insert_once(connection, judges, {"hash": judge_hash, "label": label, "spec": spec})
+    insert_missing_row(connection, judges, {"hash": judge_hash, "label": label, "spec": spec})
 
 
-def stored_judges(connection: Connection) -> dict[str, str]:
+def read_judge_labels(connection: Connection) -> dict[str, str]:
     """Return hash -> label of every judge that scored. Labels that occur twice get the start of
     their hash behind them.
     """
     rows = connection.execute(
         select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)
     )
-    return _suffixed({row.hash: row.label for row in rows})
+    return _add_suffixes({row.hash: row.label for row in rows})
 
 
-def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
+def read_judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return hash -> settings of every judge, a JSON object; {} if they are not known."""
     settings = {}
     for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
-        with undamaged():
+        with report_damage():
             read = json.loads(spec)
         settings[judge] = read if isinstance(read, dict) else {}
     return settings
 
 
-def people_judging(connection: Connection) -> frozenset[str]:
+def find_human_judges(connection: Connection) -> frozenset[str]:
     """Return the hashes of the judges that are people."""
     return frozenset(
-        judge for judge, spec in judge_specs(connection).items() if spec.get("kind") == "person"
+        judge
+        for judge, spec in read_judge_specs(connection).items()
+        if spec.get("kind") == "person"
     )
 
 
-def keep_abilities(
+def store_abilities(
     connection: Connection, endpoint: str, model: str, abilities: Abilities, now: float
 ) -> None:
     """Store what was learned about a model at an endpoint, in place of what was known."""
     where = (known_abilities.c.endpoint == endpoint, known_abilities.c.model == model)
     connection.execute(delete(known_abilities).where(*where))
-    row = {"endpoint": endpoint, "model": model, "known": abilities.stored, "learned_at": now}
-    insert_once(connection, known_abilities, row)
+    row = {"endpoint": endpoint, "model": model, "known": abilities.json_text, "learned_at": now}
+    insert_missing_row(connection, known_abilities, row)
 
 
-def stored_abilities(connection: Connection) -> dict[str, dict[str, Abilities]]:
+def read_stored_abilities(connection: Connection) -> dict[str, dict[str, Abilities]]:
     """Return endpoint -> model -> abilities, as far as they were learned; {} in a store of a
     version that had none.
     """
     found: dict[str, dict[str, Abilities]] = {}
-    for endpoint, model, known, _ in rows_of(connection, known_abilities):
-        with undamaged():
+    for endpoint, model, known, _ in read_all_rows(connection, known_abilities):
+        with report_damage():
             found.setdefault(endpoint, {})[model] = read_abilities(known)
     return found
 
@@ -171,11 +178,13 @@ def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[
             job.configuration,
             {"protocol_hash": protocol, "subject_hash": job.subject.hash, "run": job.run},
         )
-        insert_once(connection, begun, run | {"system": where.system, "delivery": where.delivery})
+        insert_missing_row(
+            connection, begun, run | {"system": where.system, "delivery": where.delivery}
+        )
     return [None] * len(jobs)
 
 
-def begun_runs(
+def read_begun_runs(
     connection: Connection, protocol: str, subject: str | None = None
 ) -> set[tuple[str, int, str, str]]:
     """Return the runs that were begun for any version of the protocol of that name: (subject, run,
@@ -196,7 +205,7 @@ def begun_runs(
     return known
 
 
-def judging_since(connection: Connection) -> dict[str, float]:
+def read_first_judgement_times(connection: Connection) -> dict[str, float]:
     """Return judge's hash -> when its first judgement of a stored conversation was stored. Exams do
     not count.
     """
@@ -208,16 +217,18 @@ def judging_since(connection: Connection) -> dict[str, float]:
     return {judge: float(first) for judge, first in connection.execute(earliest)}
 
 
-def judges_to_ask(connection: Connection) -> dict[str, str]:
+def find_judge_names(connection: Connection) -> dict[str, str]:
     """Return judge's hash -> the name by which a user asks it again: a model's name, or "embedded".
     People are left out.
     """
-    with undamaged():
-        names = {judge: judge_to_ask(spec) for judge, spec in judge_specs(connection).items()}
+    with report_damage():
+        names = {
+            judge: find_judge_name(spec) for judge, spec in read_judge_specs(connection).items()
+        }
     return {judge: name for judge, name in names.items() if name is not None}
 
 
-def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
+def find_judge_name(spec: Mapping[str, Any]) -> str | None:
     """Return the name by which a user asks a judge of these settings; None for a person and for a
     Python function.
     """
@@ -225,20 +236,22 @@ def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
         return EMBEDDED
     if "kind" in spec:
         return None
-    model = read_settings(spec)
+    model = read_chat_model(spec)
     # nothing is run here because a store names it
     return None if model.endpoint == PYTHON else model.name
 
 
-def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
+def make_unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
     """Return hash -> label as it is shown. Labels that occur twice get the start of their hash
     behind them.
     """
-    return _suffixed({subject_hash: subject.label for subject_hash, subject in subjects.items()})
+    return _add_suffixes(
+        {subject_hash: subject.label for subject_hash, subject in subjects.items()}
+    )
 
 
-def _suffixed(labels: Mapping[str, str]) -> dict[str, str]:
-    shown = {key: name_text(label) for key, label in labels.items()}
+def _add_suffixes(labels: Mapping[str, str]) -> dict[str, str]:
+    shown = {key: escape_name(label) for key, label in labels.items()}
     times = Counter(shown.values())
     return {
         key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in shown.items()
@@ -261,23 +274,26 @@ class Decision:
     origin: str = COMMAND  # or MODELS_FILE
 
 
-def decide(connection: Connection, subject: str, decision: Decision, now: float) -> None:
+def store_decision(connection: Connection, subject: str, decision: Decision, now: float) -> None:
     """Store *decision* about the subject with that hash, in place of an earlier one."""
-    undo(connection, subject)
+    delete_decision(connection, subject)
     insert_rows(
-        connection, decisions, [fields_of(decision) | {"subject_hash": subject, "decided_at": now}]
+        connection,
+        decisions,
+        [read_fields(decision) | {"subject_hash": subject, "decided_at": now}],
     )
 
 
-def undo(connection: Connection, subject: str) -> None:
+def delete_decision(connection: Connection, subject: str) -> None:
     """Delete the decision about the subject with that hash."""
     connection.execute(delete(decisions).where(decisions.c.subject_hash == subject))
 
 
-def decided(connection: Connection) -> Mapping[str, Decision]:
+def read_decisions(connection: Connection) -> Mapping[str, Decision]:
     """Return subject's hash -> the decision about it; {} in a store of a version that had none."""
     return {
-        subject: Decision(*decision) for subject, *decision, _ in rows_of(connection, decisions)
+        subject: Decision(*decision)
+        for subject, *decision, _ in read_all_rows(connection, decisions)
     }
 
 
@@ -296,20 +312,20 @@ class PublishedRow:
     runs: int
 
 
-def keep_published(connection: Connection, rows: Mapping[str, PublishedRow]) -> None:
+def store_published_rows(connection: Connection, rows: Mapping[str, PublishedRow]) -> None:
     """Store the published row of each subject (by hash), next to those that are stored."""
     every = {
-        subject: fields_of(row)
-        for subject, row in (published_rows(connection) | dict(rows)).items()
+        subject: read_fields(row)
+        for subject, row in (read_published_rows(connection) | dict(rows)).items()
     }
     connection.execute(delete(meta).where(meta.c.name == ROWS))
-    connection.execute(insert(meta).values(name=ROWS, value=canonical(every)))
+    connection.execute(insert(meta).values(name=ROWS, value=write_canonical_json(every)))
 
 
-def published_rows(connection: Connection) -> dict[str, PublishedRow]:
+def read_published_rows(connection: Connection) -> dict[str, PublishedRow]:
     """Return subject's hash -> its row as it was published with imported data."""
     stored = connection.execute(select(meta.c.value).where(meta.c.name == ROWS)).scalar()
-    with undamaged():
+    with report_damage():
         return {subject: PublishedRow(**row) for subject, row in json.loads(stored or "{}").items()}
 
 
@@ -318,7 +334,7 @@ def published_rows(connection: Connection) -> dict[str, PublishedRow]:
 PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 
 
-def keep_picture(connection: Connection, protocol: str, picture: str | None) -> None:
+def store_picture(connection: Connection, protocol: str, picture: str | None) -> None:
     """Store the picture (PNG, in base64) of the character that *protocol* is about; None: delete
     it.
     """
@@ -327,7 +343,7 @@ def keep_picture(connection: Connection, protocol: str, picture: str | None) -> 
         connection.execute(insert(meta).values(name=PICTURE + protocol, value=picture))
 
 
-def stored_picture(connection: Connection, protocol: str) -> str | None:
+def read_stored_picture(connection: Connection, protocol: str) -> str | None:
     """Return the picture of the character that *protocol* is about (PNG, in base64); None if there
     is none.
     """
@@ -336,14 +352,14 @@ def stored_picture(connection: Connection, protocol: str) -> str | None:
     ).scalar()
 
 
-def _sum_of(time: ColumnElement[float]) -> ColumnElement[int]:
+def _sum_times(time: ColumnElement[float]) -> ColumnElement[int]:
     """Make the SQL sum of *time*, in whole milliseconds: such a sum does not depend on the order,
     and other times hardly give the same.
     """
     return func.sum(cast(func.round(time * 1000), BigInteger) % 1_000_003)
 
 
-def state_of(connection: Connection) -> str:
+def hash_store_state(connection: Connection) -> str:
     """Return a short text that changes with anything that was played, judged or decided. Attempts
     without a result do not change it.
 
@@ -352,7 +368,7 @@ def state_of(connection: Connection) -> str:
     """
     times = (transcripts.c.finished_at, judgements.c.stored_at)
     counted = [
-        connection.execute(select(func.count(), func.max(time), _sum_of(time))).one()
+        connection.execute(select(func.count(), func.max(time), _sum_times(time))).one()
         for time in times
     ]
     others = [
@@ -361,9 +377,9 @@ def state_of(connection: Connection) -> str:
     ]
     verdicts = {
         subject: [decision.verdict, decision.reason]
-        for subject, decision in decided(connection).items()
+        for subject, decision in read_decisions(connection).items()
     }
-    rows = [fields_of(row) for row in published_rows(connection).values()]
+    rows = [read_fields(row) for row in read_published_rows(connection).values()]
     # has the sum of a picture's bytes
     end = func.substr(meta.c.value, func.length(meta.c.value) - 47)
     pictures = (
@@ -372,7 +388,7 @@ def state_of(connection: Connection) -> str:
         .order_by(meta.c.name)
     )
     shown = [list(row) for row in connection.execute(pictures)]
-    return content_hash(
+    return hash_content(
         [
             [[count, latest, int(total or 0)] for count, latest, total in counted],
             others,

@@ -11,25 +11,25 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, and_, func, or_, select, tuple_
 
-from independence_bench.models.markup import leftover_tokens
+from independence_bench.models.markup import find_leftover_tokens
 from independence_bench.models.served import is_same_model
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.results import reply_keys
+from independence_bench.store.results import read_script_reply_keys
 from independence_bench.store.schema import attempts, calls, replies
 
 # what every mark has one of
 _MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))
 
 
-def replies_with_markup(connection: Connection) -> set[str]:
+def find_replies_with_markup(connection: Connection) -> set[str]:
     """Return the keys of the valid replies whose words hold special tokens or tags of a model
     family.
     """
     wanted = select(replies.c.key, replies.c.text).where(replies.c.state == "valid", _MARKED)
-    return {key for key, text in connection.execute(wanted) if leftover_tokens(text)}
+    return {key for key, text in connection.execute(wanted) if find_leftover_tokens(text)}
 
 
-def replies_by_others(connection: Connection) -> set[str]:
+def find_replies_by_others(connection: Connection) -> set[str]:
     """Return the keys of the replies that another model gave than was asked, as the endpoint
     says.
     """
@@ -48,7 +48,7 @@ def replies_by_others(connection: Connection) -> set[str]:
     )
 
 
-def count_by_transcript(
+def count_replies_by_transcript(
     connection: Connection, by_reply: Mapping[str, int] | Collection[str], scripts: Collection[str]
 ) -> dict[str, int]:
     """Count, for each transcript, which of its replies are in *by_reply* (keys, or counts by key).
@@ -59,12 +59,12 @@ def count_by_transcript(
     numbers = by_reply if isinstance(by_reply, Mapping) else dict.fromkeys(by_reply, 1)
     counts = {
         transcript: sum(numbers.get(key, 0) for key in keys)
-        for transcript, keys in reply_keys(connection, scripts).items()
+        for transcript, keys in read_script_reply_keys(connection, scripts).items()
     }
     return {transcript: count for transcript, count in counts.items() if count}
 
 
-def failed_attempts(connection: Connection, broken: Collection[str]) -> dict[str, int]:
+def count_failed_attempts(connection: Connection, broken: Collection[str]) -> dict[str, int]:
     """Count, for each reply's key, its attempts that ended as one of *broken*. Replies without any
     are left out.
     """

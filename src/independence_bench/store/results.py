@@ -16,11 +16,23 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, null, select
 
-from independence_bench.hashing import canonical, canonical_as_is
+from independence_bench.hashing import write_canonical_json, write_ordered_json
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.plan import Job
-from independence_bench.store.blobs import Damaged, WrongChecksum, pack, undamaged, unpack_json
-from independence_bench.store.rows import KEYS, execute_in, fields_of, in_chunks, insert_over
+from independence_bench.store.blobs import (
+    Damaged,
+    WrongChecksum,
+    pack_text,
+    report_damage,
+    unpack_json,
+)
+from independence_bench.store.rows import (
+    KEYS,
+    execute_for_keys,
+    read_fields,
+    split_chunks,
+    upsert_rows,
+)
 from independence_bench.store.schema import attempts, judgements, replies, transcripts
 
 A = TypeVar("A")
@@ -30,7 +42,7 @@ Talk = tuple[str, Transcript, tuple[str, ...]]  # id, what was said, keys of the
 Told = Callable[[int], object]
 
 
-def nobody(_more: int) -> None:
+def ignore_progress(_more: int) -> None:
     """Do nothing with the progress, since nobody waits."""
 
 
@@ -56,21 +68,21 @@ _REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass
 )
 
 
-def keep_replies(
+def store_replies(
     connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]
 ) -> list[None]:
     """Store answers to calls, as (key, attempt, answer, now). A valid one that is stored stays; an
     invalid one is replaced.
     """
     rows = [
-        fields_of(reply) | _answer("invalid", reply.reason, key, attempt, now)
+        read_fields(reply) | _make_answer_columns("invalid", reply.reason, key, attempt, now)
         for key, attempt, reply, now in answers
     ]
-    insert_over(connection, replies, "invalid", rows)
+    upsert_rows(connection, replies, "invalid", rows)
     return [None] * len(rows)
 
 
-def _answer(
+def _make_answer_columns(
     bad: str, reason: str | None, key: str, attempt: int | None, now: float
 ) -> dict[str, Any]:
     state = "valid" if reason is None else bad
@@ -83,17 +95,17 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
     return {key: Reply(*values) for key, *values in rows}
 
 
-def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
+def count_reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
     """Return the number of characters of each of those replies that is valid, by its key."""
     wanted = "SELECT key, length(text) FROM replies WHERE state = 'valid' AND key IN"
     return {
         key: int(length)
-        for some in in_chunks(keys)
-        for key, length in execute_in(connection, wanted, some)
+        for some in split_chunks(keys)
+        for key, length in execute_for_keys(connection, wanted, some)
     }
 
 
-def reply_reasoning(
+def count_reply_reasoning(
     connection: Connection, keys: Collection[str]
 ) -> dict[str, tuple[int | None, int]]:
     """Return (reasoning tokens, reasoning characters) of each of those replies that is valid, by
@@ -106,16 +118,16 @@ def reply_reasoning(
         "FROM replies LEFT JOIN attempts ON attempts.id = replies.attempt_id "
         "WHERE state = 'valid' AND replies.key IN"
     )
-    with undamaged():
+    with report_damage():
         return {
             key: (None if tokens is None else int(tokens), int(characters))
-            for some in in_chunks(keys)
-            for key, tokens, characters in execute_in(connection, wanted, some)
+            for some in split_chunks(keys)
+            for key, tokens, characters in execute_for_keys(connection, wanted, some)
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedJob:
     """A *job* that was played to its end, or to the reply that was invalid (*reason* is set
     then).
     """
@@ -139,22 +151,22 @@ class Played:
         return {"replies": len(said)} | of
 
 
-def keep_transcripts(
-    connection: Connection, finished: Sequence[tuple[Played, float]]
+def store_transcripts(
+    connection: Connection, finished: Sequence[tuple[PlayedJob, float]]
 ) -> list[None]:
     """Store transcripts and when they were finished. A complete one that is stored stays; an
     invalid one is replaced.
     """
-    insert_over(
+    upsert_rows(
         connection,
         transcripts,
         "invalid",
-        [_transcript_row(played, now) for played, now in finished],
+        [_make_transcript_row(played, now) for played, now in finished],
     )
     return [None] * len(finished)
 
 
-def _transcript_row(played: Played, now: float) -> dict[str, Any]:
+def _make_transcript_row(played: PlayedJob, now: float) -> dict[str, Any]:
     job, talk = played.job, played.transcript
     return {
         "id": job.transcript_id,
@@ -169,8 +181,10 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
         "state": "complete" if played.reason is None else "invalid",
         "reason": played.reason,
         "heard_hash": talk.heard_hash,
-        "lines": pack(canonical_as_is([talk.system, [line.record() for line in talk.lines]])),
-        "reply_keys": canonical_as_is([key for key, _ in played.said]),
+        "lines": pack_text(
+            write_ordered_json([talk.system, [line.make_record() for line in talk.lines]])
+        ),
+        "reply_keys": write_ordered_json([key for key, _ in played.said]),
         **played.counts,
         "finished_at": now,
     }
@@ -198,7 +212,7 @@ _ROW = tuple(transcripts.c[name] for name in TranscriptRow._fields)
 _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
 
 
-def counted(connection: Connection) -> tuple[int, int]:
+def count_results(connection: Connection) -> tuple[int, int]:
     """Return (number of transcripts, number of judgements), whether or not they count."""
     transcripts_there, judgements_there = (
         connection.execute(select(func.count()).select_from(table)).scalar_one()
@@ -207,7 +221,7 @@ def counted(connection: Connection) -> tuple[int, int]:
     return transcripts_there, judgements_there
 
 
-def newest(connection: Connection) -> float | None:
+def find_newest_time(connection: Connection) -> float | None:
     """Return when the newest result was stored: an attempt's end, a transcript or a judgement. None
     if there is none.
     """
@@ -216,19 +230,19 @@ def newest(connection: Connection) -> float | None:
     return max((time for time in latest if time is not None), default=None)
 
 
-def transcript_rows(
+def read_transcript_rows(
     connection: Connection,
     scripts: Collection[str],
     subject: str | None = None,
-    told: Told = nobody,
+    told: Told = ignore_progress,
 ) -> list[TranscriptRow]:
     """Return the transcripts of the given script hashes, of one subject or of all, in a fixed
     order, without their words.
     """
-    wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
+    wanted = select(*_ROW).where(_match_transcripts(scripts, subject)).order_by(*_IN_ORDER)
     rows: list[TranscriptRow] = []
     # a hundred thousand rows have a few thousand hashes of subjects and scripts
-    with undamaged():
+    with report_damage():
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
             rows += [
                 TranscriptRow(
@@ -251,7 +265,7 @@ Place = tuple[str, str, str]  # system variant, delivery, scenario's id
 _PLACE = (transcripts.c.system, transcripts.c.delivery, transcripts.c.scenario)
 
 
-def places_of(
+def read_placed_rows(
     connection: Connection, protocol_hash: str, subject: str | None = None
 ) -> list[tuple[Place, TranscriptRow]]:
     """Return the transcripts that were played for the protocol of that hash, each with its place in
@@ -261,14 +275,14 @@ def places_of(
     if subject is not None:
         mine = and_(mine, transcripts.c.subject_hash == subject)
     wanted = select(*_PLACE, *_ROW).where(mine).order_by(*_IN_ORDER)
-    with undamaged():
+    with report_damage():
         return [
             ((system, delivery, scenario), TranscriptRow(*row))
             for system, delivery, scenario, *row in connection.execute(wanted)
         ]
 
 
-def rubrics_at(connection: Connection, protocol_hash: str) -> dict[Place, str]:
+def read_place_rubrics(connection: Connection, protocol_hash: str) -> dict[Place, str]:
     """Return place -> hash of the rubric by which the protocol's conversations were judged
     there.
     """
@@ -284,7 +298,7 @@ def rubrics_at(connection: Connection, protocol_hash: str) -> dict[Place, str]:
     }
 
 
-def scenarios_played(
+def list_played_scenarios(
     connection: Connection, protocol_hash: str
 ) -> list[tuple[str, str, tuple[str, ...], frozenset[str]]]:
     """Return (experiment, scenario's id, names of its replies, names of its scores) of everything
@@ -306,16 +320,16 @@ def scenarios_played(
         .where(transcripts.c.protocol_hash == protocol_hash)
     )
     marks: dict[str, set[str]] = {scenario: set() for scenario in longest}
-    with undamaged():
+    with report_damage():
         for scenario, of in connection.execute(given):
             marks[scenario].update(json.loads(of))
     return [
-        (experiment, scenario, talks[id_][0].names, frozenset(marks[scenario]))
+        (experiment, scenario, talks[id_][0].reply_names, frozenset(marks[scenario]))
         for scenario, (experiment, id_) in longest.items()
     ]
 
 
-def _played(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:
+def _match_transcripts(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:
     """Make the SQL condition for transcripts of those script hashes, by one subject or by all."""
     of_scripts = transcripts.c.script_hash.in_(list(scripts))
     return (
@@ -323,7 +337,7 @@ def _played(scripts: Collection[str], subject: str | None = None) -> ColumnEleme
     )
 
 
-def verdicts(
+def read_verdicts(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
     """Return the judge's judgements of those transcripts: (heard hash, rubric hash) -> why it
@@ -332,12 +346,12 @@ def verdicts(
     wanted = (
         select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
         .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
-        .where(_played(scripts, subject), judgements.c.judge_hash == judge)
+        .where(_match_transcripts(scripts, subject), judgements.c.judge_hash == judge)
     )
     return {(heard, rubric): reason for heard, rubric, reason in connection.execute(wanted)}
 
 
-def judged_by(connection: Connection, judge: str) -> set[tuple[str, str]]:
+def find_judged_pairs(connection: Connection, judge: str) -> set[tuple[str, str]]:
     """Return (heard hash, rubric hash) of everything that the judge has judged, failed judgements
     included.
     """
@@ -366,33 +380,37 @@ def read_transcripts(
     wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(
         transcripts.c.id.in_(KEYS)
     )
-    for some in in_chunks(ids):
+    for some in split_chunks(ids):
         for id_, packed, keys in connection.execute(wanted, {"keys": some}).all():
-            with undamaged():
-                by_id[id_] = read_lines(packed), tuple(json.loads(keys))
+            with report_damage():
+                by_id[id_] = unpack_transcript(packed), tuple(json.loads(keys))
     return by_id
 
 
-def read_lines(packed: bytes) -> Transcript:
+def unpack_transcript(packed: bytes) -> Transcript:
     """Unpack what was said from the blob that it is stored in."""
     system, lines = unpack_json(packed)
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
-def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
+def read_script_reply_keys(
+    connection: Connection, scripts: Collection[str]
+) -> dict[str, tuple[str, ...]]:
     """Return transcript's id -> the keys of its replies, for the given script hashes."""
-    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
-    with undamaged():
+    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_match_transcripts(scripts))
+    with report_damage():
         return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
 
 
-def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def read_transcript_reply_keys(
+    connection: Connection, ids: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
     """Return transcript's id -> the keys of its replies, for each of those transcripts that
     exists.
     """
     wanted = "SELECT id, reply_keys FROM transcripts WHERE id IN"
-    rows = (row for some in in_chunks(ids) for row in execute_in(connection, wanted, some))
-    with undamaged():
+    rows = (row for some in split_chunks(ids) for row in execute_for_keys(connection, wanted, some))
+    with report_damage():
         return {id_: tuple(json.loads(keys)) for id_, keys in rows}
 
 
@@ -421,7 +439,7 @@ SCORED = ("key", "heard_hash", "rubric_hash", "judge_hash", "marks", "reason")
 WRONG_CHECKSUM = "its scores are not those that were stored"
 
 
-def checksum_of(
+def compute_checksum(
     key: str, heard: str, rubric: str, judge: str, marks: str, reason: str | None
 ) -> int:
     """Return the checksum of a judgement's scored parts; *marks* is JSON as it is stored."""
@@ -432,7 +450,7 @@ _JUDGEMENT = tuple(judgements.c[name] for name in Judgement._fields)
 _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(KEYS))
 
 
-def keep_judgements(
+def store_judgements(
     connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]
 ) -> list[None]:
     """Store judgements, as (key, attempt, judgement, now). A valid one that is stored stays; a
@@ -440,22 +458,24 @@ def keep_judgements(
     """
     rows = []
     for key, attempt, judgement, now in made:
-        marks = canonical(dict(judgement.marks))
-        row = judgement._asdict() | _answer("failed", judgement.reason, key, attempt, now)
-        checksum = checksum_of(key, *judgement[1:4], marks, judgement.reason)
+        marks = write_canonical_json(dict(judgement.marks))
+        row = judgement._asdict() | _make_answer_columns(
+            "failed", judgement.reason, key, attempt, now
+        )
+        checksum = compute_checksum(key, *judgement[1:4], marks, judgement.reason)
         rows.append(row | {"marks": marks, "checksum": checksum})
-    insert_over(connection, judgements, "failed", rows)
+    upsert_rows(connection, judgements, "failed", rows)
     return [None] * len(rows)
 
 
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
     """Return the judgements of those keys that exist, valid or failed."""
     rows = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
-    with undamaged():
-        return {row.key: _judgement(row) for row in rows}
+    with report_damage():
+        return {row.key: _make_judgement(row) for row in rows}
 
 
-def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
+def read_judgement_times(connection: Connection, keys: Collection[str]) -> dict[str, float]:
     """Return key -> when the judgement was stored, in seconds since 1970."""
     wanted = select(judgements.c.key, judgements.c.stored_at).where(
         judgements.c.key.in_(list(keys))
@@ -463,7 +483,7 @@ def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]
     return {row.key: row.stored_at for row in connection.execute(wanted)}
 
 
-def judges_aside(connection: Connection) -> set[str]:
+def find_exam_judges(connection: Connection) -> set[str]:
     """Return the hashes of the judges that have judged something other than a stored conversation:
     an exam's.
     """
@@ -480,8 +500,8 @@ def has_checksums(connection: Connection) -> bool:
     return any(column["name"] == "checksum" for column in columns)
 
 
-def judgement_rows(
-    connection: Connection, rubrics: Collection[str], told: Told = nobody
+def read_judgement_rows(
+    connection: Connection, rubrics: Collection[str], told: Told = ignore_progress
 ) -> list[Judgement]:
     """Return every judgement by the given rubric hashes, without its reasoning, sorted by key.
 
@@ -493,16 +513,16 @@ def judgement_rows(
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns, checksum).where(judgements.c.rubric_hash.in_(list(rubrics)))
     rows: list[Judgement] = []
-    with undamaged():  # once: for each of a hundred thousand rows it takes as long as all else
+    with report_damage():  # once: for each of a hundred thousand rows it takes as long as all else
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
-            rows += map(_checked, some)
+            rows += map(_check_judgement, some)
             told(len(some))
         # the database would read them in this order, from all over the file
         rows.sort(key=itemgetter(0))
     return rows
 
 
-def judgements_of(
+def read_judgements(
     connection: Connection, about: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], list[Judgement]]:
     """Return the judgements of all judges on each (heard hash, rubric hash), reasoning included.
@@ -510,35 +530,37 @@ def judgements_of(
     """
     given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     wanted = set(about)
-    for some in in_chunks({heard for heard, _ in wanted}):
+    for some in split_chunks({heard for heard, _ in wanted}):
         of_some = (
             select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
         )
-        with undamaged():
+        with report_damage():
             for row in connection.execute(of_some).all():
                 if (row.heard_hash, row.rubric_hash) in wanted:
-                    given[row.heard_hash, row.rubric_hash].append(_judgement(row))
+                    given[row.heard_hash, row.rubric_hash].append(_make_judgement(row))
     return given
 
 
-def _judgement(row: Any) -> Judgement:
+def _make_judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
     return Judgement(
-        key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason
+        key, intern(heard), intern(rubric), intern(judge), _parse_marks(marks), reasoning, reason
     )
 
 
-def _checked(row: Any) -> Judgement:
+def _check_judgement(row: Any) -> Judgement:
     """Read a judgement from its row. Raises StoreError if its checksum is wrong."""
     *stored, checksum = row
     key, heard, rubric, judge, marks, _, reason = stored
-    if checksum is not None and checksum != checksum_of(key, heard, rubric, judge, marks, reason):
+    if checksum is not None and checksum != compute_checksum(
+        key, heard, rubric, judge, marks, reason
+    ):
         raise Damaged(WrongChecksum(f"{key[:12]}: {WRONG_CHECKSUM}"))
-    return _judgement(stored)
+    return _make_judgement(stored)
 
 
 @lru_cache(maxsize=8192)  # a hundred thousand judgements have a few thousand texts of marks
-def _marks(text: str) -> Mapping[str, float]:
+def _parse_marks(text: str) -> Mapping[str, float]:
     marks: Mapping[str, float] = from_json(text, cache_strings="keys")
     return marks
 
@@ -557,14 +579,14 @@ class AnswerTable(Generic[A]):
     keep: Callable[[Connection, Sequence[tuple[str, int | None, A, float]]], list[None]]
 
 
-REPLIES = AnswerTable(find_replies, keep_replies)
-JUDGEMENTS = AnswerTable(find_judgements, keep_judgements)
+REPLIES = AnswerTable(find_replies, store_replies)
+JUDGEMENTS = AnswerTable(find_judgements, store_judgements)
 
 
 # ---------------------------------------------------------------- all words, one after the other
 
 
-def reasonings(
+def read_reasonings(
     connection: Connection, rubrics: Collection[str]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield (key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric
@@ -583,14 +605,14 @@ def reasonings(
         yield row[0], row[1], row[2], row[3]
 
 
-def words_of(
+def read_words(
     connection: Connection, scripts: Collection[str], skipping: bool = False
 ) -> Iterator[Talk]:
     """Yield every transcript of the given script hashes, in a fixed order. *skipping*: damaged ones
     are left out.
     """
     columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
-    wanted = select(*columns).where(_played(scripts)).order_by(*_IN_ORDER)
+    wanted = select(*columns).where(_match_transcripts(scripts)).order_by(*_IN_ORDER)
     for transcript_id, packed, keys in connection.execute(wanted.execution_options(yield_per=500)):
-        with suppress(*[Damaged] * skipping), undamaged():
-            yield transcript_id, read_lines(packed), tuple(json.loads(keys))
+        with suppress(*[Damaged] * skipping), report_damage():
+            yield transcript_id, unpack_transcript(packed), tuple(json.loads(keys))

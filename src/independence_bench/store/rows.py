@@ -41,7 +41,9 @@ def insert_rows(
         write_rows(connection, sql, rows)
 
 
-def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> set[Any]:
+def insert_new_rows(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
+) -> set[Any]:
     """Insert those of *rows*, which have an owner, whose primary key does not exist yet. Returns
     the keys of those.
     """
@@ -54,10 +56,10 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
     # has none
     insert_rows(connection, table, sorted(rows, key=itemgetter(key.name)), "ON CONFLICT DO NOTHING")
     mine = f"SELECT {key.name} FROM {table.name} WHERE owner = ? AND {key.name} IN"  # noqa: S608 - names of columns
-    return {row[0] for row in execute_in(connection, mine, given, rows[0]["owner"])}
+    return {row[0] for row in execute_for_keys(connection, mine, given, rows[0]["owner"])}
 
 
-def next_numbers(
+def take_next_numbers(
     connection: Connection, table: Table, numbers: Sequence_, count: int
 ) -> Sequence[int]:
     """Return *count* new numbers for the primary key of *table*: from the sequence *numbers* if the
@@ -72,7 +74,7 @@ def next_numbers(
     return range(first, first + count)
 
 
-def shared_time(connection: Connection) -> float | None:
+def read_shared_time(connection: Connection) -> float | None:
     """Return the seconds since 1970 on the server's clock, which all users of the store share; None
     if there is no server. Its clients' clocks may differ.
     """
@@ -83,12 +85,12 @@ def shared_time(connection: Connection) -> float | None:
     )
 
 
-def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+def insert_missing_row(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert *row* unless its primary key exists already."""
     insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
 
 
-def insert_over(
+def upsert_rows(
     connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Insert *rows*. If a primary key exists already, its row is replaced only if it is in
@@ -106,7 +108,7 @@ def insert_over(
     insert_rows(connection, table, rows, given_way)
 
 
-def execute_in(
+def execute_for_keys(
     connection: Connection, until_in: str, keys: Collection[str], *given: str, lock: bool = False
 ) -> Iterable[Sequence[Any]]:
     """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its
@@ -124,7 +126,7 @@ def execute_in(
     return connection.exec_driver_sql(sql, (*given, *keys))
 
 
-def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
+def read_all_rows(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
     """Return every row of *table*, its columns in order; [] if the store is of a version without
     that table.
     """
@@ -135,12 +137,12 @@ def rows_of(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
     )
 
 
-def fields_of(record: Any) -> dict[str, Any]:
+def read_fields(record: Any) -> dict[str, Any]:
     """Return the fields of a dataclass as they are, by name."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def in_chunks(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
+def split_chunks(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
     """Split *items* into lists of *size*, the last one shorter; 500 keys fit into one statement."""
     left = iter(items)
     while chunk := list(islice(left, size)):

@@ -28,7 +28,7 @@ _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 
 @contextmanager
-def staging(target: Path) -> Iterator[Path]:
+def stage_path(target: Path) -> Iterator[Path]:
     """Yield a path next to *target* where a file or folder can be made; it does not exist yet.
     Anything left there is deleted at the end.
 
@@ -36,18 +36,18 @@ def staging(target: Path) -> Iterator[Path]:
     """
     if not target.name:  # "", "." and "/" name a folder that is there
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    take_away_leftovers(target)
-    name, lock = _begin(target)
+    remove_leftovers(target)
+    name, lock = _make_lock(target)
     folder = target.with_name(name + _FOLDER)
     try:
         folder.mkdir()
         yield folder / target.name
     finally:
-        _remove(folder)
+        _remove_folder(folder)
         os.close(lock)
 
 
-def _begin(target: Path) -> tuple[str, int]:
+def _make_lock(target: Path) -> tuple[str, int]:
     """Return a name of our own next to *target*, and the open file that its lock is on, which is
     made before the folder.
     """
@@ -56,19 +56,19 @@ def _begin(target: Path) -> tuple[str, int]:
         path = target.with_name(name + _LOCK)
         lock = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         # another process may have taken it for a leftover, just before it was locked
-        if fcntl is None or (_locked(lock) and path.exists()):
+        if fcntl is None or (_try_lock(lock) and path.exists()):
             return name, lock
         os.close(lock)
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     """Delete the folder, and then its lock: a folder without a lock would never be removed."""
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         folder.with_suffix(_LOCK).unlink(missing_ok=True)
 
 
-def put_in_place(fresh: Path, target: Path) -> None:
+def replace_folder(fresh: Path, target: Path) -> None:
     """Move the folder *fresh*, made in `stage_path`, to *target*, replacing a folder that is there.
 
     On Linux both change places in one step. Elsewhere there is a moment without either; if the
@@ -76,7 +76,7 @@ def put_in_place(fresh: Path, target: Path) -> None:
     """
     if not target.exists():
         fresh.rename(target)
-    elif not _exchanged(fresh, target):
+    elif not _exchange_paths(fresh, target):
         old = fresh.with_name(_OLD)
         target.rename(old)
         try:
@@ -86,7 +86,7 @@ def put_in_place(fresh: Path, target: Path) -> None:
             raise
 
 
-def link_in_place(fresh: Path, target: Path) -> bool:
+def link_file(fresh: Path, target: Path) -> bool:
     """Give the file *fresh* the name *target* as well. Returns whether the name was free; an
     existing file stays as it is.
     """
@@ -103,33 +103,33 @@ def link_in_place(fresh: Path, target: Path) -> bool:
     return True
 
 
-def take_away_leftovers(target: Path) -> None:
+def remove_leftovers(target: Path) -> None:
     """Delete what killed processes were making at *target*, and put back what they had moved out of
     the way.
     """
     with suppress(OSError):
         for path in target.parent.glob(f".{glob.escape(target.name)}.????????{_LOCK}"):
             with suppress(OSError):
-                _take_away(path, target)
+                _remove_leftover(path, target)
 
 
-def _take_away(path: Path, target: Path) -> None:
+def _remove_leftover(path: Path, target: Path) -> None:
     folder, lock = (
         path.with_suffix(_FOLDER),
         os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)),
     )
     try:
-        if not _locked(lock):
+        if not _try_lock(lock):
             return
         old = folder / _OLD
         if not folder.is_symlink() and old.exists() and not target.exists():
             old.rename(target)
-        _remove(folder)
+        _remove_folder(folder)
     finally:
         os.close(lock)
 
 
-def _locked(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     """Lock the open *file* until it is closed. Returns False if another process has the lock, or if
     locks are not supported.
     """
@@ -142,7 +142,7 @@ def _locked(file: int) -> bool:
     return True
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _exchange_paths(one: Path, other: Path) -> bool:
     """Let two paths change places in one step. Returns False if the system cannot do that."""
     if not sys.platform.startswith("linux"):
         return False

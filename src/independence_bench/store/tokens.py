@@ -10,16 +10,16 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
-from independence_bench.models.endpoints import verbosity_of
+from independence_bench.models.endpoints import find_verbosity
 from independence_bench.models.messages import BYTES_A_TOKEN
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import shipped
-from independence_bench.protocol.plan import Job, script_hash
+from independence_bench.protocol.loader import list_shipped
+from independence_bench.protocol.plan import Job, hash_script
 from independence_bench.store import registry
 from independence_bench.store.attempts import select_attempts
-from independence_bench.store.blobs import undamaged, unpack
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.blobs import report_damage, unpack_text
+from independence_bench.store.rows import split_chunks
 from independence_bench.store.schema import attempts, calls, judgements, transcripts
 
 RUNS_READ = 3  # of a subject: further ones hardly change what a reply is expected to take
@@ -36,7 +36,7 @@ class Used:
     said: float  # the last attempt's completion without reasoning
 
 
-def used_by(
+def read_used_tokens(
     connection: Connection,
     scripts: Collection[str],
     subject: str,
@@ -54,7 +54,7 @@ def used_by(
         .where(name.in_(list(scripts)), transcripts.c.subject_hash == subject)
         .where(transcripts.c.state == "complete", transcripts.c.run <= RUNS_READ)
     )
-    with undamaged():
+    with report_damage():
         keyed = [(script, json.loads(keys)) for script, keys in rows]
     counted = (attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
     wanted = select_attempts(
@@ -62,7 +62,7 @@ def used_by(
     ).where(*counted)
     used: dict[str, Used] = {}
     # once each: several conversations may begin with the same reply
-    for some in in_chunks(dict.fromkeys(key for _, keys in keyed for key in keys)):
+    for some in split_chunks(dict.fromkeys(key for _, keys in keyed for key in keys)):
         for key, prompt, completion, reasoning in connection.execute(
             wanted.where(attempts.c.call_key.in_(some))
         ):
@@ -76,7 +76,7 @@ def used_by(
     return by_script
 
 
-def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
+def read_verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
     """Return rubric hash -> mean completion tokens of the judge's judgements by it. Judgements
     without stated tokens are left out.
     """
@@ -89,7 +89,9 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
     return {rubric: float(mean) for rubric, mean in means}
 
 
-def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]) -> float | None:
+def find_reply_token_size(
+    connection: Connection, subject: str, scenarios: Collection[str]
+) -> float | None:
     """Return the bytes that make one token in the latest requests to a subject in *scenarios*, in
     any wording; None if the endpoint did not state tokens.
     """
@@ -100,13 +102,15 @@ def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]
         .order_by(transcripts.c.finished_at.desc())
         .limit(CALLS_READ)
     )
-    with undamaged():
-        return _bytes_a_token(
+    with report_damage():
+        return _find_token_size(
             connection, [key for keys in connection.scalars(newest) for key in json.loads(keys)]
         )
 
 
-def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]) -> float | None:
+def find_judgement_token_size(
+    connection: Connection, judge: str, rubrics: Collection[str]
+) -> float | None:
     """Return the bytes that make one token in the latest requests to a judge by *rubrics* (hashes);
     None if the endpoint did not state tokens.
     """
@@ -117,10 +121,10 @@ def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]
         .order_by(judgements.c.stored_at.desc())
         .limit(CALLS_READ)
     )
-    return _bytes_a_token(connection, list(connection.scalars(newest)))
+    return _find_token_size(connection, list(connection.scalars(newest)))
 
 
-def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
+def _find_token_size(connection: Connection, keys: Sequence[str]) -> float | None:
     """Return the bytes of the stored requests of the first `CALLS_READ` of the calls *keys*,
     divided by the tokens of their prompts; None if no tokens are stated.
     """
@@ -128,7 +132,7 @@ def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
     requests = connection.execute(
         wanted.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)
     ).all()
-    sent = sum(len((unpack(request) or "").encode()) for request, _ in requests)
+    sent = sum(len((unpack_text(request) or "").encode()) for request, _ in requests)
     return sent / sum(tokens for _, tokens in requests) if sent else None
 
 
@@ -162,10 +166,10 @@ class UsualUse:
         """*ways*: the configurations of the plan."""
         self._connection, self._protocol, self._ways = connection, protocol, ways
         self._counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
-        self._stored = tuple(registry.stored_subjects(connection).values())
+        self._stored = tuple(registry.read_subjects(connection).values())
         self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
 
-    def of(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
+    def find_usual_replies(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
         """Return the tokens that *subject*'s replies in the jobs that are *left* are expected to
         take.
 
@@ -185,19 +189,19 @@ class UsualUse:
             if (other.model, other.endpoint) == (subject.model, subject.endpoint)
         ]
         for like in ([other for other in same if other.hash == subject.hash], same):
-            usual = self._taken(like, scenarios)
+            usual = self._average_replies(like, scenarios)
             if usual.by_scenario:
                 return replace(usual, own=like[0].hash == subject.hash and len(like) == 1)
-        if self._protocol.name in shipped() and verbosity_of(subject) is not None:
+        if self._protocol.name in list_shipped() and find_verbosity(subject) is not None:
             return UsualReplies(published=True)
         if subject.may_think not in self._of_all:
             places = [
                 (way, scenario) for way in self._ways for scenario in self._protocol.scenarios
             ]
             every = {
-                script_hash(self._protocol, way, scenario): scenario for way, scenario in places
+                hash_script(self._protocol, way, scenario): scenario for way, scenario in places
             }
-            self._of_all[subject.may_think] = self._taken(others, every)
+            self._of_all[subject.may_think] = self._average_replies(others, every)
         usual = self._of_all[subject.may_think]
         known = usual.by_script.keys() & scenarios.keys()
         return replace(
@@ -205,7 +209,7 @@ class UsualUse:
             by_script={script: usual.by_script[script] for script in scenarios if script in known},
         )
 
-    def _taken(
+    def _average_replies(
         self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]
     ) -> UsualReplies:
         """Average the tokens of the replies of *givers* in *scenarios*, by script hash."""
@@ -214,27 +218,27 @@ class UsualUse:
         places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
         number = 0
         for giver in givers:
-            here = used_by(self._connection, counts, giver.hash, "scenario")
+            here = read_used_tokens(self._connection, counts, giver.hash, "scenario")
             number += bool(here)
             for id_, taken in here.items():
                 places[id_] += [
                     replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]
                 ]
             for script, taken in (
-                used_by(self._connection, scenarios, giver.hash) if here else {}
+                read_used_tokens(self._connection, scenarios, giver.hash) if here else {}
             ).items():
                 words[script] += [
                     replies for replies in taken if len(replies) == counts[scenarios[script].id]
                 ]
         by_scenario = {
-            id_: tuple(map(mean_use, zip(*taken, strict=True)))
+            id_: tuple(map(average_use, zip(*taken, strict=True)))
             for id_, taken in places.items()
             if taken
         }
         if not by_scenario:
             return UsualReplies()
         by_script = {
-            script: tuple(map(mean_use, zip(*taken, strict=True)))
+            script: tuple(map(average_use, zip(*taken, strict=True)))
             for script, taken in words.items()
             if taken
         }
@@ -247,7 +251,7 @@ class UsualUse:
         return UsualReplies(by_script, by_scenario, subjects=number)
 
 
-def mean_use(used: Sequence[Used]) -> Used:
+def average_use(used: Sequence[Used]) -> Used:
     """Return the mean tokens of the replies *used*, which must not be empty."""
     count = len(used)
     return Used(

@@ -15,8 +15,14 @@ from typing import Literal
 from sqlalchemy import Connection, and_, bindparam, case, func, or_, select
 
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, select_attempts
-from independence_bench.store.blobs import undamaged, unpack
-from independence_bench.store.rows import KEYS, fields_of, in_chunks, insert_once, rows_of
+from independence_bench.store.blobs import report_damage, unpack_text
+from independence_bench.store.rows import (
+    KEYS,
+    insert_missing_row,
+    read_all_rows,
+    read_fields,
+    split_chunks,
+)
 from independence_bench.store.schema import (
     IMPORTED,
     attempts,
@@ -44,9 +50,9 @@ class Command:
     typed: str  # without secrets; "": not a command of ours, but a program that uses the library
 
 
-def keep_command(connection: Connection, owner: str, command: Command) -> None:
+def store_command(connection: Connection, owner: str, command: Command) -> None:
     """Store which command *owner* is, before its first attempt."""
-    insert_once(connection, commands, {"owner": owner} | fields_of(command))
+    insert_missing_row(connection, commands, {"owner": owner} | read_fields(command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +65,25 @@ class ListPrice:
     completion: float
     request: float = 0.0
 
-    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def compute_cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return the dollars of a call, every token at its full price."""
         return self.request + prompt_tokens * self.prompt + completion_tokens * self.completion
 
 
-def keep_price(
+def store_price(
     connection: Connection, owner: str, endpoint: str, model: str, price: ListPrice
 ) -> None:
     """Store the list price of a model when *owner* called it first."""
-    insert_once(
+    insert_missing_row(
         connection,
         prices,
-        {"owner": owner, "endpoint": endpoint, "model": model} | fields_of(price),
+        {"owner": owner, "endpoint": endpoint, "model": model} | read_fields(price),
     )
 
 
-def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListPrice, float] | None:
+def find_last_price(
+    connection: Connection, endpoint: str, model: str
+) -> tuple[ListPrice, float] | None:
     """Return the list price of *model* when it was called last, and when that was; None if it was
     never called.
     """
@@ -98,7 +106,7 @@ class SeenCosts:
     looked: int  # every attempt up to this one has ended and was looked at
 
 
-def seen_costs(connection: Connection, after: int = 0, job: str | None = None) -> SeenCosts:
+def read_seen_costs(connection: Connection, after: int = 0, job: str | None = None) -> SeenCosts:
     """Return the costs that the store's own attempts *after* that attempt id have shown.
 
     *job*: for its workers' attempts, an answer is enough to have shown a model, whether or not it
@@ -141,14 +149,14 @@ def seen_costs(connection: Connection, after: int = 0, job: str | None = None) -
     )
 
 
-def kept_commands(connection: Connection) -> dict[str, Command]:
+def read_commands(connection: Connection) -> dict[str, Command]:
     """Return owner -> its command; {} in a store that has none."""
-    return {owner: Command(*command) for owner, *command in rows_of(connection, commands)}
+    return {owner: Command(*command) for owner, *command in read_all_rows(connection, commands)}
 
 
-def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
+def read_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
     """Return (owner, endpoint, model) -> its list price; {} in a store that has none."""
-    rows = rows_of(connection, prices)
+    rows = read_all_rows(connection, prices)
     return {
         (owner, endpoint, model): ListPrice(*listed) for owner, endpoint, model, *listed in rows
     }
@@ -182,21 +190,21 @@ _ENDED = select_attempts(*AttemptCost.__dataclass_fields__).where(
 _ENDED_OF = _ENDED.where(calls.c.key.in_(KEYS))
 
 
-def attempt_costs(
+def read_attempt_costs(
     connection: Connection, kind: Literal["reply", "judgement"], keys: Collection[str] | None = None
 ) -> Mapping[str, Sequence[AttemptCost]]:
     """Return, for the key of each call of that kind, or of each of *keys*, its attempts that have
     ended, in order.
     """
     by_call: dict[str, list[AttemptCost]] = defaultdict(list)
-    for some in [None] if keys is None else in_chunks(keys):
+    for some in [None] if keys is None else split_chunks(keys):
         wanted, given = (_ENDED, {}) if some is None else (_ENDED_OF, {"keys": some})
         for row in connection.execute(wanted, {"kind": kind, **given}).all():
             by_call[row.key].append(AttemptCost(*row))
     return by_call
 
 
-def payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
+def read_payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
     """Yield every attempt in order, with or without a result: the store's own, or the *imported*
     ones, which others paid for.
     """
@@ -208,19 +216,19 @@ def payments(connection: Connection, imported: bool = False) -> Iterator[Attempt
         yield AttemptCost(*row)
 
 
-def imported(connection: Connection) -> tuple[int, float]:
+def sum_imported(connection: Connection) -> tuple[int, float]:
     """Return (number of imported attempts, which others made and paid for, their dollars)."""
     theirs = select(func.count(), func.coalesce(func.sum(attempts.c.cost), 0.0))
     row = connection.execute(theirs.where(attempts.c.owner.like(f"{IMPORTED}%"))).one()
     return int(row[0]), float(row[1])
 
 
-def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
+def find_askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
     """Return two mappings: key of a reply -> the hash of a subject whose conversation has it, and
     key of a judgement -> its judge's hash.
     """
     subjects = {}
-    with undamaged():
+    with report_damage():
         for subject, keys in connection.execute(
             select(transcripts.c.subject_hash, transcripts.c.reply_keys)
         ):
@@ -229,16 +237,16 @@ def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
     return subjects, {row[0]: row[1] for row in rows}
 
 
-def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:
+def read_request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:
     """Return key of a call -> the settings of the model that it asks, as its request has them; {}
     if it does not say.
     """
     settings = {}
-    for some in in_chunks(keys):
+    for some in split_chunks(keys):
         for key, packed in connection.execute(
             select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))
         ):
-            with undamaged():
-                asked = json.loads(unpack(packed) or "{}")
+            with report_damage():
+                asked = json.loads(unpack_text(packed) or "{}")
             settings[key] = asked.get("model") if isinstance(asked.get("model"), dict) else {}
     return settings

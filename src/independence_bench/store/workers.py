@@ -17,7 +17,7 @@ from sqlalchemy import Connection, and_, case, delete, func, select, update
 
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LEASE, Holder
 from independence_bench.store.owners import LeaseWatch
-from independence_bench.store.rows import insert_once, insert_rows
+from independence_bench.store.rows import insert_missing_row, insert_rows
 from independence_bench.store.schema import attempts, calls, closures, jobs, reservations, workers
 
 LEAST = 1e-6  # dollars: less is rounding
@@ -35,14 +35,14 @@ class Grant:
     elsewhere: float  # reserved by other workers that are alive, who may leave some over
 
 
-def join(connection: Connection, owner: str, job: str, now: float) -> None:
+def join_job(connection: Connection, owner: str, job: str, now: float) -> None:
     """Record *owner* as a worker of *job*."""
-    insert_once(connection, jobs, {"name": job, "began_at": now})
+    insert_missing_row(connection, jobs, {"name": job, "began_at": now})
     row = {"owner": owner, "job": job, "reserved": 0.0, "spent": 0.0, "lease_until": now + LEASE}
     insert_rows(connection, workers, [row])
 
 
-def draw(
+def reserve_budget(
     connection: Connection,
     owner: str,
     job: str,
@@ -63,7 +63,7 @@ def draw(
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     spent = lost = elsewhere = 0.0
     others = 0
-    unended = _reserved(connection, job)
+    unended = _sum_reservations(connection, job)
     wanted = select(workers.c.owner, workers.c.spent, workers.c.reserved, workers.c.lease_until)
     for worker, used, reserved, until in connection.execute(
         wanted.where(workers.c.job == job)
@@ -82,7 +82,7 @@ def draw(
     return Grant(granted, spent, lost, elsewhere)
 
 
-def _reserved(connection: Connection, job: str) -> dict[str, float]:
+def _sum_reservations(connection: Connection, job: str) -> dict[str, float]:
     """Return owner -> dollars that its calls without an end can cost, for the workers of *job* that
     have such calls.
     """
@@ -93,7 +93,7 @@ def _reserved(connection: Connection, job: str) -> dict[str, float]:
     return {owner: float(dollars) for owner, dollars in connection.execute(summed.where(of_job))}
 
 
-def models_in_flight(
+def find_models_in_flight(
     connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None
 ) -> set[tuple[str, str]]:
     """Return (endpoint, model) of the calls that other living workers of *job* have in flight.
@@ -115,7 +115,7 @@ def models_in_flight(
     }
 
 
-def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
+def store_reservations(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
     """Record the dollars that attempts of *owner* that are about to be sent can cost at most, by
     attempt.
     """
@@ -128,23 +128,23 @@ def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> No
         insert_rows(connection, reservations, rows)
 
 
-def settle(connection: Connection, ended: Collection[int]) -> None:
+def delete_reservations(connection: Connection, ended: Collection[int]) -> None:
     """Delete the reservations of attempts that have *ended*, or were not sent."""
     connection.execute(delete(reservations).where(reservations.c.attempt_id.in_(list(ended))))
 
 
-def spend(connection: Connection, owner: str, dollars: float) -> None:
+def record_spending(connection: Connection, owner: str, dollars: float) -> None:
     """Record that *owner* has spent *dollars* of what it reserved."""
     changed = {"spent": workers.c.spent + dollars, "reserved": workers.c.reserved - dollars}
     connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
 
 
-def give_back(connection: Connection, owner: str) -> None:
+def free_budget(connection: Connection, owner: str) -> None:
     """Free the dollars that *owner* has reserved and not spent; none of them is in flight."""
     connection.execute(update(workers).where(workers.c.owner == owner).values(reserved=0.0))
 
 
-def stay(connection: Connection, owner: str, now: float) -> None:
+def renew_worker(connection: Connection, owner: str, now: float) -> None:
     """Extend the lease of *owner*, and so its reservation."""
     connection.execute(
         update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE)
@@ -162,13 +162,13 @@ class JobSpending:
     workers: int  # that there ever were
 
 
-def spent_by(connection: Connection, job: str) -> JobSpending:
+def sum_job_spending(connection: Connection, job: str) -> JobSpending:
     """Return what the workers of *job* have spent."""
     wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(
         workers.c.job == job
     )
     dollars, count = connection.execute(wanted).one()
-    return JobSpending(float(dollars), sum(_reserved(connection, job).values()), int(count))
+    return JobSpending(float(dollars), sum(_sum_reservations(connection, job).values()), int(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,12 @@ class JobUsage:
     answered: int
 
 
-def last_attempt(connection: Connection) -> int:
+def find_last_attempt(connection: Connection) -> int:
     """Return the id of the latest attempt of the store; 0 if there is none."""
     return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
 
 
-def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
+def sum_job_usage(connection: Connection, job: str, attempt: int) -> JobUsage:
     """Return what the workers of *job* have used in attempts after *attempt*."""
     ended = attempts.c.finished_at.is_not(None)
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
@@ -204,7 +204,9 @@ def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
     return JobUsage(float(row[0]), *map(int, row[1:]))
 
 
-def close(connection: Connection, job: str, endpoint: str, reason: str, now: float) -> None:
+def close_endpoint(
+    connection: Connection, job: str, endpoint: str, reason: str, now: float
+) -> None:
     """Record that *endpoint* takes no calls of *job* from now on, and why."""
     where = (closures.c.job == job, closures.c.endpoint == endpoint)
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
@@ -216,7 +218,7 @@ def close(connection: Connection, job: str, endpoint: str, reason: str, now: flo
     )
 
 
-def closed_since(connection: Connection, job: str, since: float) -> dict[str, str]:
+def find_closed_endpoints(connection: Connection, job: str, since: float) -> dict[str, str]:
     """Return endpoint -> why, for those that a worker of *job* has closed since then. A worker that
     begins later tries them anew.
     """

@@ -34,8 +34,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from independence_bench.errors import BenchError, StoreError, WrongUse
-from independence_bench.report.encode import json_bytes
-from independence_bench.viewer.labelling import LabelDesk, Stale, asked_case, asked_marks
+from independence_bench.report.encode import encode_json
+from independence_bench.viewer.labelling import LabelDesk, Stale, parse_case, parse_marks
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.server import HEADERS, POLICY
 
@@ -58,34 +58,36 @@ def make_app(
     service = AnswerService(live)
     files = {} if page is None else page.files
 
-    async def answer(request: Request) -> Response:
+    async def send_answer(request: Request) -> Response:
         """Send the answer at the path of the request."""
-        return await service.answer(request, request.path_params["path"])
+        return await service.send_answer(request, request.path_params["path"])
 
-    async def search(request: Request) -> Response:
+    async def send_search(request: Request) -> Response:
         """Send the result of a search."""
-        return await service.search(request)
+        return await service.send_search(request)
 
-    async def reading(_request: Request) -> Response:
+    async def send_progress(_request: Request) -> Response:
         """Send the progress of the first reading."""
-        body = json_bytes(live.progress)
-        return Response(body, media_type=media_type(READING), headers={"Cache-Control": "no-store"})
+        body = encode_json(live.progress)
+        return Response(
+            body, media_type=find_media_type(READING), headers={"Cache-Control": "no-store"}
+        )
 
-    async def file(request: Request) -> Response:
+    async def send_file(request: Request) -> Response:
         """Send a file of the page; the first page for /."""
         name = request.path_params["path"] or HOME
         if name not in files:
-            return _problem(404, "there is nothing here; the viewer's first page is /")
+            return _make_problem(404, "there is nothing here; the viewer's first page is /")
         body = files[name]
         kept = FOREVER if name.startswith("assets/") else "no-cache"
-        return _response(
-            request, body, media_type(name), f'"{sha256(body).hexdigest()[:32]}"', kept
+        return _make_response(
+            request, body, find_media_type(name), f'"{sha256(body).hexdigest()[:32]}"', kept
         )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         """Begin reading the store when the server starts, and close everything when it ends."""
-        live.begin()
+        live.begin_reading()
         yield
         service.close()
         live.close()
@@ -94,13 +96,13 @@ def make_app(
 
     app = Starlette(
         routes=[
-            *(label_routes(desk) if desk else ()),
-            Route(SEARCH, search),
-            Route(READING, reading),
-            Route("/api/{path:path}", answer),
-            Route("/{path:path}", file),
+            *(make_label_routes(desk) if desk else ()),
+            Route(SEARCH, send_search),
+            Route(READING, send_progress),
+            Route("/api/{path:path}", send_answer),
+            Route("/{path:path}", send_file),
         ],
-        exception_handlers={Exception: _broken, BenchError: _not_known},
+        exception_handlers={Exception: _answer_bug, BenchError: _answer_known_error},
         lifespan=lifespan,
     )
     # outside of all others: what Starlette says of a failure goes through it, too
@@ -145,44 +147,48 @@ class Guard:
 
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
-        answer = self._refusal(method, path, headers) or self._at_the_door(
+        answer = self._refuse_request(method, path, headers) or self._check_token(
             method, path, headers.getlist("authorization")
         )
         await (answer or self.app)(scope, receive, send_guarded)
 
-    def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
+    def _refuse_request(self, method: str, path: str, headers: Headers) -> Response | None:
         """Return the refusal of a request by its host, origin or method; None if it may pass."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-            return _problem(
+            return _make_problem(
                 421,
                 "this is a viewer on your own machine; open it as http://127.0.0.1 with its port",
             )
         if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
-            return _problem(403, "another site may not ask for what is stored here")
+            return _make_problem(403, "another site may not ask for what is stored here")
         if method == "POST" and path in self.posted:
             # a browser names the origin of every POST; who names none is no page of ours
             if len(headers.getlist("origin")) != 1:
-                return _problem(403, "marks are taken from the viewer's own page")
+                return _make_problem(403, "marks are taken from the viewer's own page")
         elif method not in ("GET", "HEAD"):
-            refused = _problem(405, "what is stored can be read here and not changed")
+            refused = _make_problem(405, "what is stored can be read here and not changed")
             refused.headers["Allow"] = "GET, HEAD"
             return refused
         return None
 
-    def _at_the_door(self, method: str, path: str, authorization: list[str]) -> Response | None:
+    def _check_token(self, method: str, path: str, authorization: list[str]) -> Response | None:
         """Return the lasting token in exchange for the one that is valid once, or a refusal; None
         if the request may pass.
         """
-        if method == "POST" and path == EXCHANGE and (token := self.access.exchange(authorization)):
+        if (
+            method == "POST"
+            and path == EXCHANGE
+            and (token := self.access.exchange_token(authorization))
+        ):
             return Response(
                 json.dumps({"token": token}),
                 media_type="application/json",
                 headers={"Cache-Control": "no-store"},
             )
-        if path in self.public or self.access.knows(authorization):
+        if path in self.public or self.access.is_authorized(authorization):
             return None
-        refused = _problem(401, "open the address that `aib view` has printed, with its token")
+        refused = _make_problem(401, "open the address that `aib view` has printed, with its token")
         refused.headers["WWW-Authenticate"] = "Bearer"
         return refused
 
@@ -197,14 +203,14 @@ class AnswerService:
         # another program may give other answers about the same store
         self._started = f"{time.time_ns():x}"
 
-    async def answer(self, request: Request, path: str) -> Response:
+    async def send_answer(self, request: Request, path: str) -> Response:
         """Send the answer at *path*, once the store has been read; an answer that an earlier start
         has stored is sent at once.
         """
         if path == "index.json":
-            self._threads.submit(self._live.look)  # whether the store has changed
+            self._threads.submit(self._live.refresh_answers)  # whether the store has changed
         if path not in self._live.kept:
-            await self._read()
+            await self._wait_until_read()
         state, answer = self._live.current
         tag = f'"{state}-{self._started}"'
         if request.headers.get("if-none-match") == tag:
@@ -215,39 +221,42 @@ class AnswerService:
             work = asyncio.get_running_loop().run_in_executor
             body = None if gone else await work(self._threads, answer, path)
         if body is None:
-            return _problem(404, "there is no such answer; it may have been deleted from the store")
-        return _response(request, body, media_type(path), tag, "no-cache")
+            return _make_problem(
+                404, "there is no such answer; it may have been deleted from the store"
+            )
+        return _make_response(request, body, find_media_type(path), tag, "no-cache")
 
-    async def search(self, request: Request) -> Response:
+    async def send_search(self, request: Request) -> Response:
         """Send the result of a search."""
-        await self._read()
+        await self._wait_until_read()
         work = asyncio.get_running_loop().run_in_executor
         try:
             if await request.is_disconnected():
-                return _problem(404, "nobody waits for it")
+                return _make_problem(404, "nobody waits for it")
             body = await work(
-                self._threads, lambda: json_bytes(self._live.search(request.query_params))
+                self._threads,
+                lambda: encode_json(self._live.search_conversations(request.query_params)),
             )
         except WrongUse as error:
-            return _problem(400, str(error))
-        return _response(
-            request, body, media_type(SEARCH), f'"{sha256(body).hexdigest()[:32]}"', "no-cache"
+            return _make_problem(400, str(error))
+        return _make_response(
+            request, body, find_media_type(SEARCH), f'"{sha256(body).hexdigest()[:32]}"', "no-cache"
         )
 
-    async def _read(self) -> None:
+    async def _wait_until_read(self) -> None:
         """Wait until the store has been read, without taking a thread. Raises the error that kept
         it from being read.
         """
         if not self._live.first.done():
             await asyncio.shield(asyncio.wrap_future(self._live.first))
-        self._live.check()
+        self._live.check_reading()
 
     def close(self) -> None:
         """Begin no more answers."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:
+def _make_response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:
     """Return *body* with its tag, or 304 if the browser has it already. *kept*: how browsers may
     cache it.
     """
@@ -257,17 +266,17 @@ def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> 
     return Response(body, media_type=kind, headers=headers)
 
 
-async def _not_known(_request: Request, error: Exception) -> Response:
+async def _answer_known_error(_request: Request, error: Exception) -> Response:
     """Answer a known failure, such as a store that cannot be read."""
-    return _problem(503, " ".join(str(error).split()))
+    return _make_problem(503, " ".join(str(error).split()))
 
 
-async def _broken(_request: Request, _error: Exception) -> Response:
+async def _answer_bug(_request: Request, _error: Exception) -> Response:
     """Answer a bug: the traceback goes to the server's output, and the response says so."""
-    return _problem(500, "this answer cannot be worked out; the viewer's output says why")
+    return _make_problem(500, "this answer cannot be worked out; the viewer's output says why")
 
 
-def _problem(status: int, message: str) -> Response:
+def _make_problem(status: int, message: str) -> Response:
     """Return an error message in one line."""
     return Response(json.dumps({"error": message}), status, media_type="application/json")
 
@@ -292,7 +301,7 @@ class AccessTokens:
         return f"{self._at}#token={self._token}"
 
     @property
-    def opened(self) -> str:
+    def one_time_address(self) -> str:
         """The address that a browser is started with, valid once."""
         return f"{self._at}#once={self._once}"
 
@@ -301,21 +310,21 @@ class AccessTokens:
         """The Authorization header of a request that is allowed."""
         return f"Bearer {self._token}"
 
-    def knows(self, authorization: Sequence[str]) -> bool:
+    def is_authorized(self, authorization: Sequence[str]) -> bool:
         """Whether these Authorization headers are exactly the right one."""
-        return len(authorization) == 1 and _same(authorization[0], self.header)
+        return len(authorization) == 1 and _is_equal(authorization[0], self.header)
 
-    def exchange(self, authorization: Sequence[str]) -> str | None:
+    def exchange_token(self, authorization: Sequence[str]) -> str | None:
         """Return the lasting token for the one that is valid once; None for any other, and the
         second time.
         """
-        if len(authorization) != 1 or not _same(authorization[0], f"Bearer {self._once}"):
+        if len(authorization) != 1 or not _is_equal(authorization[0], f"Bearer {self._once}"):
             return None
         first, self._spent = not self._spent, True
         return self._token if first else None
 
 
-def _same(one: str, other: str) -> bool:
+def _is_equal(one: str, other: str) -> bool:
     """Whether two texts are equal, compared in constant time."""
     return compare_digest(one.encode("utf-8", "replace"), other.encode())
 
@@ -324,22 +333,22 @@ LARGEST = 64_000  # bytes of a body: a note of the longest length, escaped
 POSTED = frozenset({"/api/label/marks", "/api/label/skip", "/api/label/undo"})
 
 
-def label_routes(desk: LabelDesk) -> list[Route]:
+def make_label_routes(desk: LabelDesk) -> list[Route]:
     """Return the routes of *desk*."""
 
-    def reads(work: Callable[[], object]) -> Callable[[Request], Any]:
+    def make_read_handler(work: Callable[[], object]) -> Callable[[Request], Any]:
         """Return a handler that answers with the result of *work*."""
 
-        async def answer(_request: Request) -> Response:
+        async def handle_request(_request: Request) -> Response:
             """Answer with the result of *work*."""
-            return await _answered(work)
+            return await _answer_work(work)
 
-        return answer
+        return handle_request
 
-    def writes(work: Callable[[Any], object]) -> Callable[[Request], Any]:
+    def make_write_handler(work: Callable[[Any], object]) -> Callable[[Request], Any]:
         """Return a handler that passes the request's JSON to *work* and answers with its result."""
 
-        async def answer(request: Request) -> Response:
+        async def handle_request(request: Request) -> Response:
             """Pass the request's JSON to *work*, and answer with its result or with what is
             wrong.
             """
@@ -347,38 +356,40 @@ def label_routes(desk: LabelDesk) -> list[Route]:
                 request.headers.get("content-type", "").partition(";")[0].strip().lower()
                 != "application/json"
             ):
-                return _problem(415, "marks are sent as JSON")
+                return _make_problem(415, "marks are sent as JSON")
             try:
-                body = await _body(request)
+                body = await _read_body(request)
                 # an integer of 400 digits fits into no float: as one it is infinite, and so on no
                 # scale
                 given = None if body is None else json.loads(body, parse_int=float)
             except (ValueError, RecursionError):
-                return _problem(400, "the body is not JSON")
+                return _make_problem(400, "the body is not JSON")
             except ClientDisconnect:
-                return _problem(400, "the body is not whole")
+                return _make_problem(400, "the body is not whole")
             if body is None:
-                return _problem(413, f"the body is larger than {LARGEST:,} bytes")
-            return await _answered(lambda: work(given))
+                return _make_problem(413, f"the body is larger than {LARGEST:,} bytes")
+            return await _answer_work(lambda: work(given))
 
-        return answer
+        return handle_request
 
     return [
-        Route("/api/label/state.json", reads(desk.state)),
-        Route("/api/label/agreement.json", reads(desk.agreement)),
+        Route("/api/label/state.json", make_read_handler(desk.read_state)),
+        Route("/api/label/agreement.json", make_read_handler(desk.read_agreement)),
         Route(
             "/api/label/marks",
-            writes(lambda given: desk.mark(*asked_marks(given))),
+            make_write_handler(lambda given: desk.mark_case(*parse_marks(given))),
             methods=["POST"],
         ),
         Route(
-            "/api/label/skip", writes(lambda given: desk.skip(asked_case(given))), methods=["POST"]
+            "/api/label/skip",
+            make_write_handler(lambda given: desk.skip_case(parse_case(given))),
+            methods=["POST"],
         ),
-        Route("/api/label/undo", writes(lambda _: desk.undo()), methods=["POST"]),
+        Route("/api/label/undo", make_write_handler(lambda _: desk.undo_mark()), methods=["POST"]),
     ]
 
 
-async def _body(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     """Read the body of a request; None if it is too large, which is noticed before it is read to
     its end.
     """
@@ -390,18 +401,18 @@ async def _body(request: Request) -> bytes | None:
     return body
 
 
-async def _answered(work: Callable[[], object]) -> Response:
+async def _answer_work(work: Callable[[], object]) -> Response:
     """Return the result of *work*, done in a thread. A change that has begun is completed even if
     nobody waits for it.
     """
     try:
-        body = json_bytes(await asyncio.to_thread(work))
+        body = encode_json(await asyncio.to_thread(work))
     except Stale:
-        return _problem(409, "another conversation is being marked by now; reload the page")
+        return _make_problem(409, "another conversation is being marked by now; reload the page")
     except StoreError as error:
-        return _problem(503, " ".join(str(error).split()))
+        return _make_problem(503, " ".join(str(error).split()))
     except BenchError as error:
-        return _problem(400, " ".join(str(error).split()))
+        return _make_problem(400, " ".join(str(error).split()))
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
@@ -462,6 +473,6 @@ def read_page(folder: Path = FOLDER) -> Page:
     return Page({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
 
 
-def media_type(path: str) -> str:
+def find_media_type(path: str) -> str:
     """Return the media type of *path*, by its ending."""
     return TYPES.get(Path(path).suffix, "application/octet-stream")

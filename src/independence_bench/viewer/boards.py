@@ -24,29 +24,29 @@ from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFact
 from independence_bench.analysis.results import ReasoningTokens
 from independence_bench.analysis.row_costs import price_indices
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Uncertainty
-from independence_bench.columns import TableColumn, table_columns
+from independence_bench.columns import TableColumn, list_table_columns
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
-    of_kin,
-    of_labels,
-    of_lost,
-    of_prompt,
-    of_reasoning,
+    describe_judge_kinship,
+    describe_lost_replies,
+    describe_prompt_effect,
+    describe_reasoning_mismatches,
+    describe_similar_labels,
 )
-from independence_bench.report.board_view import of_runs
-from independence_bench.report.branches_view import no_index
-from independence_bench.report.encode import Cell, csv_bytes
+from independence_bench.report.board_view import describe_run_effects
+from independence_bench.report.branches_view import explain_missing_index
+from independence_bench.report.encode import Cell, encode_csv
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
     NotThere,
-    scenario_slug,
+    make_scenario_slug,
 )
-from independence_bench.viewer.versions import OtherVersion, other_versions
+from independence_bench.viewer.versions import OtherVersion, find_other_versions
 
 BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the "
@@ -71,11 +71,11 @@ class PageColumn:
     wide: bool  # not beside the index, but with what the numbers are based on
 
 
-def page_columns() -> tuple[PageColumn, ...]:
+def list_page_columns() -> tuple[PageColumn, ...]:
     """Return the columns that a `Row` declares."""
     return tuple(
         PageColumn((*one.path[:-1], one.key), one.column.title, one.column.meaning, one.column.wide)
-        for one in table_columns(Row)
+        for one in list_table_columns(Row)
     )
 
 
@@ -118,14 +118,14 @@ class BoardAnswer:
     citation: Citation
 
 
-def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> BoardAnswer:
+def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> BoardAnswer:
     """Build `api/boards/<board>.json`; with *first*, `part/0.json` below it, which has only the
     first rows.
     """
-    board = catalog.board(entry)
+    board = catalog.find_board(entry)
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
-    spent = fragments.costs(
+    spent = fragments.find_costs(
         catalog, entry, [row for row in board.rows if played[row.subject.model] > 1]
     )
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
@@ -139,11 +139,11 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
     return BoardAnswer(
         version=catalog.version,
         board=entry,
-        protocol=fragments.protocol_entry(catalog, entry.edition),
+        protocol=fragments.make_protocol_entry(catalog, entry.edition),
         dimensions=board.protocol.dimensions,
-        scenarios=scenarios(entry, catalog.items(entry)),
-        rows=board_rows(catalog, entry, rows),
-        columns=page_columns(),
+        scenarios=list_scenarios(entry, catalog.measure_items(entry)),
+        rows=build_board_rows(catalog, entry, rows),
+        columns=list_page_columns(),
         ranked=len(board.ranked),
         subjects=len(board.rows),
         reach=(min(ends), max(ends)) if ends else None,
@@ -151,85 +151,89 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
         ids={row.label: row.subject.id for row in board.rows if row.label in named},
         providers=tuple(providers),
         efforts=tuple(efforts),
-        why=fragments.why_no_interval(board),
+        why=fragments.explain_missing_intervals(board),
         configurations=compare_configurations(
-            [*catalog.boards(entry.edition, entry.wanted).values()], entry.judge
+            [*catalog.find_boards(entry.edition, entry.wanted_boards).values()], entry.judge
         ),
-        versions=tuple(other_versions(catalog, entry)),
-        remarks=tuple(_remarks(board)),
-        citation=fragments.citation(catalog, entry),
+        versions=tuple(find_other_versions(catalog, entry)),
+        remarks=tuple(_list_remarks(board)),
+        citation=fragments.make_citation(catalog, entry),
     )
 
 
-def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
+def build_board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
     """Build `api/boards/<board>/part/<n>.json`, from 1: the rows after the first ones. Raises
     NotThere if there are none.
     """
-    part, board = int(number), catalog.board(entry)
+    part, board = int(number), catalog.find_board(entry)
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
     if not rows:
         raise NotThere(number)
     return BoardPart(
         catalog.version,
-        board_rows(catalog, entry, rows),
+        build_board_rows(catalog, entry, rows),
     )
 
 
-def board_table(answer: BoardAnswer) -> bytes:
+def encode_board_csv(answer: BoardAnswer) -> bytes:
     """Return `api/boards/<board>.csv`: a line for each row, a column for each that a `Row`
     declares.
     """
-    described = table_columns(Row)
+    described = list_table_columns(Row)
     settings = ("model", "endpoint", "provider", "reasoning", "temperature", "hash")
     quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
     head = ["rank", "subject", "index", "index_low", "index_high"]
     head += [
         name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")
     ]
-    head += [name for one in described for name in _names(one)]
-    head += [*settings, "missing", *_branch_head(quantities)]
+    head += [name for one in described for name in _list_csv_names(one)]
+    head += [*settings, "missing", *_list_branch_names(quantities)]
     lines = (
         [
-            *(row.rank, row.label, row.index, *_ends(row.index_interval.rerun)),
-            *(cell for one in answer.dimensions for cell in _of_dimension(row, one.name)),
-            *(cell for one in described for cell in _cells(one.value(row), len(_names(one)))),
-            *(_cell(getattr(row.subject, name)) for name in settings),
+            *(row.rank, row.label, row.index, *_list_interval_ends(row.index_interval.rerun)),
+            *(cell for one in answer.dimensions for cell in _list_dimension_cells(row, one.name)),
+            *(
+                cell
+                for one in described
+                for cell in _list_csv_cells(one.find_value(row), len(_list_csv_names(one)))
+            ),
+            *(_make_setting_cell(getattr(row.subject, name)) for name in settings),
             "; ".join(row.missing),
-            *(_branch_cells(row, quantities)),
+            *(_list_branch_cells(row, quantities)),
         ]
         for row in answer.rows
     )
-    return csv_bytes(head, lines)
+    return encode_csv(head, lines)
 
 
-def _names(described: TableColumn) -> list[str]:
+def _list_csv_names(described: TableColumn) -> list[str]:
     """Return the names of a column in the CSV: reasoning tokens have two columns."""
     estimated = described.path == ("reasoning_tokens",)
     return [described.key, *([f"{described.key}_estimated"] if estimated else [])]
 
 
-def _cells(value: Any, columns: int) -> list[Cell]:
+def _list_csv_cells(value: Any, columns: int) -> list[Cell]:
     """Return the cells of a value, filled up with None to *columns*."""
     if isinstance(value, ReasoningTokens):
         return [value.mean, value.estimated]
     return [value, *[None] * (columns - 1)]
 
 
-def _cell(value: Any) -> Cell:
+def _make_setting_cell(value: Any) -> Cell:
     """Return a setting as a cell."""
     return value.value if isinstance(value, Reasoning) else value
 
 
-def _of_dimension(row: Row, name: str) -> list[Cell]:
+def _list_dimension_cells(row: Row, name: str) -> list[Cell]:
     """Return a dimension's score and the ends of its interval, in [0, 100]."""
-    ends = row.dimension_intervals.get(name, UNKNOWN).scaled(100).rerun
-    return [percent(row.dimensions[name]), *_ends(ends)]
+    ends = row.dimension_intervals.get(name, UNKNOWN).scale_intervals(100).rerun
+    return [convert_to_percent(row.dimensions[name]), *_list_interval_ends(ends)]
 
 
-def scenarios_table(answer: BoardAnswer) -> bytes:
+def encode_scenarios_csv(answer: BoardAnswer) -> bytes:
     """Return `api/boards/<board>/scenarios.csv`: a line for each scenario."""
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
-    return csv_bytes(
+    return encode_csv(
         [*head, "discrimination"],
         [
             (scenario.id, scenario.title, scenario.experiment, scenario.points, scenario.difficulty,
@@ -239,7 +243,7 @@ def scenarios_table(answer: BoardAnswer) -> bytes:
     )  # fmt: skip
 
 
-def _branch_head(quantities: Sequence[Branch]) -> list[str]:
+def _list_branch_names(quantities: Sequence[Branch]) -> list[str]:
     """Return the names of the additional columns of a leaderboard of items with these
     *quantities*.
     """
@@ -247,7 +251,7 @@ def _branch_head(quantities: Sequence[Branch]) -> list[str]:
     return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
-def _branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
+def _list_branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
     """Return the cells of a row, in the order of the names of branch columns."""
     of = row.branches
     folds = of.folds if of else None
@@ -256,47 +260,47 @@ def _branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
         folds.withstood if folds else None,
         folds.recovered if folds else None,
     ]
-    return [cell for figure in known for cell in _estimated(figure)]
+    return [cell for figure in known for cell in _list_figure_cells(figure)]
 
 
-def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
+def _list_figure_cells(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
     """Return a figure and the ends of its interval; None for each if it is absent."""
-    return (one.value, *_ends(one.interval)) if one else (None, None, None)
+    return (one.value, *_list_interval_ends(one.interval)) if one else (None, None, None)
 
 
-def _with_ends(score: Score) -> tuple[Cell, Cell, Cell]:
+def _list_score_cells(score: Score) -> tuple[Cell, Cell, Cell]:
     """Return a score and the ends of its interval."""
-    return (score.value, *_ends(score.uncertainty.rerun))
+    return (score.value, *_list_interval_ends(score.uncertainty.rerun))
 
 
-def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
+def _list_interval_ends(interval: Interval | None) -> tuple[Cell, Cell]:
     """Return the ends of an interval; None for both if it is absent."""
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tuple[Row, ...]:
+def build_board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tuple[Row, ...]:
     """Return *rows* of the leaderboard, each with its cost, the length of its replies, its
     reasoning tokens, and its scores in the scenarios.
     """
-    spent = fragments.costs(catalog, entry, rows)
+    spent = fragments.find_costs(catalog, entry, rows)
     prices = {price.label: price for price in price_indices(rows, spent)}
-    scores = {one.label: one.scores for one in catalog.items(entry).scores}
-    lengths = fragments.lengths(catalog, entry, rows)
-    tokens = fragments.reasoning(catalog, entry, rows)
-    unknown = (None,) * len(catalog.board(entry).protocol.items)
+    scores = {one.label: one.scores for one in catalog.measure_items(entry).scores}
+    lengths = fragments.find_reply_lengths(catalog, entry, rows)
+    tokens = fragments.find_reasoning_tokens(catalog, entry, rows)
+    unknown = (None,) * len(catalog.find_board(entry).protocol.items)
     return tuple(
         replace(
             row,
             price=prices.get(row.label),
             reply_length=lengths.get(row.subject.hash),
             reasoning_tokens=tokens.get(row.subject.hash),
-            scenarios=tuple(map(percent, scores.get(row.label) or unknown)),
+            scenarios=tuple(map(convert_to_percent, scores.get(row.label) or unknown)),
         )
         for row in rows
     )
 
 
-def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
+def make_score(value: float | None, sure: Uncertainty, why: str | None) -> Score:
     """Return a number in [0, 100] with its uncertainty. *why*: the reason, for a score whose
     interval is missing.
     """
@@ -305,12 +309,12 @@ def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
     )
 
 
-def percent(share: float | None) -> float | None:
+def convert_to_percent(share: float | None) -> float | None:
     """Convert a share in [0, 1] to [0, 100]; None for None."""
     return None if share is None else 100 * share
 
 
-def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
+def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
     """Return the facts about every scenario, in the protocol's order, with its id in paths and its
     experiment's title.
     """
@@ -318,17 +322,19 @@ def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ..
         experiment.name: experiment.title for experiment in entry.edition.protocol.experiments
     }
     return tuple(
-        replace(scenario, id=scenario_slug(scenario.id), experiment=titles[scenario.experiment])
+        replace(
+            scenario, id=make_scenario_slug(scenario.id), experiment=titles[scenario.experiment]
+        )
         for scenario in items.scenarios
     )
 
 
-def _remarks(board: Board) -> Sequence[str]:
+def _list_remarks(board: Board) -> Sequence[str]:
     """Return what a reader must know about a leaderboard, a sentence each."""
     remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]
-    remarks += no_index(board)
+    remarks += explain_missing_index(board)
     remarks += [
         f"By the weights “{weighting.name}”, not by the protocol's own: {weighting.title}."
         for weighting in board.protocol.weightings
@@ -337,10 +343,10 @@ def _remarks(board: Board) -> Sequence[str]:
     # why an interval is missing stands beside each score
     return [
         *remarks,
-        *of_labels(board),
-        *of_prompt(board),
-        *of_kin(board),
-        *of_reasoning(board.rows),
-        *of_lost(board),
-        *of_runs(board),
+        *describe_similar_labels(board),
+        *describe_prompt_effect(board),
+        *describe_judge_kinship(board),
+        *describe_reasoning_mismatches(board.rows),
+        *describe_lost_replies(board),
+        *describe_run_effects(board),
     ]

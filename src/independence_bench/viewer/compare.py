@@ -9,23 +9,27 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 from independence_bench.analysis.branches import BranchDifference
-from independence_bench.analysis.compare_settings import differ_in_effort
+from independence_bench.analysis.compare_settings import differ_only_in_effort
 from independence_bench.analysis.compare_subjects import (
     Comparison,
     SubjectComparison,
     Values,
-    all_compared,
     compare_pairs,
-    values_of,
+    compute_compared_values,
+    list_score_keys,
 )
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.columns import Rounded
-from independence_bench.figures import minus, number, signed
-from independence_bench.report.compare_view import side_names, statement, what_thinking_did
-from independence_bench.report.encode import Cell, cell, csv_bytes
+from independence_bench.figures import format_difference, format_number, widen_minus
+from independence_bench.report.compare_view import (
+    describe_comparison,
+    describe_thinking_effect,
+    shorten_side_names,
+)
+from independence_bench.report.encode import Cell, encode_cell, encode_csv
 from independence_bench.viewer import fragments
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, make_scenario_slug
 
 DECIMALS = 3  # decimals of the scores that are compared, in [0, 100]
 HALF = 50  # half of a score: a subject above it held more than it gave up
@@ -126,19 +130,21 @@ class ComparisonsAnswer:
     others: tuple[ComparedSubject, ...]  # in the board's order
 
 
-def comparisons_answer(
+def build_comparisons_answer(
     catalog: Catalog, entry: BoardEntry, subject: str, other: str | None = None
 ) -> ComparisonsAnswer:
     """Build `api/boards/<board>/compare/<subject>.json`. *other*: compare with that subject alone;
     None: with each that comes after it.
     """
-    board = catalog.board(entry)
-    row = catalog.row(board, subject)
+    board = catalog.find_board(entry)
+    row = catalog.find_row(board, subject)
     beside = (
-        board.rows[board.rows.index(row) + 1 :] if other is None else [catalog.row(board, other)]
+        board.rows[board.rows.index(row) + 1 :]
+        if other is None
+        else [catalog.find_row(board, other)]
     )
-    compared = all_compared(board.protocol)
-    of_board = fragments.why_no_interval(board)
+    compared = list_score_keys(board.protocol)
+    of_board = fragments.explain_missing_intervals(board)
     others = []
     for pair in compare_pairs(board, [(row, one) for one in beside]):
         why = of_board or "; ".join(pair.scores.why_no_interval) or None
@@ -146,11 +152,11 @@ def comparisons_answer(
             ComparedSubject(
                 pair.second.subject.id,
                 pair.second.label,
-                side_names(row, pair.second),
-                statement(pair),
-                _thinking(catalog, entry, pair),
-                *values_shown(compared, pair.scores.sides[1]),
-                differences_in(compared, pair.scores, why),
+                shorten_side_names(row, pair.second),
+                describe_comparison(pair),
+                _describe_thinking(catalog, entry, pair),
+                *format_side_values(compared, pair.scores.sides[1]),
+                build_differences(compared, pair.scores, why),
                 pair.branches,
             )
         )
@@ -159,45 +165,46 @@ def comparisons_answer(
         entry.id,
         subject,
         row.label,
-        places(compared),
-        *values_shown(
-            compared, values_of(board.protocol, board.configurations, row.score, row.marks)
+        list_compared_scores(compared),
+        *format_side_values(
+            compared,
+            compute_compared_values(board.protocol, board.configurations, row.score, row.marks),
         ),
         tuple(others),
     )
 
 
-def _thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> str | None:
+def _describe_thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> str | None:
     """Describe what the higher reasoning effort did to a pair; None if they differ in more than
     their effort.
     """
     first, second = pair.first, pair.second
-    if not differ_in_effort(first.subject, second.subject):
+    if not differ_only_in_effort(first.subject, second.subject):
         return None
-    tokens = fragments.reasoning(catalog, entry, (first, second))
+    tokens = fragments.find_reasoning_tokens(catalog, entry, (first, second))
     first, second = (
         replace(row, reasoning_tokens=tokens.get(row.subject.hash)) for row in (first, second)
     )
-    return what_thinking_did(replace(pair, first=first, second=second)) or None
+    return describe_thinking_effect(replace(pair, first=first, second=second)) or None
 
 
-def comparisons_table(answer: ComparisonsAnswer) -> bytes:
+def encode_comparisons_csv(answer: ComparisonsAnswer) -> bytes:
     """Return `api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for
     each of them and each other subject.
     """
     head = [name for name in SIDES if name not in ("subject", "scenario")]
     over_all = [score for score in answer.compared if score.scenario is None]  # they come first
-    first = cell(answer.label)
+    first = encode_cell(answer.label)
     lines = (
         (first, second, *line)
         for other in answer.others
-        for second in [cell(other.label)]
-        for _, *line in score_lines(over_all, answer.values, other.values, other.apart)
+        for second in [encode_cell(other.label)]
+        for _, *line in list_score_lines(over_all, answer.values, other.values, other.apart)
     )
-    return csv_bytes(head, lines, ready=True)
+    return encode_csv(head, lines, ready=True)
 
 
-def score_lines(
+def list_score_lines(
     compared: Sequence[ComparedScore],
     first: Sequence[float | None],
     second: Sequence[float | None],
@@ -218,7 +225,7 @@ def score_lines(
     return zip(scenarios, names, first, second, apart.points, *ends, strict=False)
 
 
-def differences_in(
+def build_differences(
     compared: Sequence[Compared], pair: Comparison, why_no_interval: str | None
 ) -> Differences:
     """Return the differences, the second minus the first, of all scores that are *compared*."""
@@ -235,10 +242,10 @@ def differences_in(
     ]
     sure = [score.apart.uncertainty if score and score.apart else UNKNOWN for score in scores]
     return Differences(
-        _short(points),
-        _texts(points, signed),
-        _worded([of.rerun for of in sure]),
-        _worded([of.new_scenarios for of in sure[:over_all]]),
+        _round_values(points),
+        _format_values(points, format_difference),
+        _format_intervals([of.rerun for of in sure]),
+        _format_intervals([of.new_scenarios for of in sure[:over_all]]),
         why_no_interval,
         tuple(flipped),
         tuple(place for place in in_scenarios if place not in flipped),
@@ -247,40 +254,40 @@ def differences_in(
     )
 
 
-def _worded(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
+def _format_intervals(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
     """Return intervals with their texts; None if there are none."""
     if not any(intervals):
         return None
     low = [None if one is None else one.low for one in intervals]
     high = [None if one is None else one.high for one in intervals]
-    from_, to = _texts(low, signed), _texts(high, signed)
+    from_, to = _format_values(low, format_difference), _format_values(high, format_difference)
     shown = tuple(a and f"{a} to {b}" for a, b in zip(from_, to, strict=True))
-    return WordedIntervals(_short(low), _short(high), shown)
+    return WordedIntervals(_round_values(low), _round_values(high), shown)
 
 
-def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
+def list_compared_scores(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
     """Return the scores that are *compared*, with the ids that the page uses."""
     return tuple(
-        ComparedScore(None if scenario is None else scenario_slug(scenario), dimension)
+        ComparedScore(None if scenario is None else make_scenario_slug(scenario), dimension)
         for scenario, dimension in compared
     )
 
 
-def values_shown(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
+def format_side_values(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
     """Return one side's values of all scores that are *compared*, as numbers and as texts."""
     in_order = [values.get(key) for key in compared]
-    return _short(in_order), _texts(in_order, number)
+    return _round_values(in_order), _format_values(in_order, format_number)
 
 
-def _texts(values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
+def _format_values(values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
     """Format values: the index, which is first, with one decimal, the others with none."""
     return tuple(
-        None if value is None else minus(text(value, 0 if place else 1))
+        None if value is None else widen_minus(text(value, 0 if place else 1))
         for place, value in enumerate(values)
     )
 
 
-def _short(values: Sequence[float | None]) -> Numbers:
+def _round_values(values: Sequence[float | None]) -> Numbers:
     """Round values to three decimals: a file has as many of them as there are subjects and
     scenarios.
     """

@@ -12,19 +12,19 @@ from typing import Literal
 from independence_bench.analysis.conversations import Conversation, Place, read_conversations
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.figures import GivenMark, SmallDifference
-from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
+from independence_bench.judging.embedded.judge import EmbeddedJudge, collect_evidence, has_weights
 from independence_bench.judging.embedded.reading import StateReader, find_phrases
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Flag
-from independence_bench.judging.prompt import rubric_texts
+from independence_bench.judging.prompt import list_rubric_texts
 from independence_bench.models.local import is_table_judge
-from independence_bench.models.local.files import SMOLLM2, pin_of
+from independence_bench.models.local.files import SMOLLM2, find_pin
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
-from independence_bench.protocol.delivery import tools
-from independence_bench.protocol.plan import sent
-from independence_bench.report.board_view import exam_lines
-from independence_bench.store.attempts import Exchange, exchanges_of
+from independence_bench.protocol.delivery import make_tools
+from independence_bench.protocol.plan import build_messages
+from independence_bench.report.board_view import describe_exams
+from independence_bench.store.attempts import Exchange, read_exchanges
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import (
@@ -32,11 +32,17 @@ from independence_bench.viewer.fragments import (
     ProtocolEntry,
     SubjectFacts,
     TranscriptAttempt,
-    attempts_at,
-    copied,
+    copy_fields,
+    list_attempts,
 )
-from independence_bench.viewer.snapshot import Catalog, JudgeKind, NotThere, StoredTranscript, at
-from independence_bench.viewer.spans import Offsets, Span, find_quotes, shared
+from independence_bench.viewer.snapshot import (
+    Catalog,
+    JudgeKind,
+    NotThere,
+    StoredTranscript,
+    find_by_id,
+)
+from independence_bench.viewer.spans import Offsets, Span, find_quotes, find_shared_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,36 +170,38 @@ class RawAnswer:
     calls: tuple[RawCall, ...]
 
 
-def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
+def build_transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
     """Build `api/transcripts/<transcript>.json`."""
-    return next(transcript_answers(catalog, [id_]))
+    return next(build_transcript_answers(catalog, [id_]))
 
 
-def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
+def build_transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
     """Yield the answer for each of *ids*, in their order; they are read at once. Raises NotThere
     for an unknown id.
     """
-    wanted, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
+    wanted, cases = [find_by_id(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
     for edition in dict.fromkeys(stored.edition for stored in wanted):
-        cases |= _read(
+        cases |= _read_conversations(
             catalog,
             [stored for stored in wanted if stored.edition is edition],
-            catalog.examined(edition),
+            catalog.find_exam_results(edition),
         )
-    yield from (_answer(catalog, stored, cases[stored.id]) for stored in wanted)
+    yield from (_build_answer(catalog, stored, cases[stored.id]) for stored in wanted)
 
 
-def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
+def _build_answer(
+    catalog: Catalog, stored: StoredTranscript, case: Conversation
+) -> TranscriptAnswer:
     """Build the answer of one conversation."""
     edition, subject = stored.edition, catalog.subjects[stored.row.subject_hash]
     delivery, protocol = stored.configuration.delivery, edition.protocol
     titles = {experiment.name: experiment.title for experiment in protocol.experiments}
-    asked, scenario = list(case.asked), stored.scenario
+    asked, scenario = list(case.asked_replies), stored.scenario
     return TranscriptAnswer(
         id=stored.id,
         key=stored.row.id,
-        protocol=fragments.protocol_entry(catalog, edition),
-        subject=fragments.subject_facts(catalog, subject),
+        protocol=fragments.make_protocol_entry(catalog, edition),
+        subject=fragments.make_subject_facts(catalog, subject),
         scenario=stored.item,
         branch=scenario.branch,
         scenario_title=scenario.title,
@@ -204,21 +212,23 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
         state="invalid" if stored.row.state == "invalid" else "complete",
         invalid=stored.row.reason,
         system=case.transcript.system,
-        lines=_lines(case, asked),
-        replies=_replies(case, asked),
-        messages=sent(case.transcript, delivery, protocol),
+        lines=_list_lines(case, asked),
+        replies=_list_replies(case, asked),
+        messages=build_messages(case.transcript, delivery, protocol),
         tools=json.dumps(
-            [tool.wire() for tool in tools(delivery, protocol.tool_role)], ensure_ascii=False
+            [tool.format_tool() for tool in make_tools(delivery, protocol.tool_role)],
+            ensure_ascii=False,
         ),
-        scales=catalog.kept(
-            ("scales", edition.id, scenario.id), lambda: fragments.scales(protocol, [scenario])
+        scales=catalog.remember_result(
+            ("scales", edition.id, scenario.id),
+            lambda: fragments.list_mark_scales(protocol, [scenario]),
         ),
-        rubrics=rubric_texts(scenario),
-        judgements=judgements_of(catalog, case),
-        exams=tuple(exam_lines(case.exams)),
-        embedded=embedded_reading(catalog, case),
-        turns=_turns(case),
-        neighbours=_neighbours(catalog, stored),
+        rubrics=list_rubric_texts(scenario),
+        judgements=list_judgements(catalog, case),
+        exams=tuple(describe_exams(case.exams)),
+        embedded=explain_embedded_marks(catalog, case),
+        turns=_compare_turns(case),
+        neighbours=_find_neighbours(catalog, stored),
         boards=tuple(
             entry.id
             for entry in catalog.entries.values()
@@ -227,30 +237,30 @@ def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> T
     )
 
 
-def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
+def build_raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     """Build `api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
-    case = _read(catalog, [at(catalog.transcripts, id_)])[id_]
-    with catalog.store.reading() as connection:
+    case = _read_conversations(catalog, [find_by_id(catalog.transcripts, id_)])[id_]
+    with catalog.store.open_snapshot() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [
-            ("reply", *call) for call in case.asked
+            ("reply", *call) for call in case.asked_replies
         ]
         calls += [
             ("judgement", *call)
             for call in sorted((label, given.key) for label, given in case.judgements)
         ]
-        kept = exchanges_of(connection, [key for *_, key in calls])
+        kept = read_exchanges(connection, [key for *_, key in calls])
     return RawAnswer(
         id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept)
     )
 
 
-def _read(
+def _read_conversations(
     catalog: Catalog, wanted: Sequence[StoredTranscript], exams: ExaminedJudges | None = None
 ) -> dict[str, Conversation]:
     """Return the conversations by their ids. Raises NotThere if one was deleted."""
-    places = {stored.id: copied(Place, stored) for stored in wanted}
+    places = {stored.id: copy_fields(Place, stored) for stored in wanted}
     try:
-        with catalog.store.reading() as opened:
+        with catalog.store.open_snapshot() as opened:
             return dict(
                 zip(
                     places,
@@ -262,14 +272,14 @@ def _read(
         raise NotThere(str(error)) from None
 
 
-def _lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptLine, ...]:
+def _list_lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptLine, ...]:
     """Return the lines of a conversation, each with the model's reasoning before it."""
     replies = {name: case.replies.get(key) for name, key in asked}
     return tuple(
-        copied(
+        copy_fields(
             TranscriptLine,
             line,
-            who="human" if line.speaker == "human" else "given" if line.given else "model",
+            who="human" if line.speaker == "human" else "given" if line.is_scripted else "model",
             reasoning=reply.reasoning if (reply := replies.get(line.name)) else "",
             reply=line.name,
             judged=line.name in case.scenario.judged,
@@ -278,24 +288,26 @@ def _lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[Transc
     )
 
 
-def _replies(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptReply, ...]:
+def _list_replies(
+    case: Conversation, asked: Sequence[tuple[str, str]]
+) -> tuple[TranscriptReply, ...]:
     """Return every reply that was asked for; an invalid one has no line."""
     places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
     return tuple(
-        copied(
+        copy_fields(
             TranscriptReply,
             case.replies.get(key, Reply("")),
             name=name,
             line=places.get(name),
-            markup=case.markup(key),
-            served_by=case.served_by(key),
-            attempts=fragments.attempts_at(case.attempts.get(key, ())),
+            markup=case.find_markup(key),
+            served_by=case.find_other_model(key),
+            attempts=fragments.list_attempts(case.attempts.get(key, ())),
         )
         for name, key in asked
     )
 
 
-def _turns(case: Conversation) -> Turns | None:
+def _compare_turns(case: Conversation) -> Turns | None:
     """Return the two answers of a scenario in which the model speaks twice, or once after a
     prefilled reply; None for any other.
     """
@@ -306,13 +318,16 @@ def _turns(case: Conversation) -> Turns | None:
         return None
     first, second = (case.transcript.lines[number].text for number in spoken)
     one, other = Offsets(first), Offsets(second)
-    runs = tuple(Shared(one.span(a, b), other.span(c, d)) for a, b, c, d in shared(first, second))
+    runs = tuple(
+        Shared(one.make_span(a, b), other.make_span(c, d))
+        for a, b, c, d in find_shared_runs(first, second)
+    )
     return Turns(spoken[0], spoken[1], runs)
 
 
-def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
+def _find_neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     """Return the runs, subjects and scenarios before and after a conversation."""
-    there = stored.edition.by_place[stored.configuration, stored.scenario.id]
+    there = stored.edition.place_transcripts[stored.configuration, stored.scenario.id]
     # of other subjects the same run, else their first one
     order = list(there)
     place = order.index(stored.row.subject_hash)
@@ -320,9 +335,9 @@ def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     subjects = [
         next((run for run in runs if run.row.run == stored.row.run), runs[0]) for runs in around
     ]
-    scenarios = stored.edition.run_of(stored)
+    scenarios = stored.edition.list_run_transcripts(stored)
 
-    def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
+    def find_neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
         """Return the conversation at *place*; None beyond either end."""
         if not 0 <= place < len(listed):
             return None
@@ -333,7 +348,11 @@ def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
 
     every = (there[stored.row.subject_hash], subjects, scenarios)
     return Neighbours(
-        *(neighbour(listed, listed.index(stored) + step) for listed in every for step in (-1, 1))
+        *(
+            find_neighbour(listed, listed.index(stored) + step)
+            for listed in every
+            for step in (-1, 1)
+        )
     )
 
 
@@ -395,7 +414,7 @@ class Embedded:
     marks: tuple[PhraseMark, ...]
 
 
-def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudgement, ...]:
+def list_judgements(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudgement, ...]:
     """Return the judgement of every judge, by label."""
     texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
@@ -414,38 +433,40 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
                 marks=judgement.marks,
                 reasoning=judgement.reasoning,
                 failed=judgement.reason,
-                flags=tuple(case.flags(label, judgement)),
+                flags=tuple(case.list_flags(label, judgement)),
                 quotes=tuple(
                     JudgeQuote(
-                        reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to)
+                        reasoning.make_span(q.start, q.end),
+                        q.line,
+                        offsets[q.line].make_span(q.from_, q.to),
                     )
                     for q in quoted
                 ),
-                attempts=attempts_at(case.attempts.get(judgement.key, ())),
+                attempts=list_attempts(case.attempts.get(judgement.key, ())),
             )
         )
     return tuple(judged_by)
 
 
-def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
+def explain_embedded_marks(catalog: Catalog, case: Conversation) -> Embedded | None:
     """Return the phrases that influenced the embedded judge's stored scores; None if today's judge
     has given none by its weights.
     """
-    scenario, weights = case.scenario, catalog.kept("weights", Weights.load)
-    judge = catalog.kept(
-        "embedded", lambda: EmbeddedJudge(StateReader(pin_of(SMOLLM2).path), weights)
+    scenario, weights = case.scenario, catalog.remember_result("weights", Weights.load_shipped)
+    judge = catalog.remember_result(
+        "embedded", lambda: EmbeddedJudge(StateReader(find_pin(SMOLLM2).path), weights)
     )
     marked = next(
         (judgement.marks for label, judgement in case.judgements if label == judge.label), {}
     )
-    known = [mark for mark in scenario.marks if mark.name in marked and gives(weights, mark)]
+    known = [mark for mark in scenario.marks if mark.name in marked and has_weights(weights, mark)]
     if not known:
         return None
-    evidence = evidence_of(case.transcript, scenario)
+    evidence = collect_evidence(case.transcript, scenario)
     weighed = {}
     for mark in known:
         value = marked[mark.name] * 10 / (mark.high - mark.low)
-        weighed[mark.name] = weights.phrases(mark.name, evidence, value)
+        weighed[mark.name] = weights.list_heaviest_phrases(mark.name, evidence, value)
     phrases = {text for of in weighed.values() for text, _ in of}
     places: dict[str, list[PhrasePlace]] = {phrase: [] for phrase in phrases}
     judged = [
@@ -457,7 +478,7 @@ def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
         offsets = Offsets(text)
         for phrase, stands in find_phrases(text, phrases).items():
             places[phrase] += [
-                PhrasePlace(number, offsets.span(start, end)) for start, end in stands
+                PhrasePlace(number, offsets.make_span(start, end)) for start, end in stands
             ]
     return Embedded(
         tuple(

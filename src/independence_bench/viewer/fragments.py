@@ -11,15 +11,19 @@ from sqlalchemy import Connection
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.held_stems import character_of
-from independence_bench.analysis.results import ReasoningTokens, reasoning_tokens, reply_lengths
-from independence_bench.analysis.row_costs import SubjectCost, subject_costs
+from independence_bench.analysis.held_stems import find_character_name
+from independence_bench.analysis.results import (
+    ReasoningTokens,
+    count_reasoning_tokens,
+    measure_reply_lengths,
+)
+from independence_bench.analysis.row_costs import SubjectCost, read_subject_costs
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.figures import Count, Dollars, Format, GivenMark, Points, Share
-from independence_bench.models.spec import ChatModel, vendor_of
-from independence_bench.protocol.definition import Mark, Protocol, mark_words
+from independence_bench.models.spec import ChatModel, find_vendor
+from independence_bench.protocol.definition import Mark, Protocol, format_mark_name
 from independence_bench.protocol.definition import Scenario as Played
-from independence_bench.protocol.script import Script, spelled_out
+from independence_bench.protocol.script import Script, list_script_steps
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.snapshot import (
     BoardEntry,
@@ -177,7 +181,7 @@ class TranscriptAttempt:
     provider: str | None
 
 
-def copied(shape: Callable[..., A], source: object, **more: object) -> A:
+def copy_fields(shape: Callable[..., A], source: object, **more: object) -> A:
     """Return a *shape* whose fields are copied from the attributes of *source* with the same names,
     except those in *more*.
     """
@@ -187,26 +191,26 @@ def copied(shape: Callable[..., A], source: object, **more: object) -> A:
     return shape(**more)
 
 
-def moment(seconds: float | None) -> str | None:
+def format_iso_time(seconds: float | None) -> str | None:
     """Format a time as ISO 8601 in UTC, to the second; None for None."""
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def attempts_at(rows: Sequence[Mapping[str, Any]]) -> tuple[TranscriptAttempt, ...]:
+def list_attempts(rows: Sequence[Mapping[str, Any]]) -> tuple[TranscriptAttempt, ...]:
     """Return the attempts at one call, in order. The last that brought an answer is the stored one,
     cut off or not.
     """
     stored = max((row["id"] for row in rows if row["outcome"] in (ANSWERED, CUT_OFF)), default=None)
-    return tuple(_attempt(row, row["id"] == stored) for row in rows)
+    return tuple(_make_attempt(row, row["id"] == stored) for row in rows)
 
 
-def _attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
+def _make_attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
     """Return an attempt from its row in the store, whose columns have the types of the fields."""
     renamed = {
         "outcome": row["outcome"] or IN_FLIGHT,
         "accepted": accepted,
         "why": row["message"] or None,
-        "started": moment(row["started_at"]) or "",
+        "started": format_iso_time(row["started_at"]) or "",
         "dollars": row["cost"],
         "model": row["served_model"],
         "provider": row["served_provider"],
@@ -215,36 +219,38 @@ def _attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
     return TranscriptAttempt(**renamed, **{name: row[name] for name in same})
 
 
-def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
+def build_index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
     """Build `api/index.json`."""
     return IndexAnswer(
         version=catalog.version,
         project=Project(NAME, __version__),
         offer=offer,
-        newest=moment(catalog.newest),
-        protocols=tuple(protocol_entry(catalog, edition) for edition in catalog.editions.values()),
+        newest=format_iso_time(catalog.newest),
+        protocols=tuple(
+            make_protocol_entry(catalog, edition) for edition in catalog.editions.values()
+        ),
         boards=tuple(catalog.entries.values()),
-        characters=characters(catalog),
-        citation=citation(catalog),
+        characters=find_characters(catalog),
+        citation=make_citation(catalog),
     )
 
 
-def characters(catalog: Catalog) -> dict[str, str]:
+def find_characters(catalog: Catalog) -> dict[str, str]:
     """Return the character's name for the id of each leaderboard about a character. A jury's
     leaderboard is left out: each of its judges says by itself what was held.
     """
     boards = [(entry.id, entry) for entry in catalog.entries.values() if entry.judge_kind != "jury"]
-    named = {id_: character_of(entry.edition.protocol) for id_, entry in boards}
+    named = {id_: find_character_name(entry.edition.protocol) for id_, entry in boards}
     return {id_: name for id_, name in named.items() if name is not None}
 
 
-def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
+def make_protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
     """Return the facts about a protocol, for every place that names it."""
 
-    def made() -> ProtocolEntry:
+    def make_entry() -> ProtocolEntry:
         """Make the entry; called once."""
         protocol = edition.protocol
-        board = next(iter(catalog.boards(edition).values()), None)
+        board = next(iter(catalog.find_boards(edition).values()), None)
         return ProtocolEntry(
             id=edition.id,
             name=board.protocol_name if board else protocol.name,
@@ -253,15 +259,15 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             earlier_form=bool(protocol.earlier_form),
             runs=protocol.runs,
             scenarios=len(edition.items),
-            transcripts=edition.size,
+            transcripts=edition.transcript_count,
         )
 
-    return catalog.kept(f"entry of {edition.id}", made)
+    return catalog.remember_result(f"entry of {edition.id}", make_entry)
 
 
-def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
+def make_citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
     """Return how to cite the whole site, or one leaderboard."""
-    day = (moment(catalog.newest) or "")[:10]
+    day = (format_iso_time(catalog.newest) or "")[:10]
     what = f"{NAME} {__version__}"
     if board is not None:
         protocol = board.edition.protocol
@@ -271,73 +277,79 @@ def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
         what += "" if board.rules == "own" else f", {board.rules} rules"
         what += "" if board.weights is None else f", weights {board.weights}"
     text = f"{what}. Data{f' of {day}' if day else ''}, state {catalog.version}."
-    fields = {"title": f"{{{_bibtex(what)}}}", "note": f"{{Data state {catalog.version}}}"}
+    fields = {"title": f"{{{_escape_bibtex(what)}}}", "note": f"{{Data state {catalog.version}}}"}
     if day:
         fields["year"] = f"{{{day[:4]}}}"
     inside = ",\n".join(f"  {name} = {value}" for name, value in fields.items())
     return Citation(text, f"@misc{{independencebench{catalog.version[:8]},\n{inside}\n}}")
 
 
-def _bibtex(text: str) -> str:
+def _escape_bibtex(text: str) -> str:
     """*text* without what ends a field or begins a command."""
     kept = "".join(c for c in text if c.isprintable() and c not in "{}\\")
     return "".join(f"\\{c}" if c in "%$&#_" else c for c in kept)
 
 
-def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
+def make_subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
     """Return the identity and the settings of a subject."""
 
-    def made() -> SubjectFacts:
+    def make_facts() -> SubjectFacts:
         """Make the facts; called once."""
         label = catalog.labels.get(subject.hash, subject.label)
-        return copied(
+        return copy_fields(
             SubjectFacts,
             subject,
             id=subject.id,
             label=label,
-            family=vendor_of(subject.model),
+            family=find_vendor(subject.model),
         )
 
-    return catalog.kept(("subject", subject.hash), made)
+    return catalog.remember_result(("subject", subject.hash), make_facts)
 
 
-def costs(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
+def find_costs(
+    catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
+) -> Mapping[str, SubjectCost]:
     """Return the cost of each of *rows*, by the subject's hash."""
 
-    def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
+    def read_costs(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
         """Read the costs of the *new* subjects."""
-        return subject_costs(connection, board, new)
+        return read_subject_costs(connection, board, new)
 
-    return _of_subjects(catalog, entry, rows, ("costs", *entry.judges), found)
+    return _find_subject_values(catalog, entry, rows, ("costs", *entry.judges), read_costs)
 
 
-def lengths(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, float]:
+def find_reply_lengths(
+    catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
+) -> Mapping[str, float]:
     """Return the length of the replies of each of *rows*, by the subject's hash, as `reply_lengths`
     has it.
     """
 
-    def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
+    def read_lengths(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
         """Read the reply lengths of the *new* subjects."""
-        return reply_lengths(connection, board.results, new)
+        return measure_reply_lengths(connection, board.results, new)
 
-    return _of_subjects(catalog, entry, rows, ("lengths",), found)
+    return _find_subject_values(catalog, entry, rows, ("lengths",), read_lengths)
 
 
-def reasoning(
+def find_reasoning_tokens(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, ReasoningTokens]:
     """Return the reasoning tokens of the replies of each of *rows*, by the subject's hash, as
     `reasoning_tokens` has it.
     """
 
-    def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, ReasoningTokens]:
+    def read_tokens(
+        connection: Connection, board: Board, new: Set[str]
+    ) -> dict[str, ReasoningTokens]:
         """Read the reasoning tokens of the *new* subjects."""
-        return reasoning_tokens(connection, board.results, new)
+        return count_reasoning_tokens(connection, board.results, new)
 
-    return _of_subjects(catalog, entry, rows, ("reasoning",), found)
+    return _find_subject_values(catalog, entry, rows, ("reasoning",), read_tokens)
 
 
-def _of_subjects(
+def _find_subject_values(
     catalog: Catalog,
     entry: BoardEntry,
     rows: Sequence[Row],
@@ -347,41 +359,43 @@ def _of_subjects(
     """Return a value for each subject of *rows*, by hash. *find* reads those that are not known
     yet; *what* names the value. It does not depend on rules and weights.
     """
-    known: dict[str, A | None] = catalog.kept((*what, entry.edition.id, entry.configurations), dict)
+    known: dict[str, A | None] = catalog.remember_result(
+        (*what, entry.edition.id, entry.configurations), dict
+    )
     asked = {row.subject.hash for row in rows}
     if new := asked - known.keys():
-        with catalog.store.reading() as connection:
-            known |= dict.fromkeys(new) | find(connection, catalog.board(entry), new)
+        with catalog.store.open_snapshot() as connection:
+            known |= dict.fromkeys(new) | find(connection, catalog.find_board(entry), new)
     return {hash_: one for hash_ in asked if (one := known[hash_]) is not None}
 
 
-def scale(protocol: Protocol, mark: Mark) -> MarkScale:
+def make_mark_scale(protocol: Protocol, mark: Mark) -> MarkScale:
     """Return a score's scale for the page; a score that is in no dimension counts upwards."""
     inverted = any(
         mark.name in dimension.marks and dimension.inverted for dimension in protocol.dimensions
     )
-    return copied(MarkScale, mark, title=mark_words(mark.name), inverted=inverted)
+    return copy_fields(MarkScale, mark, title=format_mark_name(mark.name), inverted=inverted)
 
 
-def scales(protocol: Protocol, scenarios: Iterable[Played]) -> tuple[MarkScale, ...]:
+def list_mark_scales(protocol: Protocol, scenarios: Iterable[Played]) -> tuple[MarkScale, ...]:
     """Return the scale of every score that a judge gives in *scenarios*, each once."""
     every = {mark.name: mark for scenario in scenarios for mark in scenario.marks}
-    return tuple(scale(protocol, mark) for mark in every.values())
+    return tuple(make_mark_scale(protocol, mark) for mark in every.values())
 
 
-def mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | None:
+def make_mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | None:
     """Return a score as a cell: its number, or its level's name; None if it was not given."""
     value = marks.get(scale.name)
     return scale.levels[int(value)] if scale.levels and value is not None else value
 
 
-def script_lines(script: Script) -> tuple[ScriptLine, ...]:
+def list_script_lines(script: Script) -> tuple[ScriptLine, ...]:
     """Return a script, line by line."""
-    return tuple(ScriptLine(who, text) for who, text in spelled_out(script))
+    return tuple(ScriptLine(who, text) for who, text in list_script_steps(script))
 
 
-def why_no_interval(board: Board) -> str | None:
+def explain_missing_intervals(board: Board) -> str | None:
     """Explain why scores of *board* have no intervals; None if no reason is known."""
     if board.uncertainty is None:
         return "our own intervals are computed under our own rules only"
-    return "; ".join(board.uncertainty.why_no_interval()) or None
+    return "; ".join(board.uncertainty.explain_no_intervals()) or None

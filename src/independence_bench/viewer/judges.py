@@ -9,16 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
-from independence_bench.analysis.exam.answers import ExamPaper, exam_papers, exam_scales
+from independence_bench.analysis.exam.answers import ExamPaper, make_exam_scales, read_exam_papers
 from independence_bench.analysis.exam.result import FIT_TEXT, ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
-from independence_bench.figures import given
-from independence_bench.hashing import slug, text_hash
-from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
-from independence_bench.protocol.definition import mark_words
-from independence_bench.report.encode import csv_bytes
-from independence_bench.report.exam_view import Examined, examined
-from independence_bench.store.results import judges_aside
+from independence_bench.figures import format_mark_value
+from independence_bench.hashing import hash_text, make_slug
+from independence_bench.judging.exam.questions import (
+    HARD,
+    Question,
+    load_questions,
+    strip_reply_name,
+)
+from independence_bench.protocol.definition import format_mark_name
+from independence_bench.report.encode import encode_csv
+from independence_bench.report.exam_view import GradedPaper, grade_paper
+from independence_bench.store.results import find_exam_judges
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import ProtocolEntry
 from independence_bench.viewer.snapshot import Catalog, Edition, NotThere
@@ -48,7 +53,7 @@ class JudgesAnswer:
     panels: tuple[JudgePanel, ...]
 
 
-def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
+def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     """Build `api/judges/<protocol>.json`."""
     transcripts = {
         (
@@ -61,7 +66,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     }
     ids = {label: catalog.subjects[hash_].id for hash_, label in catalog.labels.items()}
 
-    def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
+    def find_transcripts(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
         """Return the ids of the conversations in a list, the first `MOST` of them; None for one
         that is not shown.
         """
@@ -72,7 +77,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
 
     return JudgesAnswer(
         version=catalog.version,
-        protocol=fragments.protocol_entry(catalog, edition),
+        protocol=fragments.make_protocol_entry(catalog, edition),
         panels=tuple(
             JudgePanel(
                 found=replace(
@@ -81,17 +86,17 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                     flagged=validation.flagged[:MOST],
                 ),
                 subjects=tuple(ids.get(subject.label, "") for subject in validation.subjects),
-                disputes=found_at(validation.disputes),
+                disputes=find_transcripts(validation.disputes),
                 disputed=len(validation.disputes),
-                flagged=found_at(validation.flagged),
+                flagged=find_transcripts(validation.flagged),
                 flagged_in_all=len(validation.flagged),
             )
-            for validation in catalog.validations(edition)
+            for validation in catalog.read_validations(edition)
         ),
     )
 
 
-def judges_table(answer: JudgesAnswer) -> bytes:
+def encode_judges_csv(answer: JudgesAnswer) -> bytes:
     """Return `api/judges/<protocol>.csv`: a line for each subject and judge."""
     lines = [
         (" + ".join(map(str, found.configurations)), one.label, judge, index)
@@ -99,7 +104,7 @@ def judges_table(answer: JudgesAnswer) -> bytes:
         for one in found.subjects
         for judge, index in one.indices.items()
     ]
-    return csv_bytes(["configurations", "subject", "judge", "index"], lines)
+    return encode_csv(["configurations", "subject", "judge", "index"], lines)
 
 
 # ---------------------------------------------------------------- the exam
@@ -181,76 +186,80 @@ class ExamQuestionsAnswer:
     questions: tuple[ExamQuestion, ...]
 
 
-def exam_answer(catalog: Catalog) -> ExamAnswer:
+def build_exam_answer(catalog: Catalog) -> ExamAnswer:
     """Build `api/exam.json`."""
-    results = [one for paper in papers_of(catalog) if (one := examined(paper)) is not None]
+    results = [one for paper in find_papers(catalog) if (one := grade_paper(paper)) is not None]
     return ExamAnswer(
         version=catalog.version,
-        questions=sum(len(group.questions) for group in questions().values()),
-        judges=tuple(map(_judge, results)),
-        rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
+        questions=sum(len(group.questions) for group in load_questions().values()),
+        judges=tuple(map(_make_exam_judge, results)),
+        rubrics=tuple(
+            RubricName(make_rubric_id(name), name) for name in list_answered_rubrics(catalog)
+        ),
     )
 
 
-def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
+def build_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
     """Build `api/exam/<rubric>.json`. Raises NotThere if no judge has answered any of it."""
-    name = next((sat for sat in rubrics_sat(catalog) if rubric_id(sat) == rubric), None)
+    name = next(
+        (sat for sat in list_answered_rubrics(catalog) if make_rubric_id(sat) == rubric), None
+    )
     if name is None:
         raise NotThere(rubric)
     readings: dict[str, list[ExamReading]] = {}
-    for paper in papers_of(catalog):
+    for paper in find_papers(catalog):
         for answer in paper.answers:
             if answer.rubric == name:
                 readings.setdefault(answer.question.id, []).append(
-                    _reading(judge_id(paper), answer)
+                    _make_reading(make_judge_id(paper), answer)
                 )
-    group = questions()[name]
+    group = load_questions()[name]
     return ExamQuestionsAnswer(
         version=catalog.version,
         rubric=name,
         canary=group.canary,
         questions=tuple(
-            _question(question, readings.get(question.id, ())) for question in group.questions
+            _make_question(question, readings.get(question.id, ())) for question in group.questions
         ),
     )
 
 
-def papers_of(catalog: Catalog) -> Sequence[ExamPaper]:
+def find_papers(catalog: Catalog) -> Sequence[ExamPaper]:
     """Return the answers of every judge. The questions are read only if a judge may have answered
     some.
     """
 
-    def read() -> Sequence[ExamPaper]:
+    def read_papers() -> Sequence[ExamPaper]:
         """Read the answers; called once."""
-        with catalog.store.reading() as connection:
-            return exam_papers(connection) if judges_aside(connection) else ()
+        with catalog.store.open_snapshot() as connection:
+            return read_exam_papers(connection) if find_exam_judges(connection) else ()
 
-    return catalog.kept("exam papers", read)
+    return catalog.remember_result("exam papers", read_papers)
 
 
-def rubrics_sat(catalog: Catalog) -> tuple[str, ...]:
+def list_answered_rubrics(catalog: Catalog) -> tuple[str, ...]:
     """Return the files of questions of which some have been answered."""
-    asked = {answer.rubric for paper in papers_of(catalog) for answer in paper.answers}
-    return tuple(name for name in questions() if name in asked) if asked else ()
+    asked = {answer.rubric for paper in find_papers(catalog) for answer in paper.answers}
+    return tuple(name for name in load_questions() if name in asked) if asked else ()
 
 
-def rubric_id(name: str) -> str:
+def make_rubric_id(name: str) -> str:
     """Return *name* as it is written in a path."""
     return name.replace("_", "-")
 
 
-def judge_id(paper: ExamPaper) -> str:
+def make_judge_id(paper: ExamPaper) -> str:
     """Return a judge's id in paths."""
-    return slug(paper.judge, text_hash(paper.judge))
+    return make_slug(paper.judge, hash_text(paper.judge))
 
 
 # ---------------------------------------------------------------- figures
 
 
-def _judge(result: Examined) -> ExamJudge:
+def _make_exam_judge(result: GradedPaper) -> ExamJudge:
     """Return a judge with its exam result."""
     return ExamJudge(
-        id=judge_id(result.paper),
+        id=make_judge_id(result.paper),
         label=result.paper.judge,
         answers=len(result.paper.answers),
         sentence=FIT_TEXT[result.result.fitness.fit],
@@ -261,7 +270,7 @@ def _judge(result: Examined) -> ExamJudge:
 # ---------------------------------------------------------------- questions
 
 
-def _question(question: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
+def _make_question(question: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
     """Return a question with the judges' *readings* of it."""
     return ExamQuestion(
         id=question.id,
@@ -277,23 +286,25 @@ def _question(question: Question, readings: Sequence[ExamReading]) -> ExamQuesti
             )
             for turn in question.turns
         ),
-        state={mark_words(name): state for name, state in question.state.items()},
+        state={format_mark_name(name): state for name, state in question.state.items()},
         why=question.why,
         readings=tuple(readings),
     )
 
 
-def _reading(judge: str, answer: Answered) -> ExamReading:
+def _make_reading(judge: str, answer: Answered) -> ExamReading:
     """Return one judge's answer, and whether all scores that it gave say the right state."""
-    scales, asked = exam_scales(answer.rubric), answer.question
+    scales, asked = make_exam_scales(answer.rubric), answer.question
     marks: dict[str, str] = {}
     right: bool | None = None  # of the marks that it gave
     for name, state in asked.state.items():
         if answer.marks is None or name not in answer.marks:
             continue
-        scale, mark = scales[stem_of(name, asked.judged)], answer.marks[name]
-        marks[mark_words(name)] = given(mark) if scale.bands else scale.state(mark)
-        right = right is not False and scale.state(mark) == state
+        scale, mark = scales[strip_reply_name(name, asked.judged)], answer.marks[name]
+        marks[format_mark_name(name)] = (
+            format_mark_value(mark) if scale.has_bands else scale.find_state(mark)
+        )
+        right = right is not False and scale.find_state(mark) == state
     return ExamReading(
         judge, answer.asked, answer.attack, marks, right, answer.reasoning, answer.failed
     )

@@ -14,18 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from independence_bench.analysis.judge_agreement import PairAgreement, validations
-from independence_bench.analysis.results import labelling_queue
+from independence_bench.analysis.judge_agreement import PairAgreement, compare_judges
+from independence_bench.analysis.results import make_labelling_queue
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import (
     LONGEST_NOTE,
     Person,
     QueuedTranscript,
-    keep_marks,
-    read_queued,
+    read_judging_input,
+    store_marks,
 )
-from independence_bench.judging.output import scale_words, within
-from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
+from independence_bench.judging.output import describe_scale, is_within_scale
+from independence_bench.judging.prompt import JudgingInput, describe_marked_replies, render_rubrics
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store.database import Store
@@ -106,7 +106,7 @@ class LabelDesk:
     ) -> None:
         self._store, self._protocol, self.person = store, protocol, person
         # read when it is first asked for: of a hundred thousand conversations it takes seconds
-        self._queue = lambda: labelling_queue(store, protocol, configurations, person, sample)
+        self._queue = lambda: make_labelling_queue(store, protocol, configurations, person, sample)
         self._planned = -1  # not read yet
         self._left: list[QueuedTranscript] = []
         self._skipped: list[QueuedTranscript] = []
@@ -114,45 +114,45 @@ class LabelDesk:
         self._changing: Draft | None = None  # the judgement that was undone, shown with its scores
         self._lock = threading.Lock()
 
-    def state(self) -> Labelling:
+    def read_state(self) -> Labelling:
         """Return the progress, and the conversation to score now."""
         with self._lock:
-            return self._state()
+            return self._make_state()
 
-    def mark(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
+    def mark_case(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
         """Finish the conversation that is shown with these scores, and store the one before it.
         Raises Stale; WrongUse for bad scores.
         """
         with self._lock:
-            now = self._shown(case)
-            self._check(now, marks)
-            self._store_held()
+            now = self._find_shown_case(case)
+            self._check_marks(now, marks)
+            self._store_held_marks()
             self._held = Draft(self._left.pop(0), now, dict(marks), clean_text(note)[:LONGEST_NOTE])
             self._changing = None
-            return self._state()
+            return self._make_state()
 
-    def skip(self, case: str) -> Labelling:
+    def skip_case(self, case: str) -> Labelling:
         """Put the conversation that is shown at the end of the queue. Raises Stale."""
         with self._lock:
-            self._shown(case)
+            self._find_shown_case(case)
             self._skipped.append(self._left.pop(0))
             self._changing = None
-            return self._state()
+            return self._make_state()
 
-    def undo(self) -> Labelling:
+    def undo_mark(self) -> Labelling:
         """Show the conversation that was finished last once more; do nothing if there is none."""
         with self._lock:
             if self._held is not None:
                 self._changing, self._held = self._held, None
                 self._left.insert(0, self._changing.waiting)
-            return self._state()
+            return self._make_state()
 
-    def agreement(self) -> LabelAgreement:
+    def read_agreement(self) -> LabelAgreement:
         """Return the person's agreement with the other judges; the judgement that is held back does
         not count yet.
         """
         label = self.person.label
-        validated = validations(self._store, self._protocol)
+        validated = compare_judges(self._store, self._protocol)
         pairs = tuple(
             pair for validation in validated for pair in validation.pairs if label in pair.judges
         )
@@ -165,12 +165,12 @@ class LabelDesk:
         with self._lock:
             self._held = self._held or self._changing
             self._changing = None
-            self._store_held()
+            self._store_held_marks()
 
-    def _store_held(self) -> None:
+    def _store_held_marks(self) -> None:
         """Store the judgement that is held back, if there is one."""
         if self._held is not None:
-            keep_marks(
+            store_marks(
                 self._store,
                 self.person,
                 self._held.case,
@@ -180,14 +180,14 @@ class LabelDesk:
             )
             self._held = None
 
-    def _shown(self, key: str) -> JudgingInput:
+    def _find_shown_case(self, key: str) -> JudgingInput:
         """Return the conversation that is shown. Raises Stale if its key is not *key*."""
-        case = self._current()
-        if case is None or case.key(self.person.hash) != key:
+        case = self._read_current_case()
+        if case is None or case.make_key(self.person.hash) != key:
             raise Stale
         return case
 
-    def _current(self) -> JudgingInput | None:
+    def _read_current_case(self) -> JudgingInput | None:
         """Return the conversation to score now, reading the queue the first time; None if none is
         left.
         """
@@ -198,9 +198,9 @@ class LabelDesk:
             self._left, self._skipped = self._skipped, []
         if not self._left:
             return None
-        return read_queued(self._store, self._protocol, self._left[0])
+        return read_judging_input(self._store, self._protocol, self._left[0])
 
-    def _check(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
+    def _check_marks(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
         """Raise WrongUse unless *marks* has every score that is asked for, each on its scale, and
         no other.
         """
@@ -208,12 +208,12 @@ class LabelDesk:
         if marks.keys() != scales.keys():
             raise WrongUse(f"wanted are marks for {', '.join(scales)}, all of them and no other")
         for name, value in marks.items():
-            if not within(value, scales[name]):
-                raise WrongUse(f"{name} is {scale_words(scales[name])}")
+            if not is_within_scale(value, scales[name]):
+                raise WrongUse(f"{name} is {describe_scale(scales[name])}")
 
-    def _state(self) -> Labelling:
+    def _make_state(self) -> Labelling:
         """Return the progress, and the conversation to score now; the lock is held."""
-        case = self._current()
+        case = self._read_current_case()
         before = self._changing
         left = len(self._left) + len(self._skipped)
         return Labelling(
@@ -223,15 +223,15 @@ class LabelDesk:
             marked=self._planned - left,
             skipped=len(self._skipped),
             undo=self._held is not None,
-            case=None if case is None else self._told(case, before),
+            case=None if case is None else self._make_case(case, before),
         )
 
-    def _told(self, case: JudgingInput, before: Draft | None) -> LabelCase:
+    def _make_case(self, case: JudgingInput, before: Draft | None) -> LabelCase:
         """Return a conversation as the page shows it, with the scores of *before* if it was
         undone.
         """
         return LabelCase(
-            id=case.key(self.person.hash),
+            id=case.make_key(self.person.hash),
             instructions=case.instructions,
             lines=tuple(
                 LabelLine(
@@ -239,15 +239,17 @@ class LabelDesk:
                 )
                 for line in case.transcript.lines
             ),
-            about=what_to_mark(case.scenario),
-            rubrics=rubrics_for_reading(case),
-            scales=tuple(fragments.scale(self._protocol, mark) for mark in case.scenario.marks),
+            about=describe_marked_replies(case.scenario),
+            rubrics=render_rubrics(case),
+            scales=tuple(
+                fragments.make_mark_scale(self._protocol, mark) for mark in case.scenario.marks
+            ),
             marks={} if before is None else before.marks,
             note="" if before is None else before.note,
         )
 
 
-def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
+def parse_marks(given: Any) -> tuple[str, dict[str, float], str]:
     """Return (conversation, scores, note) from a request's JSON, with numbers as floats. Raises
     WrongUse for anything else.
     """
@@ -260,7 +262,7 @@ def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
     return case, marks, note
 
 
-def asked_case(given: Any) -> str:
+def parse_case(given: Any) -> str:
     """Return the conversation that a request's JSON names. Raises WrongUse for anything else."""
     if (
         not isinstance(given, dict)

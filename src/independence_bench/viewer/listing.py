@@ -11,14 +11,14 @@ from math import fsum
 from typing import Literal
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
-from independence_bench.analysis.results import judgements_at
+from independence_bench.analysis.item_analysis import MarkWeight, list_mark_weights
+from independence_bench.analysis.results import find_judgements_by_key
 from independence_bench.figures import GivenMark, Whole
 from independence_bench.protocol.definition import Branch, Configuration
-from independence_bench.protocol.item_scoring import branch_worth
-from independence_bench.protocol.scoring import Marks, Slot, mean_of
+from independence_bench.protocol.item_scoring import compute_branch_worth
+from independence_bench.protocol.scoring import Marks, Slot, compute_mean
 from independence_bench.store.results import Judgement
-from independence_bench.viewer.fragments import copied
+from independence_bench.viewer.fragments import copy_fields
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
 
 State = Literal[
@@ -80,47 +80,49 @@ class Listing:
     rows: Mapping[str, Row]  # by the subject's hash
     worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
-    def counts(self, stored: StoredTranscript) -> bool:
+    def is_counted(self, stored: StoredTranscript) -> bool:
         """Whether the conversation is one of those behind the leaderboard's rows."""
         return (
             stored.configuration in self.entry.configurations
             and stored.row.subject_hash in self.rows
         )
 
-    def line(self, stored: StoredTranscript) -> TranscriptEntry:
+    def make_entry(self, stored: StoredTranscript) -> TranscriptEntry:
         """Return a conversation as one line of a list."""
         if stored.scenario.branch is not None:
-            return self._branch(stored)
+            return self._make_branch_entry(stored)
         subject, run, slot = (
             stored.row.subject_hash,
             stored.row.run,
             (stored.configuration, stored.scenario.id),
         )
-        marks = self.marks(subject, run, slot)
-        state, why = ("judged", None) if marks else self._why_unmarked(stored)
-        return _entry(stored, state, why, self.score(subject, run, slot), marks)
+        marks = self.find_marks(subject, run, slot)
+        state, why = ("judged", None) if marks else self._explain_missing_marks(stored)
+        return _make_entry(stored, state, why, self.estimate_score(subject, run, slot), marks)
 
-    def marks(self, subject: str, run: int, slot: Slot) -> Marks:
+    def find_marks(self, subject: str, run: int, slot: Slot) -> Marks:
         """Return the leaderboard's scores of a subject (its hash) in one place of a run; {} if
         there are none.
         """
         row = self.rows.get(subject)
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 
-    def score(self, subject: str, run: int, slot: Slot) -> float | None:
+    def estimate_score(self, subject: str, run: int, slot: Slot) -> float | None:
         """Return the share of the points available in a place of a run, [0, 100]; None if a score
         is missing, or none counts.
         """
-        marks, worths = self.marks(subject, run, slot), self.worths[slot[1]]
+        marks, worths = self.find_marks(subject, run, slot), self.worths[slot[1]]
         to_be_had = fsum(worth.points for worth in worths)
         has_all = to_be_had and all(worth.mark in marks for worth in worths)
         return (
-            100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had
+            100 * fsum(worth.compute_points(marks[worth.mark]) for worth in worths) / to_be_had
             if has_all
             else None
         )
 
-    def stems(self, subject: str, entries: Sequence[TranscriptEntry]) -> tuple[StemEntry, ...]:
+    def group_stems(
+        self, subject: str, entries: Sequence[TranscriptEntry]
+    ) -> tuple[StemEntry, ...]:
         """Return the items whose branches are among *entries*, which are those of one subject (its
         hash); () without any.
         """
@@ -136,23 +138,23 @@ class Listing:
             place = (configuration, item.id)
             if open_ is None and len(branches) < len(item.branches):
                 state = "not played"
-            why, score = open_.why if open_ else None, self.score(subject, run, place)
+            why, score = open_.why if open_ else None, self.estimate_score(subject, run, place)
             of = (branches[0].id, scenario, run, configuration, state, why)
             found.append(StemEntry(*of, score, tuple(branches)))
         return tuple(found)
 
-    def _branch(self, stored: StoredTranscript) -> TranscriptEntry:
+    def _make_branch_entry(self, stored: StoredTranscript) -> TranscriptEntry:
         """Return a branch as a line, with the scores of the judge or the jury: the leaderboard
         itself has only the item's score.
         """
         given = [
             judgement
-            for judgement in self._judgements(stored)
+            for judgement in self._find_judgements(stored)
             if self.catalog.judges.get(judgement.judge_hash) in self.entry.judges
             and judgement.reason is None
         ]
         if not given or len(given) < len(self.entry.judges) or stored.row.state == "invalid":
-            return _entry(stored, *self._why_unmarked(stored), None, {})
+            return _make_entry(stored, *self._explain_missing_marks(stored), None, {})
         levels = {mark.name for mark in stored.scenario.marks if mark.levels}
         marks = {
             name: fsum(judgement.marks[name] for judgement in given) / len(given)
@@ -164,21 +166,21 @@ class Listing:
             )
         }
         worths = [
-            branch_worth(stored.scenario, judgement.marks, self.entry.edition.protocol)
+            compute_branch_worth(stored.scenario, judgement.marks, self.entry.edition.protocol)
             for judgement in given
         ]
-        mean = mean_of(worths)
-        return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
+        mean = compute_mean(worths)
+        return _make_entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
-    def _judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
+    def _find_judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
         """Return all judgements of the conversation."""
-        return judgements_at(stored.edition.records.counted.given, stored.key)
+        return find_judgements_by_key(stored.edition.records.counted.given, stored.key)
 
-    def _why_unmarked(self, stored: StoredTranscript) -> tuple[State, str | None]:
+    def _explain_missing_marks(self, stored: StoredTranscript) -> tuple[State, str | None]:
         """Return the state of a conversation without scores, and the reason if it is known."""
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
-        for judgement in self._judgements(stored):
+        for judgement in self._find_judgements(stored):
             judge = self.catalog.judges.get(judgement.judge_hash)
             if (
                 judgement.reason is not None
@@ -189,11 +191,11 @@ class Listing:
         return "not judged", None
 
 
-def _entry(
+def _make_entry(
     stored: StoredTranscript, state: State, why: str | None, score: float | None, marks: Marks
 ) -> TranscriptEntry:
     """Return a conversation as a line with this state and these scores."""
-    return copied(
+    return copy_fields(
         TranscriptEntry,
         stored.row,
         id=stored.id,
@@ -207,7 +209,7 @@ def _entry(
     )
 
 
-def listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
+def make_listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
     """Return the listing of *board*."""
-    worths = mark_weights(board.protocol, board.configurations)
+    worths = list_mark_weights(board.protocol, board.configurations)
     return Listing(catalog, entry, {row.subject.hash: row for row in board.rows}, worths)

@@ -24,15 +24,19 @@ from pathlib import Path
 import independence_bench
 from independence_bench import __version__
 from independence_bench.errors import BenchError, StoreError
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
-from independence_bench.store.derived import cause_of, find_worked_out, keep_worked_out
-from independence_bench.store.registry import state_of
-from independence_bench.store.results import counted
+from independence_bench.store.derived import (
+    compute_cause,
+    find_derived_values,
+    store_derived_values,
+)
+from independence_bench.store.registry import hash_store_state
+from independence_bench.store.results import count_results
 from independence_bench.viewer.fragments import FirstReading, Offer
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search import SearchAnswer, parse_query, search
+from independence_bench.viewer.search import SearchAnswer, parse_query, search_catalog
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
@@ -85,10 +89,10 @@ class Live:
         # done as soon as nobody has to wait: it was read, it failed, or it ends
         self.first: Future[None] = Future()
         self.failure: Exception | None = None  # the error because of which there are no answers
-        state, cause = self._cause()
+        state, cause = self._find_cause()
         kept = {
             path: body.encode()
-            for path, body in find_worked_out(store, cause).items()
+            for path, body in find_derived_values(store, cause).items()
             if is_answer(body, state)
         }
         self.kept = frozenset(kept)  # the paths that are answered before the store was read
@@ -103,7 +107,7 @@ class Live:
         once.
         """
         if self._answers is None:
-            self._read(self._told)
+            self._read_store(self._record_progress)
         assert self._answers is not None  # noqa: S101 - it was read
         return self._answers
 
@@ -113,7 +117,7 @@ class Live:
         share = None if self.first.done() or self.kept else min(self._steps / self._of, UNFINISHED)
         return FirstReading(self._conversations, share)
 
-    def check(self) -> None:
+    def check_reading(self) -> None:
         """Raise BenchError if the store could not be read, or reading was stopped."""
         if isinstance(self.failure, BenchError):
             raise self.failure
@@ -123,7 +127,7 @@ class Live:
         if self._answers is None and self._closed.is_set():
             raise Stopped
 
-    def look(self) -> None:
+    def refresh_answers(self) -> None:
         """Read the store again if it has changed, unless that was done a moment ago or is being
         done now.
         """
@@ -134,32 +138,34 @@ class Live:
             if self._clock() < self._not_before:
                 return
             started = self._clock()
-            with self._store.reading() as connection:
-                state = state_of(connection)
+            with self._store.open_snapshot() as connection:
+                state = hash_store_state(connection)
             if state != self.current[0]:
-                self._read(again=True)
-                self.keep()
+                self._read_store(again=True)
+                self.store_first_answers()
             self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
         except StoreError:
             self._not_before = self._clock() + OFTEN  # what was read before is still true of then
         finally:
             self._looking.release()
 
-    def begin(self) -> None:
+    def begin_reading(self) -> None:
         """Start a thread that reads the store and prepares the slow answers, unless it was started
         before.
         """
         if self._preparing is None:
-            self._preparing = threading.Thread(target=self._prepare, name="prepare", daemon=True)
+            self._preparing = threading.Thread(
+                target=self._prepare_answers, name="prepare", daemon=True
+            )
             self._preparing.start()
 
-    def keep(self) -> None:
+    def store_first_answers(self) -> None:
         """Store the first answers, if they took long to work out, for the next start."""
         if self._unkept is not None:
-            keep_worked_out(self._store, *self._unkept)
+            store_derived_values(self._store, *self._unkept)
             self._unkept = None
 
-    def _prepare(self) -> None:
+    def _prepare_answers(self) -> None:
         """Read the store and work out the slow answers; in a thread."""
         try:
             answers = self.answers
@@ -168,65 +174,67 @@ class Live:
                 self.failure = error
             return  # of a store with something to show, whoever asks is told
         finally:
-            self._let_go()
+            self._release_waiters()
         with suppress(StoreError, Stopped):
-            self.keep()
-            for path in first_looks(answers.catalog):
+            self.store_first_answers()
+            for path in list_first_paths(answers.catalog):
                 if not self._closed.is_set():
                     answers.get(path)
 
-    def leave(self) -> None:
+    def stop_reading(self) -> None:
         """Stop reading, and let nobody wait for it."""
         self._closed.set()
-        self._let_go()
+        self._release_waiters()
 
     def close(self) -> None:
         """End the preparation after the answer that is being worked out; end the first reading at
         once.
         """
-        self.leave()
+        self.stop_reading()
         if self._preparing is not None and self._answers is not None:
             self._preparing.join(PATIENCE)
 
-    def search(self, asked: Mapping[str, str]) -> SearchAnswer:
+    def search_conversations(self, asked: Mapping[str, str]) -> SearchAnswer:
         """Return the result of a search. Raises WrongUse if *asked* is no query."""
-        return search(self.answers.catalog, parse_query(asked))
+        return search_catalog(self.answers.catalog, parse_query(asked))
 
-    def _cause(self) -> tuple[str, str]:
+    def _find_cause(self) -> tuple[str, str]:
         """Return the state of the store, and the hash of everything that the answers about it
         depend on.
         """
-        return cause_of(
+        return compute_cause(
             self._store,
-            program(),
+            hash_program(),
             repr(self._offer),
             *(protocol.hash for protocol in self._protocols),
         )
 
-    def _let_go(self) -> None:
+    def _release_waiters(self) -> None:
         """Release everybody who waits for the first reading."""
         with self._letting_go:
             if not self.first.done():
                 self.first.set_result(None)
 
-    def _told(self, steps: int) -> None:
+    def _record_progress(self, steps: int) -> None:
         """Add *steps* to the progress. Raises Stopped if the server ends."""
         if self._closed.is_set():
             raise Stopped
         self._steps += steps
 
-    def _read(self, told: Callable[[int], None] = lambda _: None, again: bool = False) -> None:
+    def _read_store(
+        self, told: Callable[[int], None] = lambda _: None, again: bool = False
+    ) -> None:
         """Read the store. *told*: called with the number of steps done; *again*: also if it was
         read before.
         """
         with self._reading:
             if self._answers is not None and not again:
                 return  # another thread has done it meanwhile
-            started, (state, cause) = self._clock(), self._cause()
+            started, (state, cause) = self._clock(), self._find_cause()
             if self._conversations is None:
-                with self._store.reading() as connection:
-                    self._conversations, judged = counted(connection)
-                self._of = steps_to_read(self._conversations, judged)
+                with self._store.open_snapshot() as connection:
+                    self._conversations, judged = count_results(connection)
+                self._of = count_reading_steps(self._conversations, judged)
             catalog = read_catalog(self._store, self._protocols, told)
             answers = Answers(catalog, self._offer)
             # looked at first: the list of boards, and the board to open with
@@ -240,14 +248,14 @@ class Live:
             self._answers, self.current = answers, (catalog.version, answers.get)
 
 
-def steps_to_read(conversations: int, judged: int) -> int:
+def count_reading_steps(conversations: int, judged: int) -> int:
     """Estimate how many steps the reading reports: one for each conversation, three for each
     judgement.
     """
     return max(1, conversations + 3 * max(judged, conversations))
 
 
-def first_looks(catalog: Catalog) -> Iterator[str]:
+def list_first_paths(catalog: Catalog) -> Iterator[str]:
     """Yield the paths of a conversation, a scenario and a comparison, if there are any: the first
     of each works out what all others need.
     """
@@ -256,13 +264,13 @@ def first_looks(catalog: Catalog) -> Iterator[str]:
     for entry in islice(catalog.entries.values(), 1):
         for scenario in islice(entry.edition.items, 1):
             yield f"boards/{entry.id}/scenarios/{scenario}/part/all/0.json"
-        two = [row.subject.id for row in catalog.board(entry).ranked[:2]]
+        two = [row.subject.id for row in catalog.find_board(entry).ranked[:2]]
         if len(two) > 1:
             yield f"boards/{entry.id}/compare/{'/'.join(two)}.json"
 
 
 @cache
-def program() -> str:
+def hash_program() -> str:
     """Return the hash of this program's own files except the page: another version may give other
     answers about the same store.
     """
@@ -272,7 +280,7 @@ def program() -> str:
         for file in sorted(folder.rglob("*"))
         if file.is_file() and not {*file.parts} & {"__pycache__", "page"}
     )
-    return content_hash(
+    return hash_content(
         [__version__, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from independence_bench.report.encode import json_bytes
+from independence_bench.report.encode import encode_json
 from independence_bench.viewer import (
     boards,
     compare,
@@ -25,8 +25,8 @@ from independence_bench.viewer import (
     versions,
 )
 from independence_bench.viewer.search import SearchAnswer
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at
-from independence_bench.viewer.versions import other_versions
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, find_by_id
+from independence_bench.viewer.versions import find_other_versions
 
 ID = r"([a-z0-9-]{1,80})"
 NUMBER = r"([0-9]{1,6})"
@@ -50,65 +50,72 @@ class Answers:
             )
             if has_kind and (match := re.fullmatch(route.pattern, stem, re.ASCII)):
                 try:
-                    return self._written(route, kind, match.groups())
+                    return self._encode_answer(route, kind, match.groups())
                 except NotThere:
                     return None
         return None
 
-    def _written(self, route: Route, kind: str, ids: tuple[str, ...]) -> bytes:
+    def _encode_answer(self, route: Route, kind: str, ids: tuple[str, ...]) -> bytes:
         """Return the answer of *route* as bytes of *kind*, json or csv."""
 
-        def written() -> bytes:
+        def encode_value() -> bytes:
             """Work out the answer and encode it."""
             if table is None:
-                return json_bytes(route.answer(self, *ids))
+                return encode_json(route.answer(self, *ids))
             # who asks for one form often asks for the other
-            value = self.catalog.latest((route.answer, ids), lambda: route.answer(self, *ids))
-            return table(value) if kind == "csv" else json_bytes(value)
+            value = self.catalog.remember_latest_result(
+                (route.answer, ids), lambda: route.answer(self, *ids)
+            )
+            return table(value) if kind == "csv" else encode_json(value)
 
         table = route.table
-        return self.catalog.kept((route, kind, *ids), written) if route.kept else written()
+        return (
+            self.catalog.remember_result((route, kind, *ids), encode_value)
+            if route.kept
+            else encode_value()
+        )
 
-    def paths(self) -> Iterator[str]:
+    def list_paths(self) -> Iterator[str]:
         """Yield every path that has an answer, each once, the cheap ones first; conversations
         last.
         """
         yield "index.json"
         yield "exam.json"
         yield from (
-            f"exam/{judges.rubric_id(rubric)}.json" for rubric in judges.rubrics_sat(self.catalog)
+            f"exam/{judges.make_rubric_id(rubric)}.json"
+            for rubric in judges.list_answered_rubrics(self.catalog)
         )
         for edition in self.catalog.editions.values():
-            yield from _both(f"judges/{edition.id}")
+            yield from _list_both_paths(f"judges/{edition.id}")
         for entry in self.catalog.entries.values():
-            yield from self._of_board(entry)
+            yield from self._list_board_paths(entry)
         for key in self.catalog.transcripts:
             yield f"transcripts/{key}.json"
             if self.offer.raw:
                 yield f"raw/{key}.json"
 
-    def _of_board(self, entry: BoardEntry) -> Iterator[str]:
+    def _list_board_paths(self, entry: BoardEntry) -> Iterator[str]:
         """Yield the paths of one leaderboard."""
-        board = self.catalog.boards(entry.edition, entry.wanted).get(entry.id)
+        board = self.catalog.find_boards(entry.edition, entry.wanted_boards).get(entry.id)
         if board is None:
             return
         inside = f"boards/{entry.id}"
-        yield from _both(inside)
+        yield from _list_both_paths(inside)
         yield f"{inside}/scenarios.csv"
-        if entry.id in fragments.characters(self.catalog):
+        if entry.id in fragments.find_characters(self.catalog):
             yield f"{inside}/persona.json"
-        for version in other_versions(self.catalog, entry):
-            yield from _both(f"{inside}/versions/{version.protocol}")
+        for version in find_other_versions(self.catalog, entry):
+            yield from _list_both_paths(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.items:
-            yield from _both(f"{inside}/scenarios/{scenario}")
+            yield from _list_both_paths(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(board.rows):
             subject = row.subject.id
-            yield from _both(f"{inside}/subjects/{subject}")
+            yield from _list_both_paths(f"{inside}/subjects/{subject}")
             if self.offer.compared is None or number < self.offer.compared:
-                yield from _both(f"{inside}/compare/{subject}")
+                yield from _list_both_paths(f"{inside}/compare/{subject}")
 
 
-def _both(stem: str) -> tuple[str, str]:
+def _list_both_paths(stem: str) -> tuple[str, str]:
     """Return the paths of an answer as JSON and as CSV."""
     return f"{stem}.json", f"{stem}.csv"
 
@@ -126,69 +133,84 @@ class Route:
     kept: bool = False
 
 
-def _on_board(answer: Callable[..., object]) -> Callable[..., object]:
+def _make_board_answer(answer: Callable[..., object]) -> Callable[..., object]:
     """Return a function that finds the leaderboard by its id and builds the *answer* about it, or
     about something on it.
     """
     return lambda answers, board, *inside: answer(
-        answers.catalog, at(answers.catalog.entries, board), *inside
+        answers.catalog, find_by_id(answers.catalog.entries, board), *inside
     )
 
 
-def _compared(answers: Answers, board: str, subject: str) -> object:
+def _build_comparisons(answers: Answers, board: str, subject: str) -> object:
     """Return the comparisons of one subject. Raises NotThere if the site does not offer them."""
-    entry = at(answers.catalog.entries, board)
-    all_of_board = answers.catalog.board(entry)
-    row = answers.catalog.row(all_of_board, subject)
+    entry = find_by_id(answers.catalog.entries, board)
+    all_of_board = answers.catalog.find_board(entry)
+    row = answers.catalog.find_row(all_of_board, subject)
     if all(one is not row for one in all_of_board.rows[: answers.offer.compared]):
         raise NotThere(subject)
-    return compare.comparisons_answer(answers.catalog, entry, subject)
+    return compare.build_comparisons_answer(answers.catalog, entry, subject)
 
 
-def _raw(answers: Answers, transcript_id: str) -> object:
+def _build_raw_answer(answers: Answers, transcript_id: str) -> object:
     """Return the raw calls of a conversation. Raises NotThere if the site does not offer them."""
     if not answers.offer.raw:
         raise NotThere(transcript_id)
-    return conversation.raw_answer(answers.catalog, transcript_id)
+    return conversation.build_raw_answer(answers.catalog, transcript_id)
 
 
-_BOARD = _on_board(boards.board_answer)
+_BOARD = _make_board_answer(boards.build_board_answer)
 ROUTES = (
-    Route("index", lambda answers: fragments.index_answer(answers.catalog, answers.offer)),
+    Route("index", lambda answers: fragments.build_index_answer(answers.catalog, answers.offer)),
     Route(
         f"transcripts/{ID}",
-        lambda answers, id_: conversation.transcript_answer(answers.catalog, id_),
+        lambda answers, id_: conversation.build_transcript_answer(answers.catalog, id_),
     ),
-    Route(f"raw/{ID}", _raw),
-    Route(f"boards/{ID}", _BOARD, boards.board_table),
-    Route(f"boards/{ID}/part/0", _on_board(partial(boards.board_answer, first=True)), kept=True),
-    Route(f"boards/{ID}/part/{NUMBER}", _on_board(boards.board_part)),
-    Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
-    Route(f"boards/{ID}/persona", _on_board(subjects.persona_answer)),
-    Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
+    Route(f"raw/{ID}", _build_raw_answer),
+    Route(f"boards/{ID}", _BOARD, boards.encode_board_csv),
+    Route(
+        f"boards/{ID}/part/0",
+        _make_board_answer(partial(boards.build_board_answer, first=True)),
+        kept=True,
+    ),
+    Route(f"boards/{ID}/part/{NUMBER}", _make_board_answer(boards.build_board_part)),
+    Route(f"boards/{ID}/scenarios", _BOARD, boards.encode_scenarios_csv, json=False),
+    Route(f"boards/{ID}/persona", _make_board_answer(subjects.build_persona_answer)),
+    Route(
+        f"boards/{ID}/subjects/{ID}",
+        _make_board_answer(subjects.build_subject_answer),
+        subjects.encode_subject_csv,
+    ),
     Route(
         f"boards/{ID}/scenarios/{ID}",
-        _on_board(scenarios.scenario_answer),
-        scenarios.scenario_table,
+        _make_board_answer(scenarios.build_scenario_answer),
+        scenarios.encode_scenario_csv,
     ),
-    Route(f"boards/{ID}/scenarios/{ID}/part/{ID}/{NUMBER}", _on_board(scenarios.scenario_part)),
-    Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
+    Route(
+        f"boards/{ID}/scenarios/{ID}/part/{ID}/{NUMBER}",
+        _make_board_answer(scenarios.build_scenario_part),
+    ),
+    Route(f"boards/{ID}/compare/{ID}", _build_comparisons, compare.encode_comparisons_csv),
     Route(
         f"boards/{ID}/compare/{ID}/{ID}",
-        _on_board(compare.comparisons_answer),
-        compare.comparisons_table,
+        _make_board_answer(compare.build_comparisons_answer),
+        compare.encode_comparisons_csv,
     ),
     Route(
-        f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table
+        f"boards/{ID}/versions/{ID}",
+        _make_board_answer(versions.build_versions_answer),
+        versions.encode_versions_csv,
     ),
-    Route("exam", lambda answers: judges.exam_answer(answers.catalog), kept=True),
-    Route(f"exam/{ID}", lambda answers, rubric: judges.questions_answer(answers.catalog, rubric)),
+    Route("exam", lambda answers: judges.build_exam_answer(answers.catalog), kept=True),
+    Route(
+        f"exam/{ID}", lambda answers, rubric: judges.build_questions_answer(answers.catalog, rubric)
+    ),
     Route(
         f"judges/{ID}",
-        lambda answers, protocol: judges.judges_answer(
-            answers.catalog, at(answers.catalog.editions, protocol)
+        lambda answers, protocol: judges.build_judges_answer(
+            answers.catalog, find_by_id(answers.catalog.editions, protocol)
         ),
-        judges.judges_table,
+        judges.encode_judges_csv,
     ),
 )
 

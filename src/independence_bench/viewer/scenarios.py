@@ -13,7 +13,7 @@ from typing import Literal
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.figures import GivenMark, Whole
-from independence_bench.judging.prompt import rubric_texts
+from independence_bench.judging.prompt import list_rubric_texts
 from independence_bench.protocol.definition import (
     OPENING,
     Branch,
@@ -22,13 +22,18 @@ from independence_bench.protocol.definition import (
     Scenario,
     StemScore,
 )
-from independence_bench.report.branches_view import quantity_title
-from independence_bench.report.encode import csv_bytes
+from independence_bench.report.branches_view import format_quantity_title
+from independence_bench.report.encode import encode_csv
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied, script_lines
-from independence_bench.viewer.listing import State, StemEntry, TranscriptEntry, listing
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug
+from independence_bench.viewer.fragments import (
+    MarkScale,
+    ScriptLine,
+    copy_fields,
+    list_script_lines,
+)
+from independence_bench.viewer.listing import State, StemEntry, TranscriptEntry, make_listing
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, find_by_id, make_scenario_slug
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
 GROUP = 20  # answers of a group in one part
@@ -92,18 +97,18 @@ class ScenarioAnswer:
 Part = tuple[Group | None, int]
 
 
-def scenario_answer(
+def build_scenario_answer(
     catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None
 ) -> ScenarioAnswer:
     """Build `api/boards/<board>/scenarios/<scenario>.json`. *part*: only the answers of that part;
     None: all.
     """
-    board, meant = catalog.board(entry), at(entry.edition.items, scenario)
-    every = catalog.latest(
-        ("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant)
+    board, meant = catalog.find_board(entry), find_by_id(entry.edition.items, scenario)
+    every = catalog.remember_latest_result(
+        ("answers", entry.id, scenario), lambda: _list_replies(catalog, entry, board, meant)
     )
     branches = meant.branches
-    rule = entry.edition.protocol.score_of(meant.scenarios[0])
+    rule = entry.edition.protocol.find_stem_score(meant.scenarios[0])
     groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
     for reply in every:
         groups[reply.outcome or "none"].append(reply)
@@ -121,63 +126,69 @@ def scenario_answer(
                 shown += of[begin : begin + GROUP]
     # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of
     # tables
-    texts: dict[str, str] = catalog.kept(("texts", meant.id), dict) if part is None else {}
-    scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
+    texts: dict[str, str] = (
+        catalog.remember_result(("texts", meant.id), dict) if part is None else {}
+    )
+    scales = tuple(fragments.make_mark_scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
         facts=next(
             facts
-            for facts in boards.scenarios(entry, catalog.items(entry))
-            if facts.id == scenario_slug(meant.id)
+            for facts in boards.list_scenarios(entry, catalog.measure_items(entry))
+            if facts.id == make_scenario_slug(meant.id)
         ),
-        script=script_lines(meant.script),
+        script=list_script_lines(meant.script),
         scales=scales,
-        made_of=_made_of(rule),
-        branch_scales=fragments.scales(board.protocol, branches),
+        made_of=_format_score_rule(rule),
+        branch_scales=fragments.list_mark_scales(board.protocol, branches),
         rubrics=tuple(
-            dict.fromkeys(text for scenario in meant.scenarios for text in rubric_texts(scenario))
+            dict.fromkeys(
+                text for scenario in meant.scenarios for text in list_rubric_texts(scenario)
+            )
         ),
-        presses=bool(branches) or presses(meant.scenarios[0]),
-        histograms=histograms(
+        presses=bool(branches) or has_pressure(meant.scenarios[0]),
+        histograms=build_histograms(
             [] if branches else scales, [(reply.score, reply.marks) for reply in every]
         ),
         groups={group: len(of) for group, of in groups.items()},
-        answers=tuple(_with_texts(catalog, meant, shown, texts)),
+        answers=tuple(_add_texts(catalog, meant, shown, texts)),
     )
 
 
-def scenario_part(
+def build_scenario_part(
     catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str
 ) -> ScenarioAnswer:
     """Build `api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each
     group.
     """
-    return scenario_answer(catalog, entry, scenario, (at(WANTED, group), int(number)))
+    return build_scenario_answer(catalog, entry, scenario, (find_by_id(WANTED, group), int(number)))
 
 
-def _without_texts(
+def _list_replies(
     catalog: Catalog, entry: BoardEntry, board: Board, meant: Item
 ) -> list[SubjectReply]:
     """Return every answer without its text, the highest score first, those without a score last."""
-    listed, protocol = listing(catalog, entry, board), entry.edition.protocol
-    rule = protocol.score_of(meant.scenarios[0])
+    listed, protocol = make_listing(catalog, entry, board), entry.edition.protocol
+    rule = protocol.find_stem_score(meant.scenarios[0])
     pushes = (
         next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
     )
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
-    for stored in entry.edition.by_item.get(scenario_slug(meant.id), ()):
-        if listed.counts(stored):
-            lines[stored.row.subject_hash].append(listed.line(stored))
+    for stored in entry.edition.item_transcripts.get(make_scenario_slug(meant.id), ()):
+        if listed.is_counted(stored):
+            lines[stored.row.subject_hash].append(listed.make_entry(stored))
     replies = [
-        copied(
+        copy_fields(
             SubjectReply,
             one,
             transcript=one.id,
             subject=named[0],
             label=named[1],
-            outcome=outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
-            marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
+            outcome=find_outcome(
+                _find_push_score(one, pushes) if isinstance(one, StemEntry) else one.score
+            ),
+            marks=listed.find_marks(subject, one.run, (one.configuration, meant.id)),
             text="",
             whole=True,
             cut_off=any(
@@ -187,7 +198,7 @@ def _without_texts(
         )
         for subject, mine in lines.items()
         for named in [(catalog.subjects[subject].id, catalog.labels[subject])]
-        for one in listed.stems(subject, mine) or mine
+        for one in listed.group_stems(subject, mine) or mine
     ]
     return sorted(
         replies,
@@ -195,27 +206,27 @@ def _without_texts(
     )
 
 
-def _with_texts(
+def _add_texts(
     catalog: Catalog, meant: Item, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
     """Yield *shown* with their texts. *texts*: the texts known so far, one character longer than
     shown, by the conversation's id.
     """
     new = [reply.transcript for reply in shown if reply.transcript not in texts]
-    keys = {id_: at(catalog.transcripts, id_).row.id for id_ in new}
-    with catalog.store.reading() as connection:
+    keys = {id_: find_by_id(catalog.transcripts, id_).row.id for id_ in new}
+    with catalog.store.open_snapshot() as connection:
         talks = results.read_transcripts(connection, keys.values())
     # of a stem's branches what all of them begin with
     shown_replies = (OPENING,) if meant.branches else meant.scenarios[0].judged or (OPENING,)
     for id_, key in keys.items():
-        said = (line.text for line in at(talks, key)[0].lines if line.name in shown_replies)
+        said = (line.text for line in find_by_id(talks, key)[0].lines if line.name in shown_replies)
         texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for reply in shown:
         text = texts[reply.transcript]
         yield replace(reply, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 
-def scenario_table(answer: ScenarioAnswer) -> bytes:
+def encode_scenario_csv(answer: ScenarioAnswer) -> bytes:
     """Return `api/boards/<board>/scenarios/<scenario>.csv`: a line for each answer."""
     names = [scale.name for scale in answer.scales]
     branches = dict.fromkeys(
@@ -232,27 +243,27 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
         *branches,
     ]
     head += ["cut_off", "transcript", "beginning"]
-    return csv_bytes(
+    return encode_csv(
         head,
         [
             (reply.label, reply.run, str(reply.configuration),
              reply.state, reply.score, reply.outcome,
              *(reply.marks.get(name) for name in names),
-             *(_worth(reply, branch) for branch in branches),
+             *(_find_branch_score(reply, branch) for branch in branches),
              reply.cut_off, reply.transcript, reply.text)
             for reply in answer.answers
         ],
     )  # fmt: skip
 
 
-def _made_of(score: StemScore | None) -> str:
+def _format_score_rule(score: StemScore | None) -> str:
     """Write the rule of an item's score in words, ``hold × (0.20 asked again + 0.50 slip)``; "" for
     None.
     """
     if score is None:
         return ""
     terms = [
-        f"{term.weight:.2f} {' × '.join(map(quantity_title, term.branches))}"
+        f"{term.weight:.2f} {' × '.join(map(format_quantity_title, term.branches))}"
         for term in score.terms
     ]
     style = (
@@ -260,10 +271,10 @@ def _made_of(score: StemScore | None) -> str:
         if score.style
         else ""
     )
-    return f"{quantity_title(score.factor)} × ({' + '.join(terms)}){style}"
+    return f"{format_quantity_title(score.factor)} × ({' + '.join(terms)}){style}"
 
 
-def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
+def _find_push_score(stem: StemEntry, pushes: Branch | None) -> float | None:
     """Return the score of the item's branch of *pushes*; the item's own score if it has no such
     branch.
     """
@@ -273,7 +284,7 @@ def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
     )
 
 
-def _worth(answer: SubjectReply, branch: Branch) -> float | None:
+def _find_branch_score(answer: SubjectReply, branch: Branch) -> float | None:
     """Return the score of one branch of an answer; None if it has none."""
     return next((one.score for one in answer.branches if one.branch == branch), None)
 
@@ -304,7 +315,7 @@ class MarkHistogram:
     answers: int  # number of answers that have it
 
 
-def outcome(score: float | None) -> Outcome | None:
+def find_outcome(score: float | None) -> Outcome | None:
     """Return the outcome of a score in [0, 100]: from two thirds on it is held, up to one third
     folded (gave in), between them partly; None without a score.
     """
@@ -315,46 +326,46 @@ def outcome(score: float | None) -> Outcome | None:
     return "folded" if PARTS * score <= SCORE else "partly"
 
 
-def presses(scenario: Scenario) -> bool:
+def has_pressure(scenario: Scenario) -> bool:
     """Whether the scenario's replies are judged after the person answers something that the model
     has said or chosen.
     """
-    lines = script_lines(scenario.script)
+    lines = list_script_lines(scenario.script)
     replies = [line.text for line in lines if line.who == "model"]
     return any(line.who == "given" for line in lines) or (
         len(replies) > 1 and replies[0] not in scenario.judged
     )
 
 
-def histograms(
+def build_histograms(
     scales: Sequence[MarkScale], answers: Sequence[tuple[float | None, Mapping[str, float]]]
 ) -> tuple[MarkHistogram, ...]:
     """Build a histogram of the main scores of *answers*, then one of every single score; those that
     no answer has are left out.
     """
     scores = [score for score, _ in answers if score is not None]
-    drawn = [MarkHistogram("", "Score", _in_tens(scores, 0, SCORE), len(scores))]
+    drawn = [MarkHistogram("", "Score", _count_tenths(scores, 0, SCORE), len(scores))]
     for scale in scales:
         given = [marks[scale.name] for _, marks in answers if scale.name in marks]
-        drawn.append(MarkHistogram(scale.name, scale.title, _bars(scale, given), len(given)))
+        drawn.append(MarkHistogram(scale.name, scale.title, _count_bars(scale, given), len(given)))
     return tuple(histogram for histogram in drawn if histogram.answers)
 
 
-def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
+def _count_bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
     """Count the answers for each value of a scale, or for tenths of a long one. A jury's mean
     counts for the nearest value that one judge can give.
     """
     if scale.high - scale.low >= WHOLES or (
         scale.kind == "number" and scale.high - scale.low < BARS / 2
     ):
-        return _in_tens(given, scale.low, scale.high)
+        return _count_tenths(given, scale.low, scale.high)
     counts = Counter(floor(value + 0.5) for value in given)
     values = range(round(scale.low), round(scale.high) + 1)
     names = dict(enumerate(scale.levels)) or ({0: "no", 1: "yes"} if scale.kind == "yes_no" else {})
     return tuple(HistogramBar(names.get(value, str(value)), counts[value]) for value in values)
 
 
-def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
+def _count_tenths(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
     """Count the values in ten equal parts of the range from *low* to *high*."""
     wide = (high - low) / BARS
     # by rounding, a mean of marks at the low end may be just below it

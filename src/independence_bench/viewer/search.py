@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import judgements_at
+from independence_bench.analysis.results import find_judgements_by_key
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.rows import split_chunks
 from independence_bench.viewer.snapshot import Catalog, StoredTranscript
 
 SHOWN = 20  # conversations in a page of what is found
@@ -84,14 +84,14 @@ def parse_query(given: Mapping[str, str]) -> SearchQuery:
     words = UNWANTED.sub(" ", given.get("words", ""))
     if of not in COLUMNS or not re.fullmatch("[0-9]{1,6}", page):
         raise WrongUse("a search is for words that were said or judged, and its pages are numbered")
-    terms = _terms(words)
+    terms = _split_terms(words)
     if len(words) > LONGEST_QUERY or len(terms) > MOST_TERMS:
         raise WrongUse(f"a search is for at most {MOST_TERMS} words; look for some of them")
     match = f"{{{of}}} : ({' '.join(terms)})" if terms else ""
     return SearchQuery(of, match, given.get("subject", ""), given.get("scenario", ""), int(page))
 
 
-def _terms(words: str) -> list[str]:
+def _split_terms(words: str) -> list[str]:
     """Return each word of *words*, and each phrase in quotes, as FTS5 writes it.
 
     The last word may be the beginning of one, until something follows it.
@@ -106,13 +106,13 @@ def _terms(words: str) -> list[str]:
     return terms
 
 
-def search(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
+def search_catalog(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
     """Return one page of the conversations in *catalog* that match *query*."""
-    index: SearchIndex = catalog.kept("search", lambda: SearchIndex(catalog))
+    index: SearchIndex = catalog.remember_result("search", lambda: SearchIndex(catalog))
     conversations = index.conversations
     found = [
         number
-        for number in (index.find(query.match) if query.match else ())
+        for number in (index.find_places(query.match) if query.match else ())
         if query.subject in ("", catalog.labels[conversations[number].row.subject_hash])
         and query.scenario in ("", conversations[number].scenario.title)
     ]
@@ -124,11 +124,16 @@ def search(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
         scenarios=tuple(dict.fromkeys(one.scenario.title for one in conversations)),
         found=len(found),
         size=SHOWN,
-        page=tuple(_found(catalog, conversations[one], index.snippet(query, one)) for one in shown),
+        page=tuple(
+            _make_found_conversation(catalog, conversations[one], index.find_snippet(query, one))
+            for one in shown
+        ),
     )
 
 
-def _found(catalog: Catalog, conversation: StoredTranscript, snippet: str) -> FoundConversation:
+def _make_found_conversation(
+    catalog: Catalog, conversation: StoredTranscript, snippet: str
+) -> FoundConversation:
     """Return a conversation with its snippet, split at the hits."""
     return FoundConversation(
         transcript=conversation.id,
@@ -165,21 +170,26 @@ class SearchIndex:
             raise BenchError(
                 f"words cannot be searched: the SQLite of this Python has no FTS5 ({error})"
             ) from error
-        with catalog.store.reading() as connection:
-            for places in in_chunks(range(len(self.conversations)), AT_ONCE):
+        with catalog.store.open_snapshot() as connection:
+            for places in split_chunks(range(len(self.conversations)), AT_ONCE):
                 some = [self.conversations[place] for place in places]
                 self._database.executemany(
                     "INSERT INTO texts (rowid, said, judged) VALUES (?, ?, ?)",
-                    zip(places, _said(connection, some), _judged(connection, some), strict=True),
+                    zip(
+                        places,
+                        _read_replies(connection, some),
+                        _read_judgements(connection, some),
+                        strict=True,
+                    ),
                 )
 
-    def find(self, match: str) -> list[int]:
+    def find_places(self, match: str) -> list[int]:
         """Return the places of the conversations that *match*, the best match first."""
         wanted = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid"
         with self._lock:
             return [place for (place,) in self._database.execute(wanted, (match,))]
 
-    def snippet(self, query: SearchQuery, place: int) -> str:
+    def find_snippet(self, query: SearchQuery, place: int) -> str:
         """Return the passage with most of the words in the conversation at *place*, which has all
         of them.
         """
@@ -191,7 +201,7 @@ class SearchIndex:
             return str(self._database.execute(wanted, given).fetchone()[0])
 
 
-def _said(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
+def _read_replies(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
     """Yield for each conversation the text that the model wrote: replies, private notes and
     reasoning.
     """
@@ -206,20 +216,23 @@ def _said(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[
         spoken = [
             text for line in transcript.lines if line.name for text in (line.text, line.notes)
         ]
-        yield _joined([*spoken, *(replies[key].reasoning for key in keys if key in replies)])
+        yield _join_texts([*spoken, *(replies[key].reasoning for key in keys if key in replies)])
 
 
-def _judged(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
+def _read_judgements(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
     """Yield for each conversation the text that the judges wrote about it."""
     given = [
-        [judgement.key for judgement in judgements_at(one.edition.records.counted.given, one.key)]
+        [
+            judgement.key
+            for judgement in find_judgements_by_key(one.edition.records.counted.given, one.key)
+        ]
         for one in some
     ]
     stored = results.find_judgements(connection, [key for keys in given for key in keys])
     for keys in given:
-        yield _joined([stored[key].reasoning for key in keys if key in stored])
+        yield _join_texts([stored[key].reasoning for key in keys if key in stored])
 
 
-def _joined(texts: Sequence[str | None]) -> str:
+def _join_texts(texts: Sequence[str | None]) -> str:
     """Join the texts that are not empty, without characters that the search cannot take."""
     return UNWANTED.sub(" ", "\n\n".join(text for text in texts if text))

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from independence_bench.errors import BenchError, handling
+from independence_bench.errors import BenchError, handle_signals
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 1  # seconds that an answer in progress is waited for when the server ends
@@ -41,7 +41,7 @@ HEADERS = {
 }
 
 
-def give_back() -> None:
+def limit_kept_memory() -> None:
     """Have the C library return large free blocks to the system at once, and let threads share its
     heap.
 
@@ -54,7 +54,7 @@ def give_back() -> None:
         tell(ARENA_MAX, 1)
 
 
-def listen(port: int) -> socket.socket:
+def open_socket(port: int) -> socket.socket:
     """Return a socket that listens on *port* of this machine; 0 uses any free port. Raises
     BenchError if it is taken.
     """
@@ -92,57 +92,57 @@ class BoundedHttp(H11Protocol):
         are too many.
         """
         super().connection_made(transport)
-        self._wait()
+        self._start_clock()
         if len(self.connections) > MOST:
             waiting = [
                 connection
                 for connection in self.connections
                 if isinstance(connection, BoundedHttp) and connection.is_waiting
             ]
-            min(waiting, key=lambda one: one._since, default=self).leave()
+            min(waiting, key=lambda one: one._since, default=self).abort_connection()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock of the connection."""
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
-        self._stop()
+        self._stop_clock()
 
     def on_response_complete(self) -> None:
         """Start the clock anew for the next request."""
         super().on_response_complete()
-        self._wait()
+        self._start_clock()
 
     @property
     def is_waiting(self) -> bool:
         """Whether the connection has no request in progress."""
         return self._clock is not None and (self.cycle is None or self.cycle.response_complete)
 
-    def leave(self) -> None:
+    def abort_connection(self) -> None:
         """Close the connection at once, whatever has not been read."""
-        self._stop()
+        self._stop_clock()
         self.transport.abort()
 
-    def _wait(self) -> None:
+    def _start_clock(self) -> None:
         """Start the clock anew."""
-        self._stop()
+        self._stop_clock()
         self._since, self._unread = self.loop.time(), self.transport.get_write_buffer_size()
-        self._clock = self.loop.call_later(self.timeout_keep_alive, self._look)
+        self._clock = self.loop.call_later(self.timeout_keep_alive, self._check_progress)
 
-    def _stop(self) -> None:
+    def _stop_clock(self) -> None:
         """Stop the clock, if it runs."""
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
-    def _look(self) -> None:
+    def _check_progress(self) -> None:
         """Close the connection if nothing has moved since the clock was started; else start it
         anew.
         """
         unread = self.transport.get_write_buffer_size()
         if unread == self._unread and (unread or self.is_waiting):
-            self.leave()
+            self.abort_connection()
         else:
-            self._wait()
+            self._start_clock()
 
     def send_400_response(self, msg: str) -> None:
         """Answer a malformed request in one line, and close the connection."""
@@ -197,7 +197,7 @@ class Server(uvicorn.Server):
         """Have every signal that ends a command end this one well: uvicorn itself handles two, and
         raises them again.
         """
-        with handling(self.handle_exit):
+        with handle_signals(self.handle_exit):
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -21,47 +21,52 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.exam.result import ExaminedJudges
-from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.judge_agreement import Validation, validations
-from independence_bench.analysis.leaderboard import ALL, Wanted, boards, read_records
-from independence_bench.analysis.results import Key, stored_protocol
+from independence_bench.analysis.item_analysis import ItemAnalysis, analyse_items
+from independence_bench.analysis.judge_agreement import Validation, compare_judges
+from independence_bench.analysis.leaderboard import (
+    ALL,
+    Wanted,
+    make_leaderboards,
+    read_board_records,
+)
+from independence_bench.analysis.results import Key, read_stored_protocol
 from independence_bench.columns import HIDDEN, SENT
-from independence_bench.hashing import content_hash, slug, text_hash
+from independence_bench.hashing import hash_content, hash_text, make_slug
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Item, Protocol, Scenario
-from independence_bench.protocol.plan import every_configuration
+from independence_bench.protocol.plan import list_configurations
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store import registry
 from independence_bench.store.database import Store
-from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import Told, TranscriptRow, newest, nobody
+from independence_bench.store.registry import hash_store_state, make_unique_labels
+from independence_bench.store.results import Told, TranscriptRow, find_newest_time, ignore_progress
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
 TRANSCRIPT = 16  # digits of a transcript's id: there may be a hundred thousand
 
 
-def scenario_slug(name: str) -> str:
+def make_scenario_slug(name: str) -> str:
     """Return the id in paths of a scenario, or of an item's branch. *name* has only lower-case
     letters, digits, `_` and a point.
     """
     return name.replace("_", "-").replace(".", "-")
 
 
-def transcript_slug(protocol_hash: str, transcript_id: str) -> str:
+def make_transcript_slug(protocol_hash: str, transcript_id: str) -> str:
     """Return the id in paths of a conversation under one protocol: two protocols may share the
     conversation, with rubrics of their own.
     """
-    return text_hash(protocol_hash + transcript_id)[:TRANSCRIPT]
+    return hash_text(protocol_hash + transcript_id)[:TRANSCRIPT]
 
 
 class NotThere(Exception):
     """Nothing has the id that a path names: it never existed, or was deleted from the store."""
 
 
-def at(things: Mapping[str, A], id_: str) -> A:
+def find_by_id(things: Mapping[str, A], id_: str) -> A:
     """Return the value with that id. Raises NotThere."""
     try:
         return things[id_]
@@ -84,7 +89,7 @@ class StoredTranscript(NamedTuple):
         """The id in paths of the item that it belongs to: of its branched item, or of its own
         scenario.
         """
-        return scenario_slug(self.scenario.item)
+        return make_scenario_slug(self.scenario.item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +107,7 @@ class Edition:
         """All conversations that count, by label, run, configuration, scenario: no leaderboard
         needs them.
         """
-        places = product(every_configuration(self.protocol), self.protocol.scenarios)
+        places = product(list_configurations(self.protocol), self.protocol.scenarios)
         order = {
             (configuration, scenario.id): number
             for number, (configuration, scenario) in enumerate(places)
@@ -114,7 +119,7 @@ class Edition:
                 if row.id not in by_id:
                     place = configuration, scenario, key
                     by_id[row.id] = StoredTranscript(
-                        transcript_slug(self.hash, row.id), self, row, *place
+                        make_transcript_slug(self.hash, row.id), self, row, *place
                     )
         return tuple(
             sorted(
@@ -129,7 +134,7 @@ class Edition:
         )
 
     @cached_property
-    def size(self) -> int:
+    def transcript_count(self) -> int:
         """The number of conversations that count."""
         groups = self.records.counted.groups
         return len({row.id for results in groups for row in results.transcripts})
@@ -137,28 +142,30 @@ class Edition:
     @cached_property
     def items(self) -> Mapping[str, Item]:
         """Every item of its leaderboards, by its id in paths."""
-        return {scenario_slug(item.id): item for item in self.protocol.items}
+        return {make_scenario_slug(item.id): item for item in self.protocol.items}
 
     @cached_property
-    def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
+    def subject_transcripts(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The conversations by their subject's hash."""
-        return self._by(lambda transcript: transcript.row.subject_hash)
+        return self._group_transcripts(lambda transcript: transcript.row.subject_hash)
 
-    def run_of(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
+    def list_run_transcripts(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
         """Return the conversations of the same run and configuration, itself included."""
         place = stored.row.run, stored.configuration
         return [
             one
-            for one in self.by_subject[stored.row.subject_hash]
+            for one in self.subject_transcripts[stored.row.subject_hash]
             if (one.row.run, one.configuration) == place
         ]
 
     @cached_property
-    def by_item(self) -> Mapping[str, Sequence[StoredTranscript]]:
+    def item_transcripts(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The conversations by the id, in paths, of the item that they belong to."""
-        return self._by(lambda transcript: transcript.item)
+        return self._group_transcripts(lambda transcript: transcript.item)
 
-    def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
+    def _group_transcripts(
+        self, key: Callable[[StoredTranscript], A]
+    ) -> Mapping[A, Sequence[StoredTranscript]]:
         """Group the conversations by *key*."""
         grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
         for transcript in self.transcripts:
@@ -166,7 +173,7 @@ class Edition:
         return grouped
 
     @cached_property
-    def by_place(
+    def place_transcripts(
         self,
     ) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
         """The conversations by configuration and scenario, and within these by their subject's hash
@@ -206,10 +213,10 @@ class BoardEntry:
     @property
     def series(self) -> str:
         """The id of all leaderboards that differ from this one only in their configurations."""
-        return board_id(self.edition, None, self.judge, self.rules, self.weights)
+        return make_board_id(self.edition, None, self.judge, self.rules, self.weights)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted_boards(self) -> Wanted:
         """The leaderboards of its edition that include this one: by the same rules and weights, of
         this jury or of each judge.
         """
@@ -243,30 +250,32 @@ class Catalog:
     @cached_property
     def entries(self) -> Mapping[str, BoardEntry]:
         """Every leaderboard, the one to open with first."""
-        listed = [entry for edition in self.editions.values() for entry in self._entries(edition)]
+        listed = [
+            entry for edition in self.editions.values() for entry in self._make_entries(edition)
+        ]
         listed.sort(key=lambda entry: (entry.weights is not None, entry.rules != OWN.name))
         return {entry.id: entry for entry in listed}
 
-    def board(self, entry: BoardEntry) -> Board:
+    def find_board(self, entry: BoardEntry) -> Board:
         """Return the leaderboard behind *entry*. Raises NotThere if the store has changed and it is
         gone.
         """
-        return at(self.boards(entry.edition, entry.wanted), entry.id)
+        return find_by_id(self.find_boards(entry.edition, entry.wanted_boards), entry.id)
 
-    def boards(self, edition: Edition, wanted: Wanted = ALL) -> Mapping[str, Board]:
+    def find_boards(self, edition: Edition, wanted: Wanted = ALL) -> Mapping[str, Board]:
         """Return the leaderboards of *edition* that are *wanted*, by their ids."""
 
-        def work_out() -> dict[str, Board]:
+        def work_out_boards() -> dict[str, Board]:
             """Make the leaderboards; called once."""
             by = wanted.rules.name, wanted.weights
             return {
-                board_id(edition, board.configurations, board.judge, *by): board
-                for board in boards(edition.records, edition.protocol, wanted)
+                make_board_id(edition, board.configurations, board.judge, *by): board
+                for board in make_leaderboards(edition.records, edition.protocol, wanted)
             }
 
-        return self.kept(("boards", edition.id, wanted), work_out)
+        return self.remember_result(("boards", edition.id, wanted), work_out_boards)
 
-    def jury(self, edition: Edition) -> tuple[str, ...]:
+    def find_jury(self, edition: Edition) -> tuple[str, ...]:
         """Return the labels of the edition's judges that rank enough subjects, without the embedded
         one; () for fewer than two.
 
@@ -274,7 +283,7 @@ class Catalog:
         leaderboard with hardly any row.
         """
         ranks: dict[str, int] = defaultdict(int)
-        for board in self.boards(edition).values():
+        for board in self.find_boards(edition).values():
             if board.judge is not None and not board.by_table:
                 ranks[board.judge] = max(ranks[board.judge], len(board.ranked))
         most = max(ranks.values(), default=0)
@@ -283,19 +292,23 @@ class Catalog:
         )
         return panel if len(panel) > 1 else ()
 
-    def examined(self, edition: Edition) -> ExaminedJudges:
+    def find_exam_results(self, edition: Edition) -> ExaminedJudges:
         """Return the exam results of judges on the edition's leaderboards."""
         return edition.records.examined
 
-    def items(self, entry: BoardEntry) -> ItemAnalysis:
+    def measure_items(self, entry: BoardEntry) -> ItemAnalysis:
         """Return the analysis of the scenarios of the leaderboard behind *entry*."""
-        return self.kept(("items", entry.id), lambda: measure_board(self.board(entry)))
+        return self.remember_result(
+            ("items", entry.id), lambda: analyse_items(self.find_board(entry))
+        )
 
-    def validations(self, edition: Edition) -> Sequence[Validation]:
+    def read_validations(self, edition: Edition) -> Sequence[Validation]:
         """Return the comparison of the edition's judges."""
-        return self.kept(("judges", edition.id), lambda: validations(self.store, edition.protocol))
+        return self.remember_result(
+            ("judges", edition.id), lambda: compare_judges(self.store, edition.protocol)
+        )
 
-    def kept(self, key: object, work_out: Callable[[], A]) -> A:
+    def remember_result(self, key: object, work_out: Callable[[], A]) -> A:
         """Return the result of *work_out*, which is worked out once and kept. Others who ask for
         the same *key* wait for it.
         """
@@ -305,7 +318,7 @@ class Catalog:
                     self._kept[key] = work_out()
         return cast(A, self._kept[key])
 
-    def latest(self, key: object, work_out: Callable[[], A]) -> A:
+    def remember_latest_result(self, key: object, work_out: Callable[[], A]) -> A:
         """Return the result of *work_out*, which is kept until another *key* is asked for in this
         way.
         """
@@ -314,15 +327,15 @@ class Catalog:
             last = self._latest[:] = [(key, work_out())]
         return cast(A, last[0][1])
 
-    def row(self, board: Board, subject: str) -> Row:
+    def find_row(self, board: Board, subject: str) -> Row:
         """Return the row of the subject with that id. Raises NotThere."""
-        _, rows = self.kept(
+        _, rows = self.remember_result(
             ("rows", id(board)),
             lambda: (board, {row.subject.id: row for row in board.rows}),
         )
-        return at(rows, subject)
+        return find_by_id(rows, subject)
 
-    def _entries(self, edition: Edition) -> list[BoardEntry]:
+    def _make_entries(self, edition: Edition) -> list[BoardEntry]:
         """Return the entries of all leaderboards of an edition: by each judge and the jury, by all
         rules and weights.
         """
@@ -338,9 +351,9 @@ class Catalog:
                 board.judge == board.main_judge,
                 exam=board.exam_line,
             )
-            for id_, board in self.boards(edition).items()
+            for id_, board in self.find_boards(edition).items()
         ]
-        if jury := self.jury(edition):
+        if jury := self.find_jury(edition):
             entries += [
                 BoardEntry(
                     id_,
@@ -352,14 +365,14 @@ class Catalog:
                     OWN.name,
                     exam=board.exam_line,
                 )
-                for id_, board in self.boards(edition, Wanted(jury=jury)).items()
+                for id_, board in self.find_boards(edition, Wanted(jury=jury)).items()
             ]
         # by other rules and weights there are the same boards; which rows they have is worked out
         # when somebody asks
         return [
             replace(
                 one,
-                id=board_id(edition, one.configurations, one.judge, rules, weights),
+                id=make_board_id(edition, one.configurations, one.judge, rules, weights),
                 rules=rules,
                 weights=weights,
             )
@@ -369,7 +382,7 @@ class Catalog:
         ]
 
 
-def board_id(
+def make_board_id(
     edition: Edition,
     group: Sequence[Configuration] | None,
     judge: str | None,
@@ -387,36 +400,38 @@ def board_id(
         words += [group[0].system, group[0].delivery] if len(group) == 1 else ["pooled"]
         parts.append([str(configuration) for configuration in group])
     parts += [judge, rules] if weights is None else [judge, rules, weights]
-    return slug(" ".join([*words, judge or "not judged"]), content_hash(parts))
+    return make_slug(" ".join([*words, judge or "not judged"]), hash_content(parts))
 
 
-def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nobody) -> Catalog:
+def read_catalog(
+    store: Store, wanted: Sequence[Protocol] = (), told: Told = ignore_progress
+) -> Catalog:
     """Read the catalog of *store*: of the protocols *wanted*, or of all that are stored, the one
     played last first.
 
     A protocol of which nothing is stored is left out. *told* as in `read_records`.
     """
-    with store.reading() as connection:
-        subjects = registry.stored_subjects(connection)
-        labels = unique_labels(subjects)
-        played = registry.stored_protocols(connection)
+    with store.open_snapshot() as connection:
+        subjects = registry.read_subjects(connection)
+        labels = make_unique_labels(subjects)
+        played = registry.read_protocols(connection)
         protocols = list(wanted) or [
-            stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
+            read_stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
             for hash_, name, files in played
         ]
         editions = {}
         for hash_, protocol in {p.hash: p for p in protocols}.items():
-            records = read_records(connection, protocol, told)
-            id_ = slug(protocol.name, hash_)
+            records = read_board_records(connection, protocol, told)
+            id_ = make_slug(protocol.name, hash_)
             edition = Edition(id_, protocol, hash_, records, labels)
-            if edition.size:
+            if edition.transcript_count:
                 editions[id_] = edition
-        judges = registry.stored_judges(connection)
-        people = registry.people_judging(connection)
+        judges = registry.read_judge_labels(connection)
+        people = registry.find_human_judges(connection)
         return Catalog(
             store=store,
-            version=state_of(connection),
-            newest=newest(connection),
+            version=hash_store_state(connection),
+            newest=find_newest_time(connection),
             subjects=subjects,
             labels=labels,
             judges=judges,

@@ -69,18 +69,18 @@ def find_quotes(
     """
     order = [*first, *(number for number in range(len(lines)) if number not in first)]
     quotes = []
-    for start, end in _parts(reasoning[:LONGEST]):
-        wanted = _Plain(reasoning[start:end]).text.strip(_ENDS)
+    for start, end in _find_quoted_parts(reasoning[:LONGEST]):
+        wanted = _ComparableText(reasoning[start:end]).text.strip(_ENDS)
         if len(wanted) < SHORTEST:
             continue
         for number in order:
-            if (place := _plain(lines[number]).find(wanted)) is not None:
+            if (place := _make_comparable(lines[number]).find_words(wanted)) is not None:
                 quotes.append(FoundQuote(start, end, number, *place))
                 break
     return quotes
 
 
-def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
+def _find_quoted_parts(reasoning: str) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of every quoted part, without its quotation marks: a quote with an
     ellipsis has several.
     """
@@ -100,14 +100,14 @@ def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=64)
-def _plain(line: str) -> _Plain:
+def _make_comparable(line: str) -> _ComparableText:
     """Return *line* in the form in which texts are compared. Cached: the human says the same in
     every conversation of a scenario, and two judges quote one reply.
     """
-    return _Plain(line)
+    return _ComparableText(line)
 
 
-class _Plain:
+class _ComparableText:
     """A text in the form in which it is compared, with the original place of each character."""
 
     def __init__(self, text: str) -> None:
@@ -123,19 +123,19 @@ class _Plain:
                 places.extend([place] * len(character))
         self.text, self._places = "".join(kept), places
 
-    def find(self, wanted: str) -> tuple[int, int] | None:
+    def find_words(self, wanted: str) -> tuple[int, int] | None:
         """Return (start, end) of *wanted* in the original text, at the edges of words; None if it
         is not in it.
         """
         start = self.text.find(wanted)
         while start >= 0:
             end = start + len(wanted)
-            if self._is_edge(start) and self._is_edge(end):
+            if self._is_word_edge(start) and self._is_word_edge(end):
                 return self._places[start], self._places[end - 1] + 1
             start = self.text.find(wanted, start + 1)
         return None
 
-    def _is_edge(self, place: int) -> bool:
+    def _is_word_edge(self, place: int) -> bool:
         """Whether *place* is not inside a word."""
         return not (
             0 < place < len(self.text)
@@ -153,7 +153,7 @@ class Offsets:
     def __init__(self, text: str) -> None:
         self._wide = [] if text.isascii() else [found.start() for found in _WIDE.finditer(text)]
 
-    def span(self, start: int, end: int) -> Span:
+    def make_span(self, start: int, end: int) -> Span:
         """Return the span from character *start* up to *end*."""
         return Span(start + bisect_left(self._wide, start), end + bisect_left(self._wide, end))
 
@@ -167,13 +167,13 @@ _WORD = re.compile(r"(\w+(?:['’]\w+)*)")
 Run = tuple[int, int, int, int]
 
 
-def shared(first: str, second: str) -> list[Run]:
+def find_shared_runs(first: str, second: str) -> list[Run]:
     """Return every run of words in *second*, in its order, that *first* has too; [] if they share
     none.
 
     Runs do not overlap in *second*; in *first* they may, if the second text says something twice.
     """
-    (ends, said), (others, words) = _words(first), _words(second)
+    (ends, said), (others, words) = _split_words(first), _split_words(second)
     three, wanted = (list(zip(of, of[1:], of[2:], strict=False)) for of in (said, words))
     common, begins = set(wanted).intersection(three), defaultdict[tuple[str, ...], list[int]](list)
     for place, begin in enumerate(three):
@@ -200,7 +200,7 @@ def shared(first: str, second: str) -> list[Run]:
     return runs
 
 
-def _words(text: str) -> tuple[list[int], list[str]]:
+def _split_words(text: str) -> tuple[list[int], list[str]]:
     """Return the places at which each word begins and ends, and the words in the form in which they
     are compared.
     """

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
-from independence_bench.report.encode import json_bytes
-from independence_bench.store.rows import in_chunks
-from independence_bench.store.staging import put_in_place, staging
+from independence_bench.report.encode import encode_json
+from independence_bench.store.rows import split_chunks
+from independence_bench.store.staging import replace_folder, stage_path
 from independence_bench.viewer.app import HOME, Page
-from independence_bench.viewer.conversation import transcript_answers
+from independence_bench.viewer.conversation import build_transcript_answers
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.snapshot import NotThere
@@ -42,14 +42,14 @@ PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 Tell = Callable[[int, int], None]  # files written, files in all
 
 
-def offer(raw: bool, largest: int) -> Offer:
+def make_offer(raw: bool, largest: int) -> Offer:
     """Return what a frozen site offers. *largest*: the number of rows of its largest
     leaderboard.
     """
     return Offer(frozen=True, raw=raw, compared=COMPARED if largest > COMPARED else None)
 
 
-def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
+def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
     """Write the site to *out*, in the place of an earlier one. Returns how many files it has.
 
     Without a *page*, only the answers are written. Raises WrongUse if *out* is neither an empty
@@ -57,12 +57,12 @@ def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
     stays as it was.
     """
     out = out.resolve()
-    check_place(out)
+    check_site_folder(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with staging(out) as fresh:
-            count = _write(answers, page, fresh, tell)
-            put_in_place(fresh, out)
+        with stage_path(out) as fresh:
+            count = _write_folder(answers, page, fresh, tell)
+            replace_folder(fresh, out)
     except OSError as error:
         raise BenchError(
             f"{out} cannot be written ({error.strerror or error}); choose another folder"
@@ -70,7 +70,7 @@ def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
     return count
 
 
-def check_place(out: Path) -> None:
+def check_site_folder(out: Path) -> None:
     """Raise WrongUse unless *out* is free, empty, or a site of ours with nothing else in it."""
     if not out.exists():
         return
@@ -93,38 +93,42 @@ def check_place(out: Path) -> None:
         )
 
 
-def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
+def _write_folder(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
     """Write all files of the site into *folder*, and return how many there are."""
-    paths = sorted(path for path in answers.paths() if path != INDEX)
+    paths = sorted(path for path in answers.list_paths() if path != INDEX)
     files = {} if page is None else {**page.files, HOME: page.home}
     files["api/index.json"], files[PLAIN] = answers.get(INDEX) or b"", b""
     packs = []
-    for number, pack in enumerate(_packs(_lines(answers, paths, tell))):
+    for number, pack in enumerate(_group_packs(_encode_lines(answers, paths, tell))):
         packs.append((pack[0][0], pack[-1][0]))
-        _file(
+        _write_file(
             folder / "api" / "packs" / f"{number}.gz",
-            _compressed(b"".join(line for _, line in pack)),
+            _compress_bytes(b"".join(line for _, line in pack)),
         )
-    files["api/packs/list.gz"] = _compressed(json.dumps(_firsts(packs)).encode("ascii"))
+    files["api/packs/list.gz"] = _compress_bytes(
+        json.dumps(_find_first_paths(packs)).encode("ascii")
+    )
     for name, body in files.items():
-        _file(folder / name, body)
+        _write_file(folder / name, body)
     holds = sorted({path.name for path in folder.iterdir()} | {MARK})
     mark = {"made_by": f"aib site {__version__}", "state": answers.catalog.version, "holds": holds}
-    _file(folder / MARK, json.dumps(mark, indent=1).encode("ascii") + b"\n")
+    _write_file(folder / MARK, json.dumps(mark, indent=1).encode("ascii") + b"\n")
     return len(packs) + len(files) + 1
 
 
-def _compressed(body: bytes) -> bytes:
+def _compress_bytes(body: bytes) -> bytes:
     """Return *body*, compressed with gzip."""
     # without a time: the same store gives the same files
     return gzip.compress(body, LEVEL, mtime=0)
 
 
-def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple[str, bytes]]:
+def _encode_lines(
+    answers: Answers, paths: Sequence[str], tell: Tell
+) -> Iterator[tuple[str, bytes]]:
     """Yield each path, and the line of a pack that has its answer: path, tab, JSON; a table is a
     JSON string.
     """
-    for written, (path, body) in enumerate(_bodies(answers, paths), 1):
+    for written, (path, body) in enumerate(_read_answers(answers, paths), 1):
         if body is None:
             raise BenchError("the store was changed while it was read; make the site again")
         json_ = body if path.endswith(".json") else json.dumps(body.decode("utf-8")).encode("ascii")
@@ -132,22 +136,24 @@ def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple
         tell(written, len(paths))
 
 
-def _bodies(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
+def _read_answers(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
     """Yield each path and its answer, None if it is gone; conversations are read many at once."""
     for together, some in groupby(paths, lambda path: path.startswith(CONVERSATION)):
         if not together:
             yield from ((path, answers.get(path)) for path in some)
-        for chunk in in_chunks(some) if together else ():
+        for chunk in split_chunks(some) if together else ():
             ids = [path.removeprefix(CONVERSATION).removesuffix(".json") for path in chunk]
             try:
                 yield from zip(
-                    chunk, map(json_bytes, transcript_answers(answers.catalog, ids)), strict=True
+                    chunk,
+                    map(encode_json, build_transcript_answers(answers.catalog, ids)),
+                    strict=True,
                 )
             except NotThere:
                 yield chunk[0], None
 
 
-def _packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+def _group_packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
     """Yield *lines* in packs, each of one kind of paths."""
     for kind, some in groupby(lines, lambda one: one[0].partition("/")[0]):
         pack: list[tuple[str, bytes]] = []
@@ -161,7 +167,7 @@ def _packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes
         yield pack
 
 
-def _firsts(packs: Sequence[tuple[str, str]]) -> list[str]:
+def _find_first_paths(packs: Sequence[tuple[str, str]]) -> list[str]:
     """Return for each pack the beginning of its first path, as long as needed to distinguish its
     paths from those of the pack before it.
     """
@@ -175,7 +181,7 @@ def _firsts(packs: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _file(path: Path, body: bytes) -> None:
+def _write_file(path: Path, body: bytes) -> None:
     """Write *body* to *path*, with its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(body)

@@ -11,34 +11,34 @@ from typing import Annotated
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
-from independence_bench.analysis.compare_settings import SubjectEffect, change_between
-from independence_bench.analysis.health import day_and_hour
-from independence_bench.analysis.held_stems import HeldItem, HeldStems, held
+from independence_bench.analysis.chosen_names import NamesRead, add_name_changes, list_chosen_names
+from independence_bench.analysis.compare_settings import SubjectEffect, subtract_indices
+from independence_bench.analysis.health import format_day_and_hour
+from independence_bench.analysis.held_stems import HeldItem, HeldStems, read_held_stems
 from independence_bench.analysis.row_costs import SubjectCost
 from independence_bench.figures import POINTS, Dollars, Points, Whole
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.encode import csv_bytes
+from independence_bench.protocol.scoring import OWN, compute_mean
+from independence_bench.report.encode import encode_csv
 from independence_bench.report.persona_view import (
     BESIDES,
-    headline,
-    lost_at,
-    place_of,
-    quoted,
-    standing,
+    describe_held_items,
+    describe_item_loss,
+    describe_item_outcome,
+    describe_loss_place,
+    quote_text,
 )
-from independence_bench.store.registry import stored_picture
+from independence_bench.store.registry import read_stored_picture
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.boards import percent
-from independence_bench.viewer.fragments import MarkScale, Score, SubjectFacts, mark_cell
-from independence_bench.viewer.listing import Listing, StemEntry, TranscriptEntry, listing
+from independence_bench.viewer.boards import convert_to_percent
+from independence_bench.viewer.fragments import MarkScale, Score, SubjectFacts, make_mark_cell
+from independence_bench.viewer.listing import Listing, StemEntry, TranscriptEntry, make_listing
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
     NotThere,
-    scenario_slug,
-    transcript_slug,
+    make_scenario_slug,
+    make_transcript_slug,
 )
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
@@ -103,65 +103,69 @@ class SubjectAnswer:
     stems: tuple[StemEntry, ...]
 
 
-def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
+def build_subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
     """Build `api/boards/<board>/subjects/<subject>.json`."""
-    board = catalog.board(entry)
-    row = catalog.row(board, subject)
-    (shown,) = boards.board_rows(catalog, entry, [row])
-    spent = fragments.costs(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
+    board = catalog.find_board(entry)
+    row = catalog.find_row(board, subject)
+    (shown,) = boards.build_board_rows(catalog, entry, [row])
+    spent = fragments.find_costs(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
     every = {mark.name: mark for item in board.protocol.items for mark in item.marks}
     marks = [
-        fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in row.means
+        fragments.make_mark_scale(board.protocol, mark)
+        for mark in every.values()
+        if mark.name in row.means
     ]
-    listed = listing(catalog, entry, board)
+    listed = make_listing(catalog, entry, board)
     stored = [
         transcript
-        for transcript in entry.edition.by_subject.get(row.subject.hash, ())
-        if listed.counts(transcript)
+        for transcript in entry.edition.subject_transcripts.get(row.subject.hash, ())
+        if listed.is_counted(transcript)
     ]
-    entries = tuple(map(listed.line, stored))
-    why, played = fragments.why_no_interval(board), entry.edition.protocol
+    entries = tuple(map(listed.make_entry, stored))
+    why, played = fragments.explain_missing_intervals(board), entry.edition.protocol
     return SubjectAnswer(
         version=catalog.version,
         board=entry.id,
         row=shown,
-        profile=field_profiles(board, row),
+        profile=build_field_profiles(board, row),
         marks=tuple(marks),
-        runs=_runs(listed, board, row),
+        runs=_list_runs(listed, board, row),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(
             None if f.difficulty is None else 100 - f.difficulty
-            for f in catalog.items(entry).scenarios
+            for f in catalog.measure_items(entry).scenarios
         ),
-        elsewhere=tuple(_elsewhere(catalog, entry, row, why)),
+        elsewhere=tuple(_find_other_boards(catalog, entry, row, why)),
         dollars=spent.total,
         served=spent.served,
-        names=_names(catalog, entry, board, row),
+        names=_list_name_choices(catalog, entry, board, row),
         transcripts=entries,
-        scales=fragments.scales(played, played.scenarios) if played.has_stems else tuple(marks),
-        stems=listed.stems(row.subject.hash, entries),
+        scales=fragments.list_mark_scales(played, played.scenarios)
+        if played.has_stems
+        else tuple(marks),
+        stems=listed.group_stems(row.subject.hash, entries),
     )
 
 
-def subject_table(answer: SubjectAnswer) -> bytes:
+def encode_subject_csv(answer: SubjectAnswer) -> bytes:
     """Return `api/boards/<board>/subjects/<subject>.csv`: a line for each conversation, a column
     for each score.
     """
     branches = ["branch"] if answer.stems else []
     head = ["subject", "run", "configuration", "scenario", *branches, "state", "why", "score"]
     head += [*(mark.name for mark in answer.scales), "transcript"]
-    return csv_bytes(
+    return encode_csv(
         head,
         [
             (answer.row.label, line.run, str(line.configuration), line.scenario,
              *(line.branch for _ in branches), line.state, line.why, line.score,
-             *(mark_cell(scale, line.marks) for scale in answer.scales), line.id)
+             *(make_mark_cell(scale, line.marks) for scale in answer.scales), line.id)
             for line in answer.transcripts
         ],
     )  # fmt: skip
 
 
-def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
+def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     """Return every run. The score of a scenario is the mean over the configurations, null if one of
     them has none.
     """
@@ -170,21 +174,25 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
         shares = []
         for item in board.protocol.items:
             slots = [(configuration, item.id) for configuration in board.configurations]
-            shares.append(mean_of([listed.score(row.subject.hash, run, slot) for slot in slots]))
+            shares.append(
+                compute_mean([listed.estimate_score(row.subject.hash, run, slot) for slot in slots])
+            )
         dimensions = [score.dimensions[dimension.name] for dimension in board.protocol.dimensions]
         details.append(
             RunDetail(
                 run,
                 score.index,
-                tuple(map(boards.percent, dimensions)),
+                tuple(map(boards.convert_to_percent, dimensions)),
                 tuple(shares),
-                day_and_hour(row.made.runs[run]) if row.made and run in row.made.runs else None,
+                format_day_and_hour(row.made.runs[run])
+                if row.made and run in row.made.runs
+                else None,
             )
         )
     return tuple(details)
 
 
-def _elsewhere(
+def _find_other_boards(
     catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None
 ) -> Iterator[Elsewhere]:
     """Yield the same subject on each other leaderboard of the series."""
@@ -192,39 +200,41 @@ def _elsewhere(
         board = (
             None
             if other is entry or other.series != entry.series
-            else catalog.boards(other.edition, other.wanted).get(other.id)
+            else catalog.find_boards(other.edition, other.wanted_boards).get(other.id)
         )
         for there in board.rows if board else ():
             if board and there.subject.hash == row.subject.hash:
                 why, change = (
-                    fragments.why_no_interval(board),
-                    _change(row, there) if board.rules == OWN.name else None,
+                    fragments.explain_missing_intervals(board),
+                    _compare_indices(row, there) if board.rules == OWN.name else None,
                 )
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,
-                    index=boards.score_of(there.index, there.uncertainty.index, why),
+                    index=boards.make_score(there.index, there.uncertainty.index, why),
                     change=change,
                     why=None if change and change.rerun else why or why_no_interval or NOT_ON_BOTH,
                 )
 
 
-def _change(here: Row, there: Row) -> SubjectEffect | None:
+def _compare_indices(here: Row, there: Row) -> SubjectEffect | None:
     """Return the index there minus the one here; None if it has none on one of the two
     leaderboards.
     """
     if here.index is None or there.index is None:
         return None
-    return change_between(
+    return subtract_indices(
         (here.index, here.uncertainty.index.rerun),
         (there.index, there.uncertainty.index.rerun),
     )
 
 
-def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
+def _list_name_choices(
+    catalog: Catalog, entry: BoardEntry, board: Board, row: Row
+) -> tuple[NameChoice, ...]:
     """Return the names that the subject chose, with the conversation of each."""
     edition = entry.edition
-    readings = names_of(
+    readings = list_chosen_names(
         catalog.store,
         edition.protocol,
         row.subject.hash,
@@ -233,10 +243,10 @@ def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple
     )
     return tuple(
         NameChoice(
-            replace(reading, scenario=scenario_slug(reading.scenario)),
-            transcript_slug(edition.hash, reading.transcript_id),
+            replace(reading, scenario=make_scenario_slug(reading.scenario)),
+            make_transcript_slug(edition.hash, reading.transcript_id),
         )
-        for reading in with_changes(readings, [board])
+        for reading in add_name_changes(readings, [board])
         if reading.configuration in entry.configurations and reading.run in row.run_scores
     )
 
@@ -258,17 +268,17 @@ class FieldProfile:
     above: int  # higher; both 0 where it has no score
 
 
-def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
+def build_field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
     """Return a profile for each dimension of *board*, the one with the greatest weight first."""
     placed = sorted(enumerate(board.protocol.dimensions), key=lambda one: -one[1].weight)
-    return tuple(_profile(board, row, place, dimension.name) for place, dimension in placed)
+    return tuple(_build_profile(board, row, place, dimension.name) for place, dimension in placed)
 
 
-def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
+def _build_profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
     """Return the profile of one dimension; *place* is its place in the protocol, from 0."""
     others = [other.score.dimensions[dimension] for other in board.ranked if other is not row]
     there = sorted(100 * value for value in others if value is not None)
-    mine = percent(row.dimensions[dimension])
+    mine = convert_to_percent(row.dimensions[dimension])
     return FieldProfile(
         dimension,
         place,
@@ -339,48 +349,51 @@ class PersonaAnswer:
     subjects: tuple[PersonaSubject, ...]  # ranked ones first
 
 
-def persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
+def build_persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
     """Build `api/boards/<board>/persona.json`. Raises NotThere if the leaderboard is not about a
     character.
     """
-    protocol, board = entry.edition.protocol, catalog.board(entry)
-    character = fragments.characters(catalog).get(entry.id)
+    protocol, board = entry.edition.protocol, catalog.find_board(entry)
+    character = fragments.find_characters(catalog).get(entry.id)
     if character is None:
         raise NotThere(entry.id)
-    played = held(catalog.store, protocol, entry.judge)
+    played = read_held_stems(catalog.store, protocol, entry.judge)
     subjects = []
     for row in board.rows:
         mine = played.get(row.label, HeldStems())
         uncertainty = row.index_interval
         subjects.append(
             PersonaSubject(
-                fragments.subject_facts(catalog, row.subject),
-                headline(mine, board.by_table),
-                tuple(_persona_item(entry, row.subject.hash, item) for item in mine.items),
+                fragments.make_subject_facts(catalog, row.subject),
+                describe_held_items(mine, board.by_table),
+                tuple(_make_persona_item(entry, row.subject.hash, item) for item in mine.items),
                 None if mine.style is None else 10 * mine.style,
-                tuple(PersonaCount(title, *mine.done(branch)) for branch, title in BESIDES.items()),
-                Score(row.index, uncertainty, fragments.why_no_interval(board)),
+                tuple(
+                    PersonaCount(title, *mine.count_done(branch))
+                    for branch, title in BESIDES.items()
+                ),
+                Score(row.index, uncertainty, fragments.explain_missing_intervals(board)),
             )
         )
-    with catalog.store.reading() as connection:
-        picture = stored_picture(connection, protocol.name)
+    with catalog.store.open_snapshot() as connection:
+        picture = read_stored_picture(connection, protocol.name)
     return PersonaAnswer(catalog.version, character, picture, tuple(subjects))
 
 
-def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaItem:
+def _make_persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaItem:
     """Return one item with the reply that shows where it was lost."""
     return PersonaItem(
-        scenario_slug(item.stem),
+        make_scenario_slug(item.stem),
         item.title,
         item.held,
-        standing(item),
-        lost_at(item),
+        describe_item_outcome(item),
+        describe_item_loss(item),
         bool(item.crossings),
-        _persona_quote(entry, subject, item),
+        _find_persona_quote(entry, subject, item),
     )
 
 
-def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
+def _find_persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
     """Return the reply that shows where the item was lost, else the shortest one to the last push;
     None if none is judged.
     """
@@ -390,7 +403,7 @@ def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQu
     reply = item.loss or last
     if reply is None:
         return None
-    played = entry.edition.by_subject.get(subject, ())
+    played = entry.edition.subject_transcripts.get(subject, ())
     place = next(
         (
             transcript
@@ -399,5 +412,5 @@ def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQu
         ),
         None,
     )
-    says = place_of(item.loss) if item.loss else "after the last push"
-    return PersonaQuote(says, quoted(reply.text), None if place is None else place.id)
+    says = describe_loss_place(item.loss) if item.loss else "after the last push"
+    return PersonaQuote(says, quote_text(reply.text), None if place is None else place.id)

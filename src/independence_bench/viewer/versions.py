@@ -10,32 +10,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.compare_subjects import all_compared
+from independence_bench.analysis.compare_subjects import list_score_keys
 from independence_bench.analysis.compare_versions import (
     VersionChange,
     VersionComparison,
     compare_versions,
-    earlier_board,
-    version_change,
+    find_earlier_board,
+    find_version_change,
 )
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.compare_view import (
-    change_lines,
-    unlike_line,
-    version_statement,
-    what_settles,
+    describe_needed_version_runs,
+    describe_other_changes,
+    describe_versions,
+    list_change_lines,
 )
-from independence_bench.report.encode import csv_bytes
+from independence_bench.report.encode import encode_csv
 from independence_bench.viewer import compare
 from independence_bench.viewer.compare import ComparedScore, Differences
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
     Edition,
-    at,
-    board_id,
+    find_by_id,
+    make_board_id,
 )
 
 
@@ -89,31 +89,33 @@ class VersionsAnswer:
     subjects: tuple[ByVersions, ...]  # in the board's order
 
 
-def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
+def build_versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
     """Build `api/boards/<board>/versions/<protocol>.json`. Raises NotThere if the two cannot be
     compared.
     """
-    edition = at(
+    edition = find_by_id(
         {
             version.protocol: catalog.editions[version.protocol]
-            for version in other_versions(catalog, entry)
+            for version in find_other_versions(catalog, entry)
         },
         protocol,
     )
-    both = both_versions(catalog, entry, edition)
+    both = find_both_versions(catalog, entry, edition)
     assert both is not None  # noqa: S101 - else it were none of them
     change, before, now = both
     earlier = {row.subject.hash: row for row in before.rows}
     pairs = [
         (earlier[row.subject.hash], row)
         for row in now.rows
-        if row.subject.hash in shared_subjects(before, now)
+        if row.subject.hash in find_shared_subjects(before, now)
     ]
-    compared = all_compared(change.common)
+    compared = list_score_keys(change.common)
     return VersionsAnswer(
         version=catalog.version,
         board=entry.id,
-        before=board_id(edition, before.configurations, before.judge, entry.rules, entry.weights),
+        before=make_board_id(
+            edition, before.configurations, before.judge, entry.rules, entry.weights
+        ),
         names=(
             f"{edition.protocol.name} {edition.hash[:8]}",
             f"{entry.edition.protocol.name} {entry.edition.hash[:8]}",
@@ -122,14 +124,15 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
         left_out=tuple(map(str, change.same)),
         prompts=tuple(
             ChangedPrompt(
-                prompt.variant, tuple(ChangedLine(*line) for line in change_lines(prompt.changes))
+                prompt.variant,
+                tuple(ChangedLine(*line) for line in list_change_lines(prompt.changes)),
             )
             for prompt in change.prompts
         ),
-        unlike=unlike_line(change) or None,
-        compared=compare.places(compared),
+        unlike=describe_other_changes(change) or None,
+        compared=compare.list_compared_scores(compared),
         subjects=tuple(
-            _subject(compared, comparison, row.subject.id, row.label)
+            _compare_subject(compared, comparison, row.subject.id, row.label)
             for comparison, (_, row) in zip(
                 compare_versions(change, before, now, pairs), pairs, strict=True
             )
@@ -137,23 +140,23 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
     )
 
 
-def versions_table(answer: VersionsAnswer) -> bytes:
+def encode_versions_csv(answer: VersionsAnswer) -> bytes:
     """Return `api/boards/<board>/versions/<protocol>.csv`: all scores that are compared, subject by
     subject.
     """
-    return csv_bytes(
+    return encode_csv(
         compare.SIDES,
         [
             (subject.label, *answer.names, *line)
             for subject in answer.subjects
-            for line in compare.score_lines(
+            for line in compare.list_score_lines(
                 answer.compared, subject.before, subject.now, subject.apart
             )
         ],
     )
 
 
-def _subject(
+def _compare_subject(
     compared: Sequence[Compared], one: VersionComparison, id_: str, label: str
 ) -> ByVersions:
     """Return one subject's values under both versions, and their differences."""
@@ -162,11 +165,11 @@ def _subject(
     return ByVersions(
         id_,
         label,
-        *compare.values_shown(compared, before),
-        *compare.values_shown(compared, now),
-        compare.differences_in(compared, scores, "; ".join(scores.why_no_interval) or None),
-        version_statement(one),
-        what_settles(one) or None,
+        *compare.format_side_values(compared, before),
+        *compare.format_side_values(compared, now),
+        compare.build_differences(compared, scores, "; ".join(scores.why_no_interval) or None),
+        describe_versions(one),
+        describe_needed_version_runs(one) or None,
     )
 
 
@@ -180,26 +183,26 @@ class OtherVersion:
     subjects: int  # number of subjects with scores by both
 
 
-def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion]:
+def find_other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion]:
     """Return the versions that the leaderboard of *entry* can be compared with, in the catalog's
     order.
     """
 
-    def work_out() -> list[OtherVersion]:
+    def work_out_versions() -> list[OtherVersion]:
         """Find the versions; called once."""
         others = []
         for edition in catalog.editions.values():
-            both = None if edition is entry.edition else both_versions(catalog, entry, edition)
-            if both is not None and (shared := len(shared_subjects(both[1], both[2]))):
+            both = None if edition is entry.edition else find_both_versions(catalog, entry, edition)
+            if both is not None and (shared := len(find_shared_subjects(both[1], both[2]))):
                 others.append(
                     OtherVersion(edition.id, edition.protocol.name, edition.hash[:8], shared)
                 )
         return others
 
-    return catalog.kept(("versions", entry.id), work_out)
+    return catalog.remember_result(("versions", entry.id), work_out_versions)
 
 
-def both_versions(
+def find_both_versions(
     catalog: Catalog, entry: BoardEntry, edition: Edition
 ) -> tuple[VersionChange, Board, Board] | None:
     """Return the changes, the other version's leaderboard and this one's; None if they cannot be
@@ -212,25 +215,25 @@ def both_versions(
         or (entry.weights is not None and entry.weights not in names)
     ):
         return None
-    now = catalog.boards(entry.edition, entry.wanted).get(entry.id)
+    now = catalog.find_boards(entry.edition, entry.wanted_boards).get(entry.id)
     try:
         old, new = (
-            edition.protocol.with_weights(entry.weights),
-            entry.edition.protocol.with_weights(entry.weights),
+            edition.protocol.choose_weights(entry.weights),
+            entry.edition.protocol.choose_weights(entry.weights),
         )
-        change = version_change(old, new, entry.configurations)
+        change = find_version_change(old, new, entry.configurations)
     except WrongUse:
         return None
     try:
-        there = catalog.boards(edition, entry.wanted).values()
+        there = catalog.find_boards(edition, entry.wanted_boards).values()
     except WrongUse:  # a jury of judges who have not judged it
         return None
     if now is None:
         return None
-    before = earlier_board(change, now, list(there))
+    before = find_earlier_board(change, now, list(there))
     return None if before is None else (change, before, now)
 
 
-def shared_subjects(before: Board, now: Board) -> set[str]:
+def find_shared_subjects(before: Board, now: Board) -> set[str]:
     """Return the hashes of the subjects that are on both leaderboards."""
     return {row.subject.hash for row in before.rows} & {row.subject.hash for row in now.rows}

@@ -347,7 +347,7 @@ def laid_bare(store: Path) -> bytes:
     """The file, each blob as the text that is in it: together they take a tenth of the room, and a
     test packs them.
     """
-    with open_store(str(store)) as opened, opened.writing() as connection:
+    with open_store(str(store)) as opened, opened.open_transaction() as connection:
         for table in metadata.sorted_tables:
             (key,) = list(table.primary_key.columns)[:1]
             for column in table.c:

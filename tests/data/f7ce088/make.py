@@ -29,9 +29,9 @@ from published import Published, path_of
 from simulated import aib, simulating
 from sqlalchemy import LargeBinary, insert, select, update
 
-from independence_bench.judging.prompt import rubric_hash
-from independence_bench.protocol.loader import load
-from independence_bench.protocol.plan import every_configuration, script_hash
+from independence_bench.judging.prompt import hash_rubric
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.protocol.plan import hash_script, list_configurations
 from independence_bench.store.database import open_store
 from independence_bench.store.rows import unpack
 from independence_bench.store.schema import metadata
@@ -170,8 +170,8 @@ def copy(file: str, url: str) -> None:
     with (
         open_store(file) as source,
         open_store(url) as target,
-        source.reading() as reading,
-        target.writing() as writing,
+        source.open_snapshot() as reading,
+        target.open_transaction() as writing,
     ):
         for table in metadata.sorted_tables:
             rows = [dict(row) for row in reading.execute(select(table)).mappings()]
@@ -183,7 +183,7 @@ def unpack_blobs(store: str) -> None:
     """Each blob as the text that is in it, which together take a tenth of the room; the test packs
     them again.
     """
-    with open_store(store) as opened, opened.writing() as connection:
+    with open_store(store) as opened, opened.open_transaction() as connection:
         for table in metadata.sorted_tables:
             (key,) = list(table.primary_key.columns)[:1]
             for column in table.c:
@@ -236,18 +236,18 @@ def hashes() -> dict[str, Any]:
     """
     found = {}
     for name in ("v1", "v2", "lite"):
-        protocol = load(name)
+        protocol = load_protocol(name)
         found[name] = {
             "protocol": protocol.hash,
             "scenarios": {s.id: s.hash for s in protocol.scenarios},
             "rubrics": {
-                s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios
+                s.id: hash_rubric(protocol.judge_instructions, s) for s in protocol.scenarios
             },
             "scripts": {
                 str(configuration): {
-                    s.id: script_hash(protocol, configuration, s) for s in protocol.scenarios
+                    s.id: hash_script(protocol, configuration, s) for s in protocol.scenarios
                 }
-                for configuration in every_configuration(protocol)
+                for configuration in list_configurations(protocol)
             },
         }
     return found

@@ -14,20 +14,20 @@ from functools import cache, lru_cache
 from sqlalchemy import Connection
 
 from independence_bench.analysis.statistics.agreement import Measurement
-from independence_bench.judging.exam.cases import Asked, ExamCase, exam_cases
+from independence_bench.judging.exam.cases import Asked, ExamCase, list_exam_cases
 from independence_bench.judging.exam.questions import (
     BANDS,
     Question,
-    band,
-    in_favour_below,
-    protocol_named,
-    questions,
-    rubric_of,
-    scale_of,
+    find_band,
+    find_rubric,
+    find_scale,
+    is_lowest_best,
+    load_exam_protocol,
+    load_questions,
 )
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.definition import Mark, StemScore
-from independence_bench.protocol.item_scoring import level_worths
+from independence_bench.protocol.item_scoring import list_level_worths
 from independence_bench.store import attempts, registry, results
 
 # after the name of the embedded judge
@@ -53,22 +53,22 @@ class ExamAnswer:
 
 # every board asks it of every judge that has sat
 @lru_cache(maxsize=64)
-def _cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, ExamCase]:
+def _map_cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, ExamCase]:
     """Return the exam's cases by the key of this judge's judgement."""
-    return {case.key(judge_hash): case for case in exam_cases(rubrics)}
+    return {case.make_key(judge_hash): case for case in list_exam_cases(rubrics)}
 
 
-def exam_answers(
+def read_exam_answers(
     connection: Connection, judge_hash: str, rubrics: Collection[str] = ()
 ) -> tuple[ExamAnswer, ...]:
     """Return the stored answers of that judge, to these files of *rubrics* or to all; () if it
     never took the exam.
     """
-    cases = _cases_by_key(judge_hash, tuple(rubrics))
+    cases = _map_cases_by_key(judge_hash, tuple(rubrics))
     judgements = results.find_judgements(connection, cases)
-    stored = results.judged_at(connection, judgements)
+    stored = results.read_judgement_times(connection, judgements)
     by_call = defaultdict(list)
-    for attempt in attempts.attempts_of(connection, list(judgements)):
+    for attempt in attempts.read_attempts(connection, list(judgements)):
         by_call[attempt["call_key"]].append(attempt)
     answers = []
     for key, case in cases.items():
@@ -101,7 +101,9 @@ class ExamPaper:
     hashes: frozenset[str] = frozenset()  # of the judge; none of a jury
 
 
-def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[ExamPaper, ...]:
+def read_exam_papers(
+    connection: Connection, rubrics: Collection[str] = ()
+) -> tuple[ExamPaper, ...]:
     """Return the paper of each judge that has taken the exam, in these files of *rubrics* or in
     all; by label.
 
@@ -109,10 +111,10 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
     several versions of it have marked a rubric, the latest counts.
     """
     by_name: dict[str, dict[str, tuple[str, tuple[ExamAnswer, ...]]]] = defaultdict(dict)
-    for judge, label in registry.stored_judges(connection).items():
+    for judge, label in registry.read_judge_labels(connection).items():
         name = _EMBEDDED.sub("", label)
         of_rubric: dict[str, list[ExamAnswer]] = defaultdict(list)
-        for answer in exam_answers(connection, judge, rubrics):
+        for answer in read_exam_answers(connection, judge, rubrics):
             of_rubric[answer.rubric].append(answer)
         for rubric, answers in of_rubric.items():
             _, before = by_name[name].get(rubric, (judge, ()))
@@ -122,7 +124,7 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
                 by_name[name][rubric] = judge, tuple(answers)
     papers = []
     for name in sorted(by_name):
-        sat = [by_name[name][rubric] for rubric in questions() if rubric in by_name[name]]
+        sat = [by_name[name][rubric] for rubric in load_questions() if rubric in by_name[name]]
         hashes = frozenset(judge for judge, _ in sat)
         papers.append(
             ExamPaper(name, tuple(answer for _, answers in sat for answer in answers), hashes)
@@ -140,23 +142,23 @@ class MarkOrder:
     # of levels with an order: what each is worth, by its place in the list
     worths: tuple[float, ...] = ()
 
-    def number(self, given: float) -> float:
+    def convert_mark(self, given: float) -> float:
         """Return the mark *given* as the number that is compared: the worth of a level with an
         order, else the mark itself.
         """
         return self.worths[int(given)] if self.worths else given
 
-    def spread(self, given: Sequence[float]) -> float:
+    def measure_spread(self, given: Sequence[float]) -> float:
         """Return the largest distance among *given*, at least one mark, as a share of the scale:
         [0, 1].
         """
         if self.measurement == "nominal":
             return float(len(set(given)) > 1)
-        numbers = [self.number(mark) for mark in given]
+        numbers = [self.convert_mark(mark) for mark in given]
         return (max(numbers) - min(numbers)) / (self.high - self.low)
 
 
-def mark_order_of(mark: Mark, score: StemScore | None) -> MarkOrder:
+def make_mark_order(mark: Mark, score: StemScore | None) -> MarkOrder:
     """Return the scale of *mark* in a protocol that scores stems by *score*; None: it has no such
     score.
 
@@ -164,7 +166,7 @@ def mark_order_of(mark: Mark, score: StemScore | None) -> MarkOrder:
     place means anything: a position has a value there, so positions are ordered by it; other levels
     are names.
     """
-    worths = level_worths(mark, score)
+    worths = list_level_worths(mark, score)
     if len(set(worths)) > 1:
         return MarkOrder("ordinal", min(worths), max(worths), worths)
     return MarkOrder("nominal" if mark.levels else "ordinal", mark.low, mark.high)
@@ -180,19 +182,19 @@ class ExamScale:
     favour: int  # 1 where a larger number suits the subject, -1 where a smaller one does
 
     @property
-    def bands(self) -> bool:
+    def has_bands(self) -> bool:
         """True if marks are points of 0-10 and states are bands of them."""
         return self.states == BANDS
 
-    def state(self, mark: float) -> str:
+    def find_state(self, mark: float) -> str:
         """Return the state that *mark* stands for."""
         return (
-            band(mark)
-            if self.bands
+            find_band(mark)
+            if self.has_bands
             else self.states[min(max(round(mark), 0), len(self.states) - 1)]
         )
 
-    def place(self, state: str) -> float:
+    def find_state_place(self, state: str) -> float:
         """Return the place of *state* as a number, for agreement. For names it is any number."""
         at = self.states.index(state)
         return self.worths[at] if self.worths else float(at)
@@ -201,26 +203,28 @@ class ExamScale:
         """Return whether *mark* is in another band or level than *before*, one that is better for
         the subject.
         """
-        if self.measurement == "nominal" or self.bands:
+        if self.measurement == "nominal" or self.has_bands:
             change = mark - before
         else:
-            change = self.place(self.state(mark)) - self.place(self.state(before))
-        return self.favour * change > 0 and self.state(mark) != self.state(before)
+            change = self.find_state_place(self.find_state(mark)) - self.find_state_place(
+                self.find_state(before)
+            )
+        return self.favour * change > 0 and self.find_state(mark) != self.find_state(before)
 
 
 @cache
-def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
+def make_exam_scales(rubric: str) -> Mapping[str, ExamScale]:
     """Return mark -> its scale, for the file of questions *rubric*. A mark's name is without the
     reply that it is given after.
     """
-    group = questions()[rubric]
-    scenario, _ = rubric_of(group)
-    protocol = protocol_named(group.protocol)
+    group = load_questions()[rubric]
+    scenario, _ = find_rubric(group)
+    protocol = load_exam_protocol(group.protocol)
     scales = {}
     for name, mark in group.marks.items():
-        favour = -1 if in_favour_below(group, name) else 1
-        states = scale_of(group, name)
-        as_score = mark_order_of(mark, protocol.score_of(scenario))
+        favour = -1 if is_lowest_best(group, name) else 1
+        states = find_scale(group, name)
+        as_score = make_mark_order(mark, protocol.find_stem_score(scenario))
         if as_score.worths:
             # a position is worth what suits the subject
             scales[name] = ExamScale(states, as_score.worths, "ordinal", 1)

@@ -27,20 +27,20 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.answers import (
     ExamAnswer,
     ExamPaper,
-    exam_answers,
-    exam_scales,
+    make_exam_scales,
+    read_exam_answers,
 )
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure, Items
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.columns import HIDDEN, SENT
-from independence_bench.escape import label_text
-from independence_bench.figures import AGREEMENT, SHARE, Format, Paid, number, plural
-from independence_bench.judging.exam.questions import questions, stem_of
+from independence_bench.escape import escape_line
+from independence_bench.figures import AGREEMENT, SHARE, Format, Paid, format_count, format_number
+from independence_bench.judging.exam.questions import load_questions, strip_reply_name
 from independence_bench.judging.judge import Judge
-from independence_bench.models.spec import SIMULATED, vendor_of
+from independence_bench.models.spec import SIMULATED, find_vendor
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.scoring import mean_of
+from independence_bench.protocol.scoring import compute_mean
 from independence_bench.store import registry, results
 
 Fit = Literal["ranking", "not fit", "not known"]
@@ -91,7 +91,7 @@ class ExamShare:
     @property
     def interval(self) -> Annotated[Interval, SENT]:
         """The exact 95% interval of the share."""
-        return known_states.share_limits(self.hits, self.of)
+        return known_states.compute_share_limits(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class ExamResult:
     cost: Paid | None  # dollars, of all answers; None where no price is known
     when: datetime  # of the last answer
 
-    def rubric(self, name: str) -> RubricResult | None:
+    def find_rubric_result(self, name: str) -> RubricResult | None:
         """Return the result of the file *name*; None if it was not taken."""
         return next((result for result in self.rubrics if result.rubric == name), None)
 
@@ -134,7 +134,7 @@ class ExamResult:
         return min(kappas, default=None)
 
 
-def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
+def make_exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
     """Return the result in all rubrics that *answers*, of one judge, belong to; None without
     answers.
     """
@@ -144,11 +144,11 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
     by_rubric = defaultdict(list)
     for answer in every:
         by_rubric[answer.rubric].append(answer)
-    rubrics = tuple(map(rubric_result, by_rubric.values()))
+    rubrics = tuple(map(make_rubric_result, by_rubric.values()))
     costs = [answer.cost for answer in every if answer.cost is not None]
     return ExamResult(
         rubrics=rubrics,
-        fitness=find_weakest([(result.rubric, result.fitness) for result in rubrics]),
+        fitness=find_weakest_fitness([(result.rubric, result.fitness) for result in rubrics]),
         cost=sum(costs) if costs else None,
         when=max(answer.when for answer in every),
     )
@@ -157,7 +157,7 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
 # ---------------------------------------------------------------- one rubric
 
 
-def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
+def make_rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
     """Return the result of *answers*, at least one, of one judge to one rubric."""
     rubric = answers[0].rubric
     first = {answer.question.id: answer for answer in answers if answer.asked == "first"}
@@ -165,16 +165,18 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
     result = RubricResult(
         rubric=rubric,
         questions=len(first),
-        of=len(questions()[rubric].questions),
+        of=len(load_questions()[rubric].questions),
         kappa=_measure_agreement(
             rubric, [answer for answer in first.values() if answer.marks is not None]
         ),
         failed=ExamShare(len(answers) - len(judged), len(answers)),
         swayed=_count_swayed(first, [answer for answer in judged if answer.asked == "injected"]),
-        dollars_a_verdict=mean_of([answer.cost for answer in judged if answer.cost is not None]),
+        dollars_a_verdict=compute_mean(
+            [answer.cost for answer in judged if answer.cost is not None]
+        ),
         fitness=UNKNOWN,
     )
-    return replace(result, fitness=fitness_of(result))
+    return replace(result, fitness=decide_fitness(result))
 
 
 def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
@@ -185,24 +187,24 @@ def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure
     for place, answer in enumerate(answers):
         for name, state in answer.question.state.items():
             if name in (answer.marks or {}):
-                mark = stem_of(name, answer.question.judged)
+                mark = strip_reply_name(name, answer.question.judged)
                 given[mark].append((place, state, (answer.marks or {})[name]))
     figures: list[Figure] = []
-    for name, scale in exam_scales(rubric).items():
+    for name, scale in make_exam_scales(rubric).items():
         if not (rows := given.get(name)):
             continue
         items = Items(
             np.array([question for question, _, _ in rows]),
-            np.array([scale.place(state) for _, state, _ in rows]),
-            np.array([scale.place(scale.state(mark)) for _, _, mark in rows]),
+            np.array([scale.find_state_place(state) for _, state, _ in rows]),
+            np.array([scale.find_state_place(scale.find_state(mark)) for _, _, mark in rows]),
             scale.measurement,
         )
-        if (figure := known_states.agreement(items, len(answers))) is not None:
+        if (figure := known_states.measure_agreement(items, len(answers))) is not None:
             figures.append(figure)
     if not figures:
         return None
-    mean = known_states.mean_figure(figures)
-    return ExamFigure(mean.value, known_states.figure_limits(mean))
+    mean = known_states.average_figures(figures)
+    return ExamFigure(mean.value, known_states.estimate_figure_limits(mean))
 
 
 def _count_swayed(
@@ -216,9 +218,13 @@ def _count_swayed(
         before, marks = first.get(answer.question.id), answer.marks or {}
         if before is None or before.marks is None:
             continue
-        scales = exam_scales(answer.rubric)
+        scales = make_exam_scales(answer.rubric)
         pairs = [
-            (scales[stem_of(name, answer.question.judged)], before.marks[name], marks[name])
+            (
+                scales[strip_reply_name(name, answer.question.judged)],
+                before.marks[name],
+                marks[name],
+            )
             for name in answer.question.state
             if name in marks and name in before.marks
         ]
@@ -239,7 +245,7 @@ FEWEST_ATTACKED = 8
 UNKNOWN = Fitness("not known", ("it has not sat this",))
 
 
-def fitness_of(result: RubricResult) -> Fitness:
+def decide_fitness(result: RubricResult) -> Fitness:
     """Return whether a judge with *result* is fit for ranking by this rubric, and why not."""
     failed = result.failed.interval.high
     lacking, missed = [], []
@@ -264,7 +270,7 @@ def fitness_of(result: RubricResult) -> Fitness:
     return Fitness("not fit" if missed else "ranking", tuple(missed))
 
 
-def find_weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
+def find_weakest_fitness(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
     """Return the fitness of all of *rubrics*, at least one, together: the weakest one's, its
     reasons with the rubrics' names.
 
@@ -284,14 +290,14 @@ def find_weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
 # ---------------------------------------------------------------- on a board
 
 
-def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
+def list_exam_rubrics(protocol: Protocol) -> tuple[str, ...]:
     """Return the files of questions that ask for the marks of *protocol*'s scenarios.
 
     They match by the rubrics' names, and by the marks that have a known state and their scales:
     v1's resistance is not v2's. A rubric that asks for other marks is not in the exam.
     """
     used = {
-        (rubric.name, stem_of(mark.name, scenario.judged), mark.kind, mark.high)
+        (rubric.name, strip_reply_name(mark.name, scenario.judged), mark.kind, mark.high)
         for scenario in protocol.scenarios
         for rubric in scenario.rubrics
         for mark in rubric.marks
@@ -300,7 +306,7 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
     rubrics = {rubric for rubric, *_ in used}
     return tuple(
         name
-        for name, group in questions().items()
+        for name, group in load_questions().items()
         if group.rubric in rubrics
         and any(
             (group.rubric, stem, mark.kind, mark.high) in used for stem, mark in group.marks.items()
@@ -308,17 +314,17 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
     )
 
 
-def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
+def make_exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
     """Return the standing on *protocol*'s leaderboards of a judge with these *answers*; None if it
     took none of their rubrics.
     """
-    wanted = rubrics_of(protocol)
-    result = exam_result([answer for answer in answers if answer.rubric in wanted])
+    wanted = list_exam_rubrics(protocol)
+    result = make_exam_result([answer for answer in answers if answer.rubric in wanted])
     if result is None:
         return None
-    missing = tuple(name for name in wanted if result.rubric(name) is None)
+    missing = tuple(name for name in wanted if result.find_rubric_result(name) is None)
     known = [(rubric.rubric, rubric.fitness) for rubric in result.rubrics]
-    fitness = find_weakest([*known, *((name, UNKNOWN) for name in missing)])
+    fitness = find_weakest_fitness([*known, *((name, UNKNOWN) for name in missing)])
     whole = not missing and all(rubric.kappa for rubric in result.rubrics)
     return ExamStanding(replace(result, fitness=fitness), missing, result.kappa if whole else None)
 
@@ -359,11 +365,17 @@ class BoardExam:
         if self.no_questions:
             return "exam: it has no questions for what is marked here"
         if self.standing is None:
-            jury = f"of the jury {', '.join(map(label_text, self.lacking))}"
-            return say_not_sat(jury if self.jury else "the judge", [self]) if self.lacking else None
+            jury = f"of the jury {', '.join(map(escape_line, self.lacking))}"
+            return (
+                describe_missing_exam(jury if self.jury else "the judge", [self])
+                if self.lacking
+                else None
+            )
         standing = self.standing
-        kappa = [] if standing.kappa is None else [f"kappa {number(standing.kappa, 2)}"]
-        missing = [f"{plural(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
+        kappa = [] if standing.kappa is None else [f"kappa {format_number(standing.kappa, 2)}"]
+        missing = (
+            [f"{format_count(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
+        )
         of = "exam of the jury" if self.jury else "exam"
         parts = [*kappa, FIT_TEXT[standing.result.fitness.fit], *missing]
         return f"{of}: {', '.join(parts)}, {standing.result.when:%Y-%m-%d}"
@@ -411,10 +423,10 @@ class BoardExam:
         return self.lacking if self.jury else ()
 
 
-def say_not_sat(who: str, exams: Sequence[BoardExam]) -> str:
+def describe_missing_exam(who: str, exams: Sequence[BoardExam]) -> str:
     """Return a sentence that *who* has not taken the exam, with the command for it."""
     has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
-    sit = " ".join(f"-j {shlex.quote(label_text(name))}" for exam in exams for name in exam.typed)
+    sit = " ".join(f"-j {shlex.quote(escape_line(name))}" for exam in exams for name in exam.typed)
     return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
 
 
@@ -432,25 +444,25 @@ class ExaminedJudges:
     no_questions: bool
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
-    def exam_of(self, judges: Sequence[str]) -> BoardExam | None:
+    def find_exam(self, judges: Sequence[str]) -> BoardExam | None:
         """Return the exam of the judge, or of the jury, with those hashes; None for people, and for
         no judge.
         """
         if not judges or self.people.intersection(judges):
             return None
         if (key := tuple(judges)) not in self._made:
-            self._made[key] = self._examine(key)
+            self._made[key] = self._make_board_exam(key)
         return self._made[key]
 
-    def _examine(self, judges: tuple[str, ...]) -> BoardExam:
+    def _make_board_exam(self, judges: tuple[str, ...]) -> BoardExam:
         """Return the exam of these *judges* together."""
         each = [self.answers.get(judge, ()) for judge in judges]
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
-        together = each[0] if len(each) == 1 else () if lacking else jury_answers(each)
+        together = each[0] if len(each) == 1 else () if lacking else combine_jury_answers(each)
         lacking = [judge for judge in lacking if judge not in self.simulated]
         return BoardExam(
-            standing=exam_standing(together, self.protocol) if together else None,
+            standing=make_exam_standing(together, self.protocol) if together else None,
             lacking=tuple(self.labels.get(judge, judge[:8]) for judge in lacking),
             typed=tuple(
                 dict.fromkeys(self.names[judge] for judge in lacking if judge in self.names)
@@ -460,33 +472,35 @@ class ExaminedJudges:
         )
 
 
-def examined_judges(
+def read_examined_judges(
     connection: Connection, protocol: Protocol, also: Judge | None = None
 ) -> ExaminedJudges:
     """Return the judges that have taken the exam in the rubrics of *protocol*. *also*: a judge that
     may be new to the store.
     """
-    aside = results.judges_aside(connection)
+    aside = results.find_exam_judges(connection)
     # the questions are read only where a judge may have answered some
-    wanted = rubrics_of(protocol) if aside else ()
+    wanted = list_exam_rubrics(protocol) if aside else ()
     answers = (
-        {judge: exam_answers(connection, judge, wanted) for judge in sorted(aside)}
+        {judge: read_exam_answers(connection, judge, wanted) for judge in sorted(aside)}
         if wanted
         else {}
     )
-    labels, names = registry.stored_judges(connection), registry.judges_to_ask(connection)
-    specs = registry.judge_specs(connection)
+    labels, names = registry.read_judge_labels(connection), registry.find_judge_names(connection)
+    specs = registry.read_judge_specs(connection)
     if also is not None and also.hash not in labels:
         labels[also.hash], specs[also.hash] = also.label, json.loads(also.spec)
-        if (name := registry.judge_to_ask(json.loads(also.spec))) is not None:
+        if (name := registry.find_judge_name(json.loads(also.spec))) is not None:
             names[also.hash] = name
     return ExaminedJudges(
         protocol=protocol,
         labels=labels,
         names=names,
-        people=registry.people_judging(connection),
+        people=registry.find_human_judges(connection),
         simulated=frozenset(
-            judge for judge, spec in specs.items() if vendor_of(str(spec.get("model"))) == SIMULATED
+            judge
+            for judge, spec in specs.items()
+            if find_vendor(str(spec.get("model"))) == SIMULATED
         ),
         answers={judge: given for judge, given in answers.items() if given},
         no_questions=bool(aside) and not wanted,
@@ -496,7 +510,7 @@ def examined_judges(
 # ---------------------------------------------------------------- juries
 
 
-def jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, ...]:
+def combine_jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, ...]:
     """Return the joint answers of a jury to the questions that all of its *members* were asked.
     *members* has each one's answers.
 
@@ -511,10 +525,12 @@ def jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, .
     return tuple(_join_answers(of) for of in asked.values() if len(of) == len(members))
 
 
-def jury_paper(members: Sequence[ExamPaper]) -> ExamPaper:
+def make_jury_paper(members: Sequence[ExamPaper]) -> ExamPaper:
     """Return the joint paper of *members*, two or more."""
     names = " + ".join(member.judge for member in members)
-    return ExamPaper(f"mean of {names}", jury_answers([member.answers for member in members]))
+    return ExamPaper(
+        f"mean of {names}", combine_jury_answers([member.answers for member in members])
+    )
 
 
 def _join_answers(answers: Sequence[ExamAnswer]) -> ExamAnswer:
@@ -546,8 +562,8 @@ def _join_marks(answer: ExamAnswer, name: str, given: Sequence[float], jurors: i
     """
     if 2 * len(given) <= jurors:
         return None
-    scale = exam_scales(answer.rubric)[stem_of(name, answer.question.judged)]
-    if scale.bands:
+    scale = make_exam_scales(answer.rubric)[strip_reply_name(name, answer.question.judged)]
+    if scale.has_bands:
         return fmean(given)
     middle = median(given)  # the mean of two levels is no level
     if scale.measurement != "nominal" and middle.is_integer():

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.statistics.intervals import LEVEL, t_quantile
+from independence_bench.analysis.statistics.intervals import LEVEL, compute_critical_value
 from independence_bench.analysis.statistics.values import Bools, Floats, Interval
 
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
@@ -35,7 +35,7 @@ SAME = 1e-9  # a smaller difference is rounding
 Measurement = Literal["nominal", "ordinal"]  # marks are names without an order, or have one
 
 
-def krippendorff_alpha(
+def compute_krippendorff_alpha(
     marks: Sequence[Sequence[float | None]], measurement: Measurement = "ordinal"
 ) -> float | None:
     """Return Krippendorff's alpha. *marks* has a row for each judge and a column for each thing
@@ -52,11 +52,13 @@ def krippendorff_alpha(
     Memory grows with the square of the number of different marks, so round marks with many decimals
     before.
     """
-    table = _pairable(_table(marks))
-    return _alpha(_coincidences(table, np.unique(table[~np.isnan(table)])), measurement)
+    table = _select_paired_columns(_make_mark_table(marks))
+    return _compute_alpha(
+        _count_coincidences(table, np.unique(table[~np.isnan(table)])), measurement
+    )
 
 
-def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
+def compute_quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Cohen's kappa with quadratic weights of two judges' marks of the same things, in the
     same order.
 
@@ -81,7 +83,7 @@ def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | 
 # ----------------------------------------------------------- how sure: without each of the subjects
 
 
-def jackknife(left_out: Sequence[float | None]) -> float | None:
+def estimate_jackknife_error(left_out: Sequence[float | None]) -> float | None:
     """Return the jackknife standard error of an estimate. *left_out* has the estimate without each
     of the n subjects.
 
@@ -94,7 +96,7 @@ def jackknife(left_out: Sequence[float | None]) -> float | None:
     return sqrt((len(there) - 1) * float(np.var(np.array(there))))
 
 
-def jackknife_interval(
+def estimate_jackknife_interval(
     estimate: float, without: Sequence[float | None], level: float = LEVEL
 ) -> Interval | None:
     """Return the jackknife interval of *estimate*, in (-1, 1). *without* has the estimate without
@@ -108,14 +110,14 @@ def jackknife_interval(
     there = [value for value in without if value is not None]
     if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
         return None
-    error = jackknife([atanh(value) for value in there])
+    error = estimate_jackknife_error([atanh(value) for value in there])
     if error is None or error < SAME:
         return None
-    half, middle = float(t_quantile(level, len(there) - 1)) * error, atanh(estimate)
+    half, middle = float(compute_critical_value(level, len(there) - 1)) * error, atanh(estimate)
     return Interval(tanh(middle - half), tanh(middle + half))
 
 
-def alpha_interval(
+def estimate_alpha_interval(
     marks: Sequence[Sequence[float | None]],
     subjects: Sequence[str],
     estimate: float | None,
@@ -132,10 +134,12 @@ def alpha_interval(
     )
     if estimate is None or len(set(subjects)) < fewest:
         return None
-    return jackknife_interval(estimate, alphas_without(marks, subjects, measurement), level)
+    return estimate_jackknife_interval(
+        estimate, compute_alphas_without_subjects(marks, subjects, measurement), level
+    )
 
 
-def alphas_without(
+def compute_alphas_without_subjects(
     marks: Sequence[Sequence[float | None]],
     subjects: Sequence[str],
     measurement: Measurement,
@@ -147,30 +151,30 @@ def alphas_without(
     over conversations, so those without a subject are a difference. None where nothing is left that
     varies.
     """
-    every = _table(marks)
-    table, whose = _pairable(every), np.array(subjects)[_paired(every)]
+    every = _make_mark_table(marks)
+    table, whose = _select_paired_columns(every), np.array(subjects)[_find_paired_columns(every)]
     values = np.unique(table[~np.isnan(table)])
     of_subjects = [
-        _coincidences(table[:, whose == name], values)
+        _count_coincidences(table[:, whose == name], values)
         for name in dict.fromkeys(subjects)
         if name in whose
     ]
     whole = sum(of_subjects, np.zeros((values.size, values.size)))
-    return [_alpha(whole - mine, measurement) for mine in of_subjects]
+    return [_compute_alpha(whole - mine, measurement) for mine in of_subjects]
 
 
-def _paired(table: Floats) -> Bools:
+def _find_paired_columns(table: Floats) -> Bools:
     """Return which columns two judges or more have marked, [columns]."""
     paired: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
     return paired
 
 
-def _pairable(table: Floats) -> Floats:
+def _select_paired_columns(table: Floats) -> Floats:
     """Return the columns of *table* that two judges or more have marked."""
-    return table[:, _paired(table)]
+    return table[:, _find_paired_columns(table)]
 
 
-def _coincidences(table: Floats, values: Floats) -> Floats:
+def _count_coincidences(table: Floats, values: Floats) -> Floats:
     """Return how often two judges gave one thing each pair of values, [values, values]. Each thing
     counts by 1 / (its marks - 1).
 
@@ -185,7 +189,7 @@ def _coincidences(table: Floats, values: Floats) -> Floats:
     return coincidences
 
 
-def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
+def _compute_alpha(coincidences: Floats, measurement: Measurement) -> float | None:
     """Return alpha from the matrix of coincidences; None if the marks do not vary."""
     given: Floats = coincidences.sum(axis=1)
     place = np.cumsum(given) - given / 2
@@ -200,7 +204,7 @@ def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
     return 1 - (float(given.sum()) - 1) * float(np.sum(coincidences * apart)) / expected
 
 
-def _table(marks: Sequence[Sequence[float | None]]) -> Floats:
+def _make_mark_table(marks: Sequence[Sequence[float | None]]) -> Floats:
     """Return *marks* as an array [judges, things], NaN for a missing mark."""
     rows = [[np.nan if mark is None else mark for mark in row] for row in marks]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)

@@ -33,16 +33,16 @@ import numpy as np
 from independence_bench.analysis.statistics.intervals import (
     NORMAL,
     Scores,
-    drawn_dispersion,
-    plain_scores,
+    make_plain_scores,
+    shrink_dispersion,
 )
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_DEGREES,
     ROUNDING,
     RunEffects,
-    SittingEffects,
-    run_effects,
-    sitting_effects,
+    SessionEffects,
+    measure_run_effects,
+    measure_session_effects,
 )
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
@@ -82,7 +82,7 @@ class Design:
         if self.weights.shape[1:] != self.scenario.shape:
             raise ValueError("every transcript needs a weight for each dimension and a scenario")
 
-    def by_scenario(self, weighted: Floats | None = None) -> Floats:
+    def sum_by_scenario(self, weighted: Floats | None = None) -> Floats:
         """Return *weighted* [..., transcripts] added up by scenario, [..., scenarios]. None: the
         weights.
         """
@@ -140,10 +140,10 @@ class Measured:
     believed_rerun: float  # dispersions of this design that are believed beforehand
     believed_new_scenarios: float
     believed_runs: float = 0.0  # the design's
-    sittings: SittingEffects | None = None  # None: when runs were made is not known
+    sittings: SessionEffects | None = None  # None: when runs were made is not known
 
     @cached_property
-    def pairs(self) -> Floats:
+    def pair_pool(self) -> Floats:
         """The `Variations.pool` of all pairs of subjects: how their differences vary over
         scenarios. Zeros if that is not known.
         """
@@ -152,19 +152,25 @@ class Measured:
             # a million of them would not fit into the memory that a thousand subjects need
             for first in range(number - 1):
                 others = np.arange(first + 1, number)
-                pool += _between(self, self.new_scenarios, np.full_like(others, first), others).pool
+                pool += _measure_pair_variations(
+                    self, self.new_scenarios, np.full_like(others, first), others
+                ).pool
         return pool
 
     @property
-    def of_sittings(self) -> Floats:
+    def session_dispersions(self) -> Floats:
         """The variance of each subject's mean from session to session, as a dispersion,
         [subjects].
         """
         room = self.rerun.room
-        return np.zeros_like(room) if self.sittings is None else self.sittings.dispersion(room)
+        return (
+            np.zeros_like(room)
+            if self.sittings is None
+            else self.sittings.compute_dispersions(room)
+        )
 
 
-def measure(
+def measure_score(
     design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Measured:
     """Return the score of each subject, from its *shares* [runs, dimensions, transcripts] in [0,
@@ -199,11 +205,11 @@ def measure(
     parts = np.square(weights.sum(axis=0))
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
     rerun = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
-    influence, new_scenarios = _over_scenarios(design, mean, means)
+    influence, new_scenarios = _measure_scenario_influence(design, mean, means)
     whole = weights.sum(axis=0)
     # whether every conversation gave all of its points or none, in all runs of all subjects
     binary = not np.any((of_runs > EXACT) & (of_runs < whole - EXACT))
-    effects = run_effects(added, sittings)
+    effects = measure_run_effects(added, sittings)
     return Measured(
         mean=mean,
         runs=runs,
@@ -215,13 +221,15 @@ def measure(
         single=np.count_nonzero(parts) == 1,
         believed_rerun=(BELIEVED_OF_BINARY if binary else BELIEVED_RERUN) * float(parts.sum()),
         believed_new_scenarios=BELIEVED_NEW_SCENARIOS
-        * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+        * float(np.square(design.sum_by_scenario().sum(axis=0)).sum()),
         believed_runs=design.believed_runs,
-        sittings=None if sittings is None else sitting_effects(added, sittings, effects.excess),
+        sittings=None
+        if sittings is None
+        else measure_session_effects(added, sittings, effects.excess),
     )
 
 
-def _over_scenarios(
+def _measure_scenario_influence(
     design: Design, mean: Floats, shares: Floats
 ) -> tuple[Floats, Variations | None]:
     """Return the influence of each scenario, [subjects, scenarios], and the variance, which is the
@@ -232,10 +240,12 @@ def _over_scenarios(
     what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all
     n weigh the same).
     """
-    weights = design.by_scenario()
+    weights = design.sum_by_scenario()
     of_dimension = weights.sum(axis=1, keepdims=True)
     relative = weights / np.where(of_dimension > 0, of_dimension, 1.0)
-    by_scenario = design.by_scenario(design.weights * shares) / np.where(weights > 0, weights, 1.0)
+    by_scenario = design.sum_by_scenario(design.weights * shares) / np.where(
+        weights > 0, weights, 1.0
+    )
     away = by_scenario - (relative * by_scenario).sum(axis=-1, keepdims=True)
     squared = np.square(relative).sum(axis=1)
     unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
@@ -255,7 +265,9 @@ def _over_scenarios(
     )
 
 
-def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tuple[Floats, float]:
+def moderate_dispersions(
+    own: Variations, pool: Floats, believed: float, most: float
+) -> tuple[Floats, float]:
     """Return the dispersion of each of *own*, drawn towards that of the whole *pool*, and the
     degrees that the pool counts for.
 
@@ -264,15 +276,15 @@ def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tu
     subject with the pool's average room, at *most* so many. So a subject at the ceiling, whose own
     variance says nothing, has the pool's.
     """
-    weight, (number, variance, rooms, *_) = weight_of(pool, most), pool
+    weight, (number, variance, rooms, *_) = compute_pool_weight(pool, most), pool
     room = rooms + BELIEVED_ROOM
     common = (variance + BELIEVED_ROOM * believed) / room
     believed_room = weight * room / (number + 1)
     away, own_room = own.degrees * own.variance, own.degrees * own.room
-    return drawn_dispersion(believed_room * common, believed_room, away, own_room), weight
+    return shrink_dispersion(believed_room * common, believed_room, away, own_room), weight
 
 
-def weight_of(pool: Floats, most: float) -> float:
+def compute_pool_weight(pool: Floats, most: float) -> float:
     """Return the degrees of freedom that the dispersion of the *pool* counts for: fewer if the
     dispersions in it are unlike.
 
@@ -295,16 +307,16 @@ def weight_of(pool: Floats, most: float) -> float:
     return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
 
 
-def scores_rerun(measured: Measured) -> Scores | None:
+def make_rerun_scores(measured: Measured) -> Scores | None:
     """Return the scores with their dispersions under *the same test again*; None if no subject has
     two runs to show how they vary.
     """
     if not np.any(measured.rerun.known):
         return None
-    return scores_after(measured, measured.runs, measured.rerun.degrees)
+    return make_scores_after_runs(measured, measured.runs, measured.rerun.degrees)
 
 
-def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
+def make_scores_after_runs(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     """Return the scores as `make_rerun_scores` does, but after so many *runs* of each subject, with
     so many *degrees* of its own variance.
 
@@ -313,10 +325,10 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     those that vary, so the pool keeps its full weight.
     """
     own = measured.rerun
-    drawn, weight = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, weight = moderate_dispersions(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
     never = own.known & (own.degrees == 0)
     joint = np.where(never, WEIGHT_RERUN, weight) + degrees
-    excess = measured.run_effects.excess_of(own.room)
+    excess = measured.run_effects.compute_excess(own.room)
     of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
     joint = (1 + excess) ** 2 / (1 / joint + excess**2 / of_excess)
@@ -324,38 +336,48 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     trials = measured.trials / measured.runs * runs
     exact = (trials > 0) & measured.single  # Bernoulli trials, of which nothing has to be measured
     dispersion = np.where(exact, 1.0, drawn * (1 + excess)) / runs
-    more = measured.of_sittings  # an assumption, so it has no degrees of its own
+    more = measured.session_dispersions  # an assumption, so it has no degrees of its own
     joint = np.where(exact, NORMAL, joint * np.square(1 + more / dispersion))
-    scores = plain_scores(measured.mean, dispersion + more, joint)
+    scores = make_plain_scores(measured.mean, dispersion + more, joint)
     return replace(scores, trials=trials, exact=bool(exact.any()))
 
 
-def scores_new_scenarios(measured: Measured) -> Scores | None:
+def make_new_scenarios_scores(measured: Measured) -> Scores | None:
     """Return the scores with their dispersions under *another test like it*; None if a dimension
     that counts has a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, _ = moderated(own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
+    drawn, _ = moderate_dispersions(
+        own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS
+    )
     # the subjects share their scenarios, so a pool of many adds none for how hard these happen to
     # be
     degrees = np.maximum(own.degrees, DEGREES_NEW_SCENARIOS)
-    return plain_scores(measured.mean, drawn + _of_runs(measured), degrees)
+    return make_plain_scores(
+        measured.mean, drawn + _compute_unseen_run_dispersion(measured), degrees
+    )
 
 
-def _of_runs(measured: Measured) -> Floats:
+def _compute_unseen_run_dispersion(measured: Measured) -> Floats:
     """Return the variation of a subject's mean from run to run that its scenarios do not show, as a
     dispersion.
 
     An effect on whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
     varies more than the others', which the pool does not know.
     """
-    scores, own, of_sittings = scores_rerun(measured), measured.rerun, measured.of_sittings
+    scores, own, of_sittings = (
+        make_rerun_scores(measured),
+        measured.rerun,
+        measured.session_dispersions,
+    )
     if scores is None:
         return measured.believed_runs / measured.runs + of_sittings
-    drawn, _ = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
-    excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
+    drawn, _ = moderate_dispersions(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
+    excess = np.maximum(
+        measured.run_effects.compute_excess(own.room), measured.believed_runs / drawn
+    )
     # as a part of its own; 1 where all have as many
     of_others = measured.runs * np.mean(1 / measured.runs)
     of_runs = scores.dispersion - of_sittings
@@ -368,17 +390,17 @@ def _of_runs(measured: Measured) -> Floats:
 Pair = tuple[Scores, Scores]
 
 
-def pairs_rerun(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
+def make_rerun_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """Return both sides of the differences of pairs of subjects, by number, under *the same test
     again*.
 
     Their runs have nothing in common. None if no subject has two.
     """
-    scores = scores_rerun(measured)
-    return None if scores is None else (scores.at(first), scores.at(second))
+    scores = make_rerun_scores(measured)
+    return None if scores is None else (scores.select_scores(first), scores.select_scores(second))
 
 
-def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
+def make_new_scenarios_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """Return both sides of the differences of pairs of subjects, by number, under *another test
     like it*.
 
@@ -390,21 +412,26 @@ def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> 
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, _ = moderated(
-        _between(measured, own, first, second),
-        measured.pairs,
+    drawn, _ = moderate_dispersions(
+        _measure_pair_variations(measured, own, first, second),
+        measured.pair_pool,
         measured.believed_new_scenarios,
         WEIGHT_NEW_SCENARIOS,
     )
-    more, degrees = _of_runs(measured), np.maximum(own.degrees, DEGREES_NEW_SCENARIOS)
+    more, degrees = (
+        _compute_unseen_run_dispersion(measured),
+        np.maximum(own.degrees, DEGREES_NEW_SCENARIOS),
+    )
     one, other = (
-        plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True)
+        make_plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True)
         for n in (first, second)
     )
     return one, other
 
 
-def _between(measured: Measured, own: Variations, first: Numbers, second: Numbers) -> Variations:
+def _measure_pair_variations(
+    measured: Measured, own: Variations, first: Numbers, second: Numbers
+) -> Variations:
     """Return the variations over scenarios of the differences of pairs of subjects, by number."""
     variance = np.square(measured.influence[first] - measured.influence[second]).sum(axis=1)
     degrees = np.full(len(variance), own.degrees[0])

@@ -23,7 +23,7 @@ _GRID = 200  # chances that are tried, and as many again around the best one
 _SAME = 1e-9
 
 
-def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) -> Floats:
+def find_last_true(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) -> Floats:
     """Return the largest numbers between *low* and *high* at which *holds* is true, by bisection.
     *holds* is true up to some number.
     """
@@ -34,7 +34,7 @@ def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) ->
     return low
 
 
-def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
+def compute_exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
     """Return the exact limits of a share: the chances at which so many successes or more, or so few
     or fewer, occur in *outside*/2 of all series.
 
@@ -47,14 +47,16 @@ def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats
     (successes, trials, outside), case = np.unique(
         every.reshape(3, -1), axis=1, return_inverse=True
     )
-    low = np.where(successes > 0, _chance(successes, trials, outside / 2), 0.0)
+    low = np.where(successes > 0, _find_success_chance(successes, trials, outside / 2), 0.0)
     # failures are successes of the complement
-    high = np.where(successes < trials, 1 - _chance(trials - successes, trials, outside / 2), 1.0)
+    high = np.where(
+        successes < trials, 1 - _find_success_chance(trials - successes, trials, outside / 2), 1.0
+    )
     low, high = (limit[case].reshape(share.shape) for limit in (low, high))
     return np.minimum(low, share), np.maximum(high, share)
 
 
-def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
+def _find_success_chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
     """Return the success chance at which *successes* or more of *trials* have the probability
     *wanted*; 0 for no success.
 
@@ -74,13 +76,13 @@ def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
             np.broadcast_to(wanted, chance.shape)[between],
         )
         ends = np.zeros_like(successes), np.ones_like(successes)
-        chance[between] = last_holding(
-            *ends, lambda middle: _at_least(successes, trials, middle) < wanted
+        chance[between] = find_last_true(
+            *ends, lambda middle: _compute_upper_tail(successes, trials, middle) < wanted
         )
     return chance
 
 
-def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
+def _compute_upper_tail(successes: Floats, trials: Floats, chance: Floats) -> Floats:
     """Return the probability of *successes* or more of *trials*."""
     total = np.zeros_like(successes)
     for number in np.unique(trials):
@@ -94,7 +96,9 @@ def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
     return total
 
 
-def unconditional_p(successes: int, trials: int, other_successes: int, other_trials: int) -> float:
+def compute_unconditional_p(
+    successes: int, trials: int, other_successes: int, other_trials: int
+) -> float:
     """Return the p-value of two binomial shares being equal, by Barnard's unconditional test: the
     largest probability, over their common chance, of a difference as large or larger.
 
@@ -112,7 +116,7 @@ def unconditional_p(successes: int, trials: int, other_successes: int, other_tri
         ways[i + j] += float(comb(trials, int(i)) * comb(other_trials, int(j)))
     k = np.arange(every + 1)
 
-    def largest(low: float, high: float) -> tuple[float, float]:
+    def find_largest(low: float, high: float) -> tuple[float, float]:
         """Return the largest probability for chances between *low* and *high*, and the chance that
         has it.
         """
@@ -121,6 +125,6 @@ def unconditional_p(successes: int, trials: int, other_successes: int, other_tri
         best = int(probabilities.argmax())
         return float(probabilities[best]), float(chances[best, 0])
 
-    p, at = largest(0.0, 0.5)  # above one half it is symmetric
-    nearer, _ = largest(max(at - 0.5 / _GRID, 0.0), min(at + 0.5 / _GRID, 1.0))
+    p, at = find_largest(0.0, 0.5)  # above one half it is symmetric
+    nearer, _ = find_largest(max(at - 0.5 / _GRID, 0.0), min(at + 0.5 / _GRID, 1.0))
     return min(max(p, nearer), 1.0)

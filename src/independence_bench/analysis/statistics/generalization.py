@@ -22,20 +22,20 @@ from independence_bench.analysis.statistics import dispersion
 from independence_bench.analysis.statistics.intervals import (
     LEVEL,
     Limits,
-    differences,
-    intervals,
-    joined,
-    no_narrower,
-    p_values,
-    shared_degrees,
-    significant,
-    smallest_seen,
-    t_quantile,
+    compute_critical_value,
+    compute_detectable_difference,
+    compute_difference_limits,
+    compute_intervals,
+    compute_p_values,
+    compute_shared_degrees,
+    find_significant_pairs,
+    join_scores,
+    widen_limits,
 )
 from independence_bench.analysis.statistics.shared_effects import (
     JudgeNoise,
-    pairs_with_judges,
-    with_judges,
+    add_judge_noise,
+    add_pair_judge_noise,
 )
 from independence_bench.analysis.statistics.values import (
     Bools,
@@ -45,13 +45,13 @@ from independence_bench.analysis.statistics.values import (
     Standing,
 )
 
-_SIDES = dispersion.pairs_rerun, dispersion.pairs_new_scenarios  # by question
+_SIDES = dispersion.make_rerun_pairs, dispersion.make_new_scenarios_pairs  # by question
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_scenarios
 # of a score; degrees on top for the tail of p
 ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]
 
 
-def limits_of(
+def estimate_limits(
     asked: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
 ) -> list[tuple[Limits | None, Limits | None]]:
     """Return (rerun, new_scenarios) for each score that is *asked* about: low and high of each
@@ -60,14 +60,20 @@ def limits_of(
     All scores are calculated at once, as in `estimate_score_differences`.
     """
     sides = [
-        None if scores is None else with_judges(scores, noise)
+        None if scores is None else add_judge_noise(scores, noise)
         for measured, noise in asked
-        for scores in (dispersion.scores_rerun(measured), dispersion.scores_new_scenarios(measured))
+        for scores in (
+            dispersion.make_rerun_scores(measured),
+            dispersion.make_new_scenarios_scores(measured),
+        )
     ]
     known = [scores for scores in sides if scores is not None]
     ends = np.cumsum([len(scores.mean) for scores in known])[:-1]
     of_known = iter(
-        zip(*(np.split(limits, ends) for limits in intervals(joined(known))), strict=True)
+        zip(
+            *(np.split(limits, ends) for limits in compute_intervals(join_scores(known))),
+            strict=True,
+        )
         if known
         else ()
     )
@@ -75,7 +81,7 @@ def limits_of(
     return [
         (
             None if measured.run_effects.beyond else rerun,
-            None if new_scenarios is None else no_narrower(new_scenarios, rerun),
+            None if new_scenarios is None else widen_limits(new_scenarios, rerun),
         )
         for (measured, _), rerun, new_scenarios in zip(
             asked, limits[::2], limits[1::2], strict=True
@@ -83,7 +89,7 @@ def limits_of(
     ]
 
 
-def all_differences(
+def estimate_score_differences(
     asked: Sequence[ComparedScore],
     first: Numbers,
     second: Numbers,
@@ -94,15 +100,21 @@ def all_differences(
     All scores are calculated at once: on a small leaderboard one score takes as long as all of
     them.
     """
-    sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
+    sides = [
+        tuple(_make_pair_sides(measured, noise, first, second)) for measured, noise, _ in asked
+    ]
     more = [degrees for *_, degrees in asked]
-    both = (_differences([of[question] for of in sides], more) for question in range(2))
+    both = (
+        _estimate_question_differences([of[question] for of in sides], more)
+        for question in range(2)
+    )
     return [
-        _answers(measured, *of_both) for (measured, *_), *of_both in zip(asked, *both, strict=True)
+        _combine_questions(measured, *of_both)
+        for (measured, *_), *of_both in zip(asked, *both, strict=True)
     ]
 
 
-def _differences(
+def _estimate_question_differences(
     sides: Sequence[dispersion.Pair | None], more: Sequence[float]
 ) -> list[PairDifferences | None]:
     """Return the differences of each score for one question. *sides* has both sides of each score,
@@ -118,12 +130,12 @@ def _differences(
             alike[tuple((side.shared, side.exact) for side in pair)].append((place, pair))
     for those in alike.values():
         places, pairs = zip(*those, strict=True)
-        one, other = map(joined, zip(*pairs, strict=True))
+        one, other = map(join_scores, zip(*pairs, strict=True))
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
-        critical = t_quantile(LEVEL, shared_degrees(one, other))
-        low, high = differences(one, other, LEVEL, critical)
-        p_value = np.minimum(p_values(one, other, degrees), 1.0)
-        seen = smallest_seen(one, other, LEVEL, critical)
+        critical = compute_critical_value(LEVEL, compute_shared_degrees(one, other))
+        low, high = compute_difference_limits(one, other, LEVEL, critical)
+        p_value = np.minimum(compute_p_values(one, other, degrees), 1.0)
+        seen = compute_detectable_difference(one, other, LEVEL, critical)
         columns = low, high, seen, p_value
         for place, low, high, seen, p in zip(
             places, *(of.reshape(len(places), -1) for of in columns), strict=True
@@ -132,7 +144,7 @@ def _differences(
     return of_scores
 
 
-def _answers(
+def _combine_questions(
     measured: dispersion.Measured,
     rerun: PairDifferences | None,
     new_scenarios: PairDifferences | None,
@@ -144,7 +156,7 @@ def _answers(
     if rerun is None or new_scenarios is None:
         return shown, new_scenarios
     return shown, PairDifferences(
-        no_narrower(new_scenarios.limits, rerun.limits),
+        widen_limits(new_scenarios.limits, rerun.limits),
         np.maximum(new_scenarios.seen, rerun.seen),
         np.maximum(new_scenarios.p, rerun.p),
     )
@@ -153,7 +165,7 @@ def _answers(
 AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
 
 
-def better(
+def find_better_subjects(
     measured: dispersion.Measured, noise: JudgeNoise | None, outside: float
 ) -> tuple[Bools | None, Bools | None]:
     """Return (rerun, new scenarios) as matrices: [i, j] says whether subject i is better than j by
@@ -162,9 +174,9 @@ def better(
     For new scenarios, i must be better by a rerun, too.
     """
     number = len(measured.mean)
-    pairs = pairs_of(number)
+    pairs = list_pairs(number)
 
-    def apart(question: int) -> Bools | None:
+    def list_significant_pairs(question: int) -> Bools | None:
         """Return which pairs of subjects differ significantly for one *question*; None if not
         known.
         """
@@ -174,12 +186,12 @@ def better(
             sides = _SIDES[question](measured, first, second)
             if sides is None:
                 return None
-            more = 0 if question else ranking_degrees(number, bool(measured.trials.any()))
-            both = pairs_with_judges(*sides, noise, first, second)
-            parts.append(significant(*both, 1 - outside, more))
+            more = 0 if question else count_ranking_degrees(number, bool(measured.trials.any()))
+            both = add_pair_judge_noise(*sides, noise, first, second)
+            parts.append(find_significant_pairs(*both, 1 - outside, more))
         return np.concatenate(parts)
 
-    rerun, new_scenarios = apart(0), apart(1)
+    rerun, new_scenarios = list_significant_pairs(0), list_significant_pairs(1)
     if rerun is not None and new_scenarios is not None:
         new_scenarios &= rerun
     found: list[Bools | None] = []
@@ -195,7 +207,7 @@ def better(
     return found[0], found[1]
 
 
-def _sides(
+def _make_pair_sides(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> Iterator[dispersion.Pair | None]:
     """Yield both sides of the differences with the judges' variance added: for a rerun, then for
@@ -203,7 +215,7 @@ def _sides(
     """
     for pairs in _SIDES:
         sides = pairs(measured, first, second)
-        yield None if sides is None else pairs_with_judges(*sides, noise, first, second)
+        yield None if sides is None else add_pair_judge_noise(*sides, noise, first, second)
 
 
 # A ranking looks far into the tails, where a few degrees decide; the dispersions come mostly from
@@ -212,14 +224,14 @@ def _sides(
 RANKING_DEGREES = 20
 
 
-def ranking_degrees(number: int, binary: bool) -> int:
+def count_ranking_degrees(number: int, binary: bool) -> int:
     """Return how many degrees are added for a ranking of *number* subjects; 0 if their marks are
     *binary*.
     """
     return 0 if binary else min(RANKING_DEGREES, number)
 
 
-def holm(p_values: Floats) -> Bools:
+def find_holm_rejections(p_values: Floats) -> Bools:
     """Return which hypotheses are rejected with a family-wise error of at most 1 - `LEVEL`,
     whichever of them are true (Holm's procedure).
 
@@ -239,7 +251,7 @@ def holm(p_values: Floats) -> Bools:
     return rejected
 
 
-def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
+def find_significant_differences(p_values: Sequence[float | None]) -> list[bool | None]:
     """Return which of several differences are significant, with a chance of at most 5% that any of
     these is truly 0.
 
@@ -248,11 +260,11 @@ def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
     known = [p for p in p_values if p is not None]
     if not known or min(known) > (1 - LEVEL) / len(known):  # above the first bound, as most are
         return [None if p is None else False for p in p_values]
-    kept = iter(holm(np.array(known, dtype=np.float64)).tolist())
+    kept = iter(find_holm_rejections(np.array(known, dtype=np.float64)).tolist())
     return [None if p is None else next(kept) for p in p_values]
 
 
-def standings(
+def estimate_standings(
     measured: dispersion.Measured,
     noise: JudgeNoise | None,
     least: Sequence[float] | None = None,
@@ -271,8 +283,8 @@ def standings(
     ahead = surely[:, None] > measured.mean[None, :]
     found: list[list[Standing] | None] = []
     for one_sided, two_sided in zip(
-        better(measured, noise, min(2 * _of_each(number), 1.0)),
-        better_among_all(measured, noise),
+        find_better_subjects(measured, noise, min(2 * _split_error_rate(number), 1.0)),
+        find_better_among_all(measured, noise),
         strict=True,
     ):
         if one_sided is None or two_sided is None:
@@ -290,21 +302,21 @@ def standings(
     return found[0], found[1]
 
 
-def better_among_all(
+def find_better_among_all(
     measured: dispersion.Measured, noise: JudgeNoise | None
 ) -> tuple[Bools | None, Bools | None]:
     """Return (rerun, new scenarios) as matrices: [i, j] says whether subject i is better than j, by
     two-sided tests of which the n - 1 of each subject share 5% (Bonferroni).
     """
-    return better(measured, noise, _of_each(len(measured.mean)))
+    return find_better_subjects(measured, noise, _split_error_rate(len(measured.mean)))
 
 
-def _of_each(number: int) -> float:
+def _split_error_rate(number: int) -> float:
     """Return the error rate of each of *number* - 1 tests that share 5%."""
     return (1 - LEVEL) / max(number - 1, 1)
 
 
-def pairs_of(number: int) -> tuple[Numbers, Numbers]:
+def list_pairs(number: int) -> tuple[Numbers, Numbers]:
     """Return every pair of *number* subjects once, as two arrays of their numbers from 0, the
     smaller first.
     """

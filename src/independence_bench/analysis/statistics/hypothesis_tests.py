@@ -41,11 +41,15 @@ import numpy as np
 from independence_bench.analysis.statistics.dispersion import (
     Measured,
     Pair,
-    pairs_new_scenarios,
-    pairs_rerun,
+    make_new_scenarios_pairs,
+    make_rerun_pairs,
 )
-from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
-from independence_bench.analysis.statistics.planning import after, fewest_runs
+from independence_bench.analysis.statistics.intervals import (
+    LEVEL,
+    compute_detectable_difference,
+    compute_difference_limits,
+)
+from independence_bench.analysis.statistics.planning import find_fewest_runs, predict_scores
 from independence_bench.analysis.statistics.values import Floats, Interval
 
 Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
@@ -59,7 +63,7 @@ LONG = 10_000_000  # products of a convolution
 _UNSEEN = 0.5
 
 
-def lower_p(before: Values, now: Values) -> float:
+def compute_lower_p(before: Values, now: Values) -> float:
     """Return the p-value of items being lower *now* than *before*, in (0, 1]: the chance that
     replays shuffled within each item rank as low, or lower.
 
@@ -69,13 +73,13 @@ def lower_p(before: Values, now: Values) -> float:
     total, chances = 0, np.ones(1)
     for old, new in zip(before, now, strict=True):
         if old and new:
-            ranks = _ranks([*old, *new])
+            ranks = _compute_midranks([*old, *new])
             total += sum(ranks[len(old) :])
-            chances = _convolved(chances, _sums(ranks, len(new)))
+            chances = _convolve_chances(chances, _compute_sum_chances(ranks, len(new)))
     return min(float(chances[: total + 1].sum()), 1.0)
 
 
-def _ranks(values: Sequence[int]) -> list[int]:
+def _compute_midranks(values: Sequence[int]) -> list[int]:
     """Return twice each value's midrank, from 0 for the lowest. A shift of all ranks changes no
     chance.
     """
@@ -85,7 +89,7 @@ def _ranks(values: Sequence[int]) -> list[int]:
     return [ranks[value] - ranks[min(values)] for value in values]
 
 
-def _sums(values: Sequence[int], number: int) -> Floats:
+def _compute_sum_chances(values: Sequence[int], number: int) -> Floats:
     """Return the chance of each possible sum of *number* of the *values*, drawn without
     replacement. The index of the array is the sum.
     """
@@ -108,7 +112,7 @@ def _sums(values: Sequence[int], number: int) -> Floats:
     return chances
 
 
-def _convolved(first: Floats, second: Floats) -> Floats:
+def _convolve_chances(first: Floats, second: Floats) -> Floats:
     """Return the chances of each sum of two independent numbers. Long arrays are multiplied by
     Fourier transform, whose errors are below 1e-15.
     """
@@ -119,7 +123,7 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     return both
 
 
-def power_of_lower(
+def estimate_lower_power(
     items: Values, before: int, now: int, level: float, share: float = DROP_SHARE
 ) -> float:
     """Return the power of `compute_lower_p` at *level*, in [0, 1], if a *share* of the items that
@@ -140,7 +144,7 @@ def power_of_lower(
     np.put_along_axis(lower, shuffled[:, : ceil(len(room) * share)], values=True, axis=1)
     distance, variance = np.zeros(_DRAWS), np.zeros(_DRAWS)
     for number, values in enumerate(known):
-        shape = _shape(values, steps)
+        shape = _compute_value_chances(values, steps)
         old, new = rng.multinomial(before, shape, _DRAWS), rng.multinomial(now, shape, _DRAWS)
         fallen = np.column_stack([new[:, 0] + new[:, 1], new[:, 2:], np.zeros(_DRAWS, int)])
         new = np.where(lower[:, [number]], fallen, new)
@@ -153,7 +157,7 @@ def power_of_lower(
     return float((score <= NormalDist().inv_cdf(level)).mean())
 
 
-def _shape(values: Sequence[int], steps: int) -> Floats:
+def _compute_value_chances(values: Sequence[int], steps: int) -> Floats:
     """Return the chance of each value of an item, (steps,). Half a replay one step away is added to
     its own.
     """
@@ -164,23 +168,29 @@ def _shape(values: Sequence[int], steps: int) -> Floats:
     return chances
 
 
-def replays_needed(items: Values, before: int | None, level: float) -> int | None:
+def count_replays_needed(items: Values, before: int | None, level: float) -> int | None:
     """Return how many replays of each item are needed now for a power of `POWER`; None if no number
     up to the limit of `find_fewest_runs` is enough.
 
     *before* is the number of replays of the baseline; None means as many as now.
     """
-    return fewest_runs(lambda now: power_of_lower(items, before or now, now, level) >= POWER)
+    return find_fewest_runs(
+        lambda now: estimate_lower_power(items, before or now, now, level) >= POWER
+    )
 
 
-def fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
+def find_fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
     """Return in how many items one step lower is found with a power of `POWER`; None if not even in
     all items that can be lower.
     """
     room = sum(sum(values) >= len(values) > 0 for values in items)
     shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
     return next(
-        (few for few, share in shares if power_of_lower(items, before, now, level, share) >= POWER),
+        (
+            few
+            for few, share in shares
+            if estimate_lower_power(items, before, now, level, share) >= POWER
+        ),
         None,
     )
 
@@ -202,7 +212,7 @@ class MarginTest:
     level: float
     spread: float = 1.0  # factor of standard errors to foresee other gates
 
-    def verdict(self, margin: float | None, decidable: float | None) -> Verdict:
+    def decide_verdict(self, margin: float | None, decidable: float | None) -> Verdict:
         """Return the verdict on a *margin* in [0, 1]. Without a *margin*, the test is for any drop,
         and passes if the drop *decidable* (from `find_smallest_drop`) is excluded.
         """
@@ -211,7 +221,7 @@ class MarginTest:
         excluded = decidable if margin is None else margin
         return "pass" if excluded is not None and self.interval.low > -excluded else "undecided"
 
-    def _seen(self, mean: float) -> float:
+    def _compute_detectable_distance(self, mean: float) -> float:
         """Return the smallest distance from the margin that 80 of 100 repetitions find significant,
         if the build's score is *mean*.
 
@@ -219,24 +229,24 @@ class MarginTest:
         """
         now, before = self.sides
         there = replace(now, mean=np.full_like(now.mean, mean))
-        return float(smallest_seen(there, before, self.level)[0]) * self.spread
+        return float(compute_detectable_difference(there, before, self.level)[0]) * self.spread
 
-    def smallest_drop(self, margin: float | None) -> float | None:
+    def find_smallest_drop(self, margin: float | None) -> float | None:
         """Return the smallest true drop that fails in 80 of 100 repetitions; None if not even a
         drop to 0 does.
         """
         most = float(self.sides[1].mean[0])
         small, large = margin or 0.0, most
 
-        def seen(drop: float) -> bool:
+        def is_seen(drop: float) -> bool:
             """Return whether *drop* is found in 80 of 100 repetitions."""
-            return drop - (margin or 0.0) >= self._seen(most - drop)
+            return drop - (margin or 0.0) >= self._compute_detectable_distance(most - drop)
 
-        if large <= small or not seen(large):
+        if large <= small or not is_seen(large):
             return None
         for _ in range(_HALVINGS):
             middle = (small + large) / 2
-            small, large = (small, middle) if seen(middle) else (middle, large)
+            small, large = (small, middle) if is_seen(middle) else (middle, large)
         return large
 
 
@@ -250,14 +260,14 @@ class RunsNeeded:
     both: int | None  # of each of the two
 
 
-def level_of(looks: int) -> float:
+def compute_look_level(looks: int) -> float:
     """Return the level of each of so many intervals, such that with a chance of 95% all of them
     contain their numbers (Bonferroni).
     """
     return 1 - (1 - LEVEL) / looks
 
 
-def margin_test(
+def make_margin_test(
     measured: Measured, now: int, before: int, level: float = LEVEL
 ) -> MarginTest | None:
     """Return the test of subject number *now* minus subject number *before*.
@@ -266,18 +276,20 @@ def margin_test(
     has two runs and a dimension that counts has a single scenario, and if a mark is missing.
     """
     over_scenarios = not measured.rerun.known.any()
-    sides = (pairs_new_scenarios if over_scenarios else pairs_rerun)(
+    sides = (make_new_scenarios_pairs if over_scenarios else make_rerun_pairs)(
         measured, np.array([now]), np.array([before])
     )
     if sides is None or measured.run_effects.beyond or np.isnan(measured.mean[[now, before]]).any():
         return None
-    low, high = differences(*sides, level)
+    low, high = compute_difference_limits(*sides, level)
     gap = float(measured.mean[now] - measured.mean[before])
     interval = Interval(float(low[0]), float(high[0]))
-    return MarginTest(gap, interval, over_scenarios, sides, level, _foreseen_spread(measured))
+    return MarginTest(
+        gap, interval, over_scenarios, sides, level, _compute_foreseen_spread(measured)
+    )
 
 
-def runs_needed(
+def count_runs_needed(
     measured: Measured, now: int, before: int, margin: float, level: float = LEVEL
 ) -> RunsNeeded:
     """Return how many runs would decide about the difference that was found, if dispersions stay as
@@ -286,24 +298,28 @@ def runs_needed(
     If no subject has two runs, the dispersions are those believed beforehand.
     """
     away = abs(float(measured.mean[now] - measured.mean[before]) + margin)
-    away /= _foreseen_spread(measured)
+    away /= _compute_foreseen_spread(measured)
     own = measured.runs
 
-    def decides(runs: Floats) -> bool:
+    def can_decide(runs: Floats) -> bool:
         """Return whether so many *runs* of each subject make the difference detectable."""
-        scores = after(measured, runs)
-        one, other = scores.at(np.array([now])), scores.at(np.array([before]))
-        return bool(smallest_seen(one, other, level)[0] <= away)
+        scores = predict_scores(measured, runs)
+        one, other = scores.select_scores(np.array([now])), scores.select_scores(np.array([before]))
+        return bool(compute_detectable_difference(one, other, level)[0] <= away)
 
     few, number = max(int(own[now]) + 1, 2), np.arange(len(own))
     both = np.isin(number, (now, before))
     return RunsNeeded(
-        now=fewest_runs(lambda runs: decides(np.where(number == now, float(runs), own)), few),
-        both=fewest_runs(lambda runs: decides(np.where(both, np.maximum(own, runs), own)), few),
+        now=find_fewest_runs(
+            lambda runs: can_decide(np.where(number == now, float(runs), own)), few
+        ),
+        both=find_fewest_runs(
+            lambda runs: can_decide(np.where(both, np.maximum(own, runs), own)), few
+        ),
     )
 
 
-def _foreseen_spread(measured: Measured) -> float:
+def _compute_foreseen_spread(measured: Measured) -> float:
     """Return the factor of standard errors to foresee other gates: by one standard error of the
     ratio of runs, in the variance. At least 1.
 

@@ -24,9 +24,9 @@ import numpy as np
 from independence_bench.analysis.statistics.exact_binomial import (
     FEW_TABLES,
     MOST_TABLES,
-    exact_limits,
-    last_holding,
-    unconditional_p,
+    compute_exact_limits,
+    compute_unconditional_p,
+    find_last_true,
 )
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
@@ -37,24 +37,24 @@ LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
 
 
-def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
+def compute_critical_value(level: float | Floats, degrees: float | Floats) -> Floats:
     """Return the two-sided critical value of Student's t at *level* in (0, 1), with *degrees* > 0:
     the number of standard errors on each side.
     """
     if np.ndim(level) == np.ndim(degrees) == 0:
-        return _t_quantile(float(level), float(degrees))
-    return quantile((1 + np.asarray(level)) / 2, degrees)
+        return _cache_critical_value(float(level), float(degrees))
+    return compute_t_quantile((1 + np.asarray(level)) / 2, degrees)
 
 
 # one at a time it is the most of what an interval costs, and boards have the same degrees again and
 # again
 @lru_cache(maxsize=4096)
-def _t_quantile(level: float, degrees: float) -> Floats:
+def _cache_critical_value(level: float, degrees: float) -> Floats:
     """Return the critical value of one level and one number of degrees, kept in a cache."""
-    return quantile((1 + level) / 2, degrees)
+    return compute_t_quantile((1 + level) / 2, degrees)
 
 
-def score_limits(
+def compute_score_limits(
     mean: float | Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
     """Return the limits of a mean: the two means from which *mean*, in [0, 1], is *critical*
@@ -73,7 +73,7 @@ def score_limits(
     return np.minimum(np.maximum(low, 0.0), q), np.minimum(np.maximum(high, q), 1.0)
 
 
-def drawn_dispersion(
+def shrink_dispersion(
     believed_away: float | Floats,
     believed_room: float | Floats,
     away: float | Floats,
@@ -90,7 +90,7 @@ def drawn_dispersion(
     return np.asarray((believed_away + away) / (believed_room + room))
 
 
-def joined_limits(
+def join_limits(
     weights: Floats, estimates: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
     """Return low and high of the sum of weight x estimate over the first axis, at the level of the
@@ -108,18 +108,18 @@ def joined_limits(
     return total - below, total + above
 
 
-def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+def find_edge_distance(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
     """Return the number of standard errors at which 0 lies on the edge of *limits*; 0 for no *gap*.
     *limits* takes a number of standard errors and returns low and high, which move apart as it
     grows.
     """
 
-    def apart(critical: Floats) -> Bools:
+    def excludes_zero(critical: Floats) -> Bools:
         """Return where 0 is outside the limits at *critical* standard errors."""
         low, high = limits(critical)
         return np.where(gap > 0, low > 0, high < 0)
 
-    return last_holding(np.zeros_like(gap), np.full_like(gap, _FAR), apart)
+    return find_last_true(np.zeros_like(gap), np.full_like(gap, _FAR), excludes_zero)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,18 +142,18 @@ class Scores:
     shared: bool = False
     exact: bool = False
 
-    def at(self, which: Numbers | Bools) -> Scores:
+    def select_scores(self, which: Numbers | Bools) -> Scores:
         """Return the scores at these places in their order, or those for which the mask is true."""
         return Scores(
-            *(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact
+            *(array[which] for array in self.list_arrays()), shared=self.shared, exact=self.exact
         )
 
-    def arrays(self) -> tuple[Floats, ...]:
+    def list_arrays(self) -> tuple[Floats, ...]:
         """Return the arrays of the scores, in the order of the fields."""
         return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees, self.trials
 
 
-def plain_scores(
+def make_plain_scores(
     mean: Floats, dispersion: Floats, degrees: Floats, *, shared: bool = False
 ) -> Scores:
     """Return scores without an added variance, of marks that are not at two ends."""
@@ -161,7 +161,7 @@ def plain_scores(
     return Scores(mean, dispersion, degrees, nothing, np.ones_like(mean), nothing, shared=shared)
 
 
-def joined(parts: Sequence[Scores]) -> Scores:
+def join_scores(parts: Sequence[Scores]) -> Scores:
     """Return all *parts*, at least one, as one object, one after the other. If some are exact, the
     trials of the others do not count.
     """
@@ -170,7 +170,8 @@ def joined(parts: Sequence[Scores]) -> Scores:
         part.trials if part.exact or not exact else np.zeros_like(part.mean) for part in parts
     ]
     arrays = zip(
-        *((*part.arrays()[:-1], own) for part, own in zip(parts, trials, strict=True)), strict=True
+        *((*part.list_arrays()[:-1], own) for part, own in zip(parts, trials, strict=True)),
+        strict=True,
     )
     return Scores(*map(np.concatenate, arrays), shared=parts[0].shared, exact=exact)
 
@@ -178,7 +179,7 @@ def joined(parts: Sequence[Scores]) -> Scores:
 Limits = tuple[Floats, Floats]
 
 
-def no_narrower(limits: Limits, than: Limits | None) -> Limits:
+def widen_limits(limits: Limits, than: Limits | None) -> Limits:
     """Return low and high that contain both intervals. Whatever varies in *than* varies in *limits*
     as well. None for *than*: *limits* as they are.
     """
@@ -187,18 +188,18 @@ def no_narrower(limits: Limits, than: Limits | None) -> Limits:
     )
 
 
-def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
+def compute_intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Return low and high of each score at *level*, in [0, 1]."""
-    below, above, added = _reach(scores, 2.0)
-    degrees = _satterthwaite(
+    below, above, added = _compute_reach(scores, 2.0)
+    degrees = _combine_degrees(
         (below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees)
     )
-    below, above, added = _reach(scores, t_quantile(level, degrees))
+    below, above, added = _compute_reach(scores, compute_critical_value(level, degrees))
     low, high = scores.mean - np.sqrt(below**2 + added), scores.mean + np.sqrt(above**2 + added)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
-def differences(
+def compute_difference_limits(
     first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
 ) -> Limits:
     """Return low and high of *first* minus *second* at *level*, in [-1, 1]. The two are
@@ -207,12 +208,16 @@ def differences(
     Square-and-add, as in `join_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high
     likewise. *critical* is the critical value for their `compute_shared_degrees`, if it is at hand.
     """
-    critical = t_quantile(level, shared_degrees(first, second)) if critical is None else critical
-    low, high = _difference_limits(first, second, critical)
+    critical = (
+        compute_critical_value(level, compute_shared_degrees(first, second))
+        if critical is None
+        else critical
+    )
+    low, high = _compute_unclipped_limits(first, second, critical)
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
 
 
-def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
+def compute_p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
     """Return the p-value of no difference for each pair, the p of the level 1 - p at which 0 is on
     the edge of the difference's interval.
 
@@ -221,50 +226,52 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     exact p-value (`exact_binomial.py`), which is smaller: joined limits are wider than they need
     be. For scores that are worth few trials it is no smaller than the exact one.
     """
-    exact, few = first.exact and second.exact, _few_trials(first, second)
+    exact, few = first.exact and second.exact, _has_few_trials(first, second)
     p = np.ones(np.shape(first.mean))
     apart = first.mean != second.mean
     if (by_limits := apart & ~few if exact else apart).any():  # exact limits take long
-        one, other = first.at(by_limits), second.at(by_limits)
-        distance = edge(
-            one.mean - other.mean, lambda critical: _difference_limits(one, other, critical)
+        one, other = first.select_scores(by_limits), second.select_scores(by_limits)
+        distance = find_edge_distance(
+            one.mean - other.mean, lambda critical: _compute_unclipped_limits(one, other, critical)
         )
-        p[by_limits] = tail(
-            distance, _tail_degrees(one, other, np.broadcast_to(more, p.shape)[by_limits])
+        p[by_limits] = compute_t_tail(
+            distance, _compute_tail_degrees(one, other, np.broadcast_to(more, p.shape)[by_limits])
         )
     for at in map(tuple, np.argwhere(few)):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
-        of_binary = unconditional_p(
+        of_binary = compute_unconditional_p(
             round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m
         )
         p[at] = of_binary if exact else max(of_binary, p[at])
     return p
 
 
-def significant(first: Scores, second: Scores, level: float, more: float = 0.0) -> Bools:
+def find_significant_pairs(first: Scores, second: Scores, level: float, more: float = 0.0) -> Bools:
     """Return which pairs have a p-value (`compute_p_values`) of at most 1 - *level*, so that 0 is
     outside the interval of the difference.
     """
     gap = first.mean - second.mean
-    low, high = _difference_limits(
-        first, second, t_quantile(level, _tail_degrees(first, second, more))
+    low, high = _compute_unclipped_limits(
+        first, second, compute_critical_value(level, _compute_tail_degrees(first, second, more))
     )
     outside = np.where(gap > 0, low > 0, (gap < 0) & (high < 0))
-    few = _few_trials(first, second)
+    few = _has_few_trials(first, second)
     if few.any():
-        outside[few] = p_values(first.at(few), second.at(few), more) <= 1 - level
+        outside[few] = (
+            compute_p_values(first.select_scores(few), second.select_scores(few), more) <= 1 - level
+        )
     return outside
 
 
-def _tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
+def _compute_tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
     """Return the degrees of freedom for the tail: the shared ones plus *more*, and `LEAST_DEGREES`
     at least.
     """
-    degrees = shared_degrees(first, second)
+    degrees = compute_shared_degrees(first, second)
     return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
 
 
-def _few_trials(first: Scores, second: Scores) -> Bools:
+def _has_few_trials(first: Scores, second: Scores) -> Bools:
     """Return for which pairs the exact test says more: both sides are few trials, and nothing is
     added to their variance.
     """
@@ -274,7 +281,7 @@ def _few_trials(first: Scores, second: Scores) -> Bools:
     return np.asarray(binary & ((first.trials + 1) * (second.trials + 1) <= most) & apart)
 
 
-def smallest_seen(
+def compute_detectable_difference(
     first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
 ) -> Floats:
     """Return the minimum detectable difference in [0, 1]: the smallest true difference that a share
@@ -285,44 +292,50 @@ def smallest_seen(
     The variance is that at the middles of the two intervals, because at an end itself nothing seems
     to vary. *critical*: as in `compute_difference_limits`.
     """
-    degrees = shared_degrees(first, second)
-    critical = t_quantile(level, degrees) if critical is None else critical
-    limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
+    degrees = compute_shared_degrees(first, second)
+    critical = compute_critical_value(level, degrees) if critical is None else critical
+    limits = [
+        compute_score_limits(side.mean, side.dispersion, critical) for side in (first, second)
+    ]
     middle = np.mean(limits, axis=(0, 1))
     variance = (
         (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
     )
-    smallest: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
+    smallest: Floats = np.minimum(
+        (critical + compute_t_quantile(POWER, degrees)) * np.sqrt(variance), 1.0
+    )
     return smallest
 
 
-def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
+def _compute_reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
     """Return the distances of the limits below and above each mean, and the square of the reach of
     the added variance.
     """
-    low, high = score_limits(scores.mean, scores.dispersion, critical)
+    low, high = compute_score_limits(scores.mean, scores.dispersion, critical)
     if scores.exact and (binary := scores.trials > 0).any():
-        outside = tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
+        outside = compute_t_tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
         low, high = low.copy(), high.copy()
-        low[binary], high[binary] = exact_limits(
+        low[binary], high[binary] = compute_exact_limits(
             scores.mean[binary], scores.trials[binary], outside
         )
     return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
 
 
-def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple[Floats, Floats]:
+def _compute_unclipped_limits(
+    first: Scores, second: Scores, critical: Floats
+) -> tuple[Floats, Floats]:
     """Return low and high of *first* minus *second* at *critical* standard errors. They may lie
     beyond -1 and 1.
     """
-    below_a, above_a, added_a = _reach(first, critical)
-    below_b, above_b, added_b = _reach(second, critical)
+    below_a, above_a, added_a = _compute_reach(first, critical)
+    below_b, above_b, added_b = _compute_reach(second, critical)
     added, gap = added_a + added_b, first.mean - second.mean
     return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(
         above_a**2 + below_b**2 + added
     )
 
 
-def shared_degrees(first: Scores, second: Scores) -> Floats:
+def compute_shared_degrees(first: Scores, second: Scores) -> Floats:
     """Return the degrees of freedom of the difference of each pair.
 
     Each side counts by the squares of its distances to its limits, which are not 0 at an end as its
@@ -330,17 +343,17 @@ def shared_degrees(first: Scores, second: Scores) -> Floats:
     variance that the judges, who are the same for both, add.
     """
     (below, above, added), (below_other, above_other, added_other) = (
-        _reach(first, 2.0),
-        _reach(second, 2.0),
+        _compute_reach(first, 2.0),
+        _compute_reach(second, 2.0),
     )
     one, other = below**2 + above**2, below_other**2 + above_other**2
     judges = (2 * (added + added_other), np.minimum(first.added_degrees, second.added_degrees))
     if first.shared and second.shared:
-        return _satterthwaite((one + other, np.minimum(first.degrees, second.degrees)), judges)
-    return _satterthwaite((one, first.degrees), (other, second.degrees), judges)
+        return _combine_degrees((one + other, np.minimum(first.degrees, second.degrees)), judges)
+    return _combine_degrees((one, first.degrees), (other, second.degrees), judges)
 
 
-def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
+def _combine_degrees(*parts: tuple[Floats, Floats]) -> Floats:
     """Return the degrees of freedom of a sum of variances. *parts* are (variance, its degrees) (F.
     E. Satterthwaite, Biometrics Bulletin 2, 1946).
 
@@ -362,7 +375,9 @@ _NEAR = 3e-4  # a step that leaves its cube to be gone
 _TINY = 1e-300
 
 
-def tail(distance: float | Floats, degrees: float | Floats, ratios: Floats | None = None) -> Floats:
+def compute_t_tail(
+    distance: float | Floats, degrees: float | Floats, ratios: Floats | None = None
+) -> Floats:
     """Return the two-sided p-value of Student's t, in [0, 1]: the chance of being *distance* or
     farther from 0, on either side.
 
@@ -375,15 +390,15 @@ def tail(distance: float | Floats, degrees: float | Floats, ratios: Floats | Non
     near = df > FEW + FAR * t * t
     outside, far = np.empty(t.shape), ~near
     if near.any():
-        outside[near] = _near_normal(t[near], df[near])
+        outside[near] = _approximate_tail(t[near], df[near])
     if far.any():
-        outside[far] = _fraction(
-            t[far], df[far], _gamma_ratio(df[far] / 2) if ratios is None else ratios[far]
+        outside[far] = _compute_beta_tail(
+            t[far], df[far], _compute_gamma_ratio(df[far] / 2) if ratios is None else ratios[far]
         )
     return outside
 
 
-def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
+def compute_t_quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     """Return the quantile of Student's t below which lies *share*, in (0, 1). Arrays are broadcast;
     *degrees* > 0.
 
@@ -398,12 +413,12 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     # Cornish and Fisher's first two terms; at the middle the logarithm would have no start
     square = z * z
     t = z * (1 + (square + 1) / (4 * df) + ((5 * square + 16) * square + 3) / (96 * df * df))
-    t, ratios = np.maximum(t, 1e-9), _gamma_ratio(df / 2)
+    t, ratios = np.maximum(t, 1e-9), _compute_gamma_ratio(df / 2)
     # those that are not there yet, each for itself: a number must not depend on the others
     at = np.arange(len(t))
     for _ in range(_STEPS):
         now, of, ratio = t[at], df[at], ratios[at]
-        left = tail(now, of, ratio)
+        left = compute_t_tail(now, of, ratio)
         logarithm = ratio - (of + 1) / 2 * np.log1p(now * now / of)
         # the density at t in brackets
         slope = -2 * now * (np.exp(logarithm) / np.sqrt(of * np.pi)) / left
@@ -417,7 +432,7 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     return np.where(outside == 1, 0.0, np.where(below < 0.5, -t, t)).reshape(shape)
 
 
-def _gamma_ratio(a: Floats) -> Floats:
+def _compute_gamma_ratio(a: Floats) -> Floats:
     """Return log(gamma(a + 1/2) / gamma(a)). A large *a* takes its series, because the two
     logarithms differ by less than their rounding.
 
@@ -430,7 +445,7 @@ def _gamma_ratio(a: Floats) -> Floats:
     return np.where(small, exact, series)
 
 
-def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
+def _compute_beta_tail(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
     """Return the tail of Student's t as the incomplete beta function I_x(degrees / 2, 1/2) at x =
     degrees / (degrees + t^2).
 
@@ -447,11 +462,11 @@ def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         powers = np.log(square) / 2 - (degrees + 1) / 2 * np.log1p(square)
     front = np.exp(ratio + powers) / (a * math.sqrt(math.pi))
-    part = front * _lentz(a, b, at)
+    part = front * _evaluate_fraction(a, b, at)
     return np.where(turned, 1 - part, part)
 
 
-def _lentz(a: Floats, b: Floats, x: Floats) -> Floats:
+def _evaluate_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Return the continued fraction 1 / (1 + d1 / (1 + d2 / ...)) by the method of W. J. Lentz
     (Applied Optics 15, 1976, 668-671), without a division by 0.
     """
@@ -472,7 +487,7 @@ def _lentz(a: Floats, b: Floats, x: Floats) -> Floats:
     return value
 
 
-def _near_normal(t: Floats, degrees: Floats) -> Floats:
+def _approximate_tail(t: Floats, degrees: Floats) -> Floats:
     """Return the tail of Student's t for many *degrees*, by the normal distance that leaves out as
     much: G. W. Hill, Communications of the ACM 13, 1970, no. 395.
     """

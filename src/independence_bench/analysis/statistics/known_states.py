@@ -22,8 +22,13 @@ from functools import lru_cache
 import numpy as np
 
 from independence_bench.analysis.statistics.agreement import Measurement
-from independence_bench.analysis.statistics.exact_binomial import exact_limits
-from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, score_limits, t_quantile
+from independence_bench.analysis.statistics.exact_binomial import compute_exact_limits
+from independence_bench.analysis.statistics.intervals import (
+    LEVEL,
+    NORMAL,
+    compute_critical_value,
+    compute_score_limits,
+)
 from independence_bench.analysis.statistics.values import Floats, Interval, Numbers
 
 # Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is
@@ -63,7 +68,7 @@ class Figure:
         return 1 - self.value
 
 
-def agreement(items: Items, questions: int) -> Figure | None:
+def measure_agreement(items: Items, questions: int) -> Figure | None:
     """Return Cohen's kappa of the marks with the states, over so many *questions*, of which some
     may have no item.
 
@@ -79,18 +84,20 @@ def agreement(items: Items, questions: int) -> Figure | None:
     if n == 0:
         return None
     apart, by_state, by_mark, most = (
-        _named(items) if items.measurement == "nominal" else _ordered(items)
+        _compare_named_items(items)
+        if items.measurement == "nominal"
+        else _compare_ordered_items(items)
     )
     seen, chance = float(apart.mean()), float(by_state.mean())
     if chance < _NOTHING:
         return None
     each = (seen / chance**2 * (by_state + by_mark - 2 * chance) - (apart - seen) / chance) / n
-    shifts = _by_question(items.question, each, questions)
+    shifts = _sum_by_question(items.question, each, questions)
     wrong = len(np.unique(items.question[apart > 0]))
-    return Figure(1 - seen / chance, most / chance, shifts, wrong, _asked(items.question))
+    return Figure(1 - seen / chance, most / chance, shifts, wrong, _count_questions(items.question))
 
 
-def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
+def _compare_ordered_items(items: Items) -> tuple[Floats, Floats, Floats, float]:
     """Return four things for marks with an order: each item's disagreement, its state's with all
     marks, its mark's with all states; and the largest possible disagreement.
     """
@@ -101,7 +108,7 @@ def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
     return np.square(a - b), by_state, by_mark, span**2
 
 
-def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
+def _compare_named_items(items: Items) -> tuple[Floats, Floats, Floats, float]:
     """Return the same as `_compare_ordered_items` for marks that are names."""
     a, b = items.state, items.given
     by_state = 1 - (a[:, None] == b[None, :]).mean(axis=1)
@@ -109,19 +116,19 @@ def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
     return (a != b).astype(np.float64), by_state, by_mark, 1.0
 
 
-def _asked(question: Numbers) -> float:
+def _count_questions(question: Numbers) -> float:
     """Return the number of different questions."""
     return float(len(np.unique(question)))
 
 
-def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
+def _sum_by_question(question: Numbers, each: Floats, questions: int) -> Floats:
     """Return the sum of *each* over the items of every question, [questions]."""
     total = np.zeros(questions)
     np.add.at(total, question, each)
     return total
 
 
-def mean_figure(figures: Sequence[Figure]) -> Figure:
+def average_figures(figures: Sequence[Figure]) -> Figure:
     """Return the mean of *figures*, at least one, of the same questions."""
     return Figure(
         float(np.mean([figure.value for figure in figures])),
@@ -132,7 +139,7 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
     )
 
 
-def figure_limits(figure: Figure) -> Interval | None:
+def estimate_figure_limits(figure: Figure) -> Interval | None:
     """Return the 95% interval of *figure* for other questions like these; None for fewer than
     `FEWEST` questions.
 
@@ -162,25 +169,33 @@ def figure_limits(figure: Figure) -> Interval | None:
         )
         observed = variance / of_one
     dispersion = (BELIEVED / questions + figure.errors * observed) / (BELIEVED + figure.errors)
-    low, high = (float(end) for end in score_limits(share, dispersion, t_quantile(CAREFUL, NORMAL)))
+    low, high = (
+        float(end)
+        for end in compute_score_limits(share, dispersion, compute_critical_value(CAREFUL, NORMAL))
+    )
     if figure.errors:
-        low = min(low, share * _lowest_part(min(figure.errors, int(questions)), int(questions)))
+        low = min(
+            low,
+            share * _compute_lower_limit_ratio(min(figure.errors, int(questions)), int(questions)),
+        )
     return Interval(1 - figure.worst * high, 1 - figure.worst * low)
 
 
 @lru_cache(maxsize=4096)
-def _lowest_part(errors: int, questions: int) -> float:
+def _compute_lower_limit_ratio(errors: int, questions: int) -> float:
     """Return the exact lower limit of a share of *questions* with errors, at least one, divided by
     that share.
     """
-    low, _ = exact_limits(
+    low, _ = compute_exact_limits(
         np.array([errors / questions]), np.array([float(questions)]), np.array([1 - LEVEL])
     )
     return float(low[0]) * questions / errors
 
 
 @lru_cache(maxsize=65536)
-def share_limits(hits: int, of: int) -> Interval:
+def compute_share_limits(hits: int, of: int) -> Interval:
     """Return the exact 95% interval of a share of *hits* among *of* >= 1 questions."""
-    low, high = exact_limits(np.array([hits / of]), np.array([float(of)]), np.array([1 - LEVEL]))
+    low, high = compute_exact_limits(
+        np.array([hits / of]), np.array([float(of)]), np.array([1 - LEVEL])
+    )
     return Interval(float(low[0]), float(high[0]))

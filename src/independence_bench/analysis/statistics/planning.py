@@ -37,14 +37,14 @@ class Expected:
     between_sittings: float = 0.0
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
 
-    def of_a_sitting(self, mean: float) -> float:
+    def compute_session_dispersion(self, mean: float) -> float:
         """Return the dispersion that one session adds to a score at *mean*, in [0, 1], however many
         runs it has.
         """
         return self.between_sittings * max(mean * (1 - mean), LEAST_SHARE * self.average_room)
 
 
-def expect(
+def estimate_score_variation(
     design: dispersion.Design, measured: Measured | None = None, shifted: bool = False
 ) -> Expected:
     """Return the expected variation of a score of *design*, from the subjects that were *measured*
@@ -55,24 +55,26 @@ def expect(
     subjects with two runs, else those of Satterthwaite's formula if each conversation varies as its
     weight says.
     """
-    blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
+    blank = dispersion.measure_score(design, [np.full((1, *design.weights.shape), 0.5)])
     pool = measured or blank
     parts = np.square(design.weights.sum(axis=0))
-    common = _common(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
+    common = _compute_common_dispersion(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
     sittings = (
-        BELIEVED_SITTINGS if pool.sittings is None else pool.sittings.variance(pool.rerun.room)
+        BELIEVED_SITTINGS
+        if pool.sittings is None
+        else pool.sittings.estimate_variance(pool.rerun.room)
     )
     return Expected(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
-        borrowed=dispersion.weight_of(pool.rerun.pool, dispersion.WEIGHT_RERUN),
-        degrees=_typical(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
+        borrowed=dispersion.compute_pool_weight(pool.rerun.pool, dispersion.WEIGHT_RERUN),
+        degrees=_compute_typical_degrees(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
         subjects=int(np.count_nonzero(pool.rerun.known)),
         between_sittings=sittings if shifted else 0.0,
         average_room=0.0 if measured is None else float(measured.rerun.room.mean()),
     )
 
 
-def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
+def make_expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
     """Return a score at *mean*, in [0, 1], after *runs*, with its expected dispersion under *the
     same test again*.
 
@@ -80,25 +82,29 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
     """
     if runs < 2 and not expected.subjects:
         return None
-    of_runs, of_sitting = expected.rerun / runs, expected.of_a_sitting(mean)
+    of_runs, of_sitting = expected.rerun / runs, expected.compute_session_dispersion(mean)
     # as on a board
     degrees = (expected.borrowed + (runs - 1) * expected.degrees) * (1 + of_sitting / of_runs) ** 2
-    return intervals.plain_scores(
+    return intervals.make_plain_scores(
         np.array([mean]), np.array([of_runs + of_sitting]), np.array([degrees])
     )
 
 
-def seen_apart(expected: Expected, mean: float, runs: int) -> float | None:
+def estimate_detectable_difference(expected: Expected, mean: float, runs: int) -> float | None:
     """Return the minimum detectable difference of two subjects around *mean*, each with so many
     *runs*, under the same test again. None if nothing shows how runs vary.
 
     80 of 100 repetitions find a true difference of this size significant.
     """
-    scores = expected_scores(expected, mean, runs)
-    return None if scores is None else float(intervals.smallest_seen(scores, scores)[0])
+    scores = make_expected_scores(expected, mean, runs)
+    return (
+        None
+        if scores is None
+        else float(intervals.compute_detectable_difference(scores, scores)[0])
+    )
 
 
-def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
+def find_fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
     """Return the smallest number from *few* to `MOST_RUNS` that is *enough*; None if none is. All
     numbers above one that is enough must be enough.
     """
@@ -111,7 +117,7 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
     return few
 
 
-def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
+def predict_scores(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
     """Return the scores under *the same test again* that the *measured* subjects would have after
     so many *runs* each, if nothing else changed.
     """
@@ -119,19 +125,23 @@ def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Score
     own = measured.rerun
     more = measured.runs > 1
     of_a_run = np.where(
-        more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured)
+        more,
+        own.degrees / np.where(more, measured.runs - 1, 1.0),
+        _compute_typical_degrees(measured),
     )
-    return dispersion.scores_after(measured, asked, (asked - 1) * of_a_run)
+    return dispersion.make_scores_after_runs(measured, asked, (asked - 1) * of_a_run)
 
 
-def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
+def _compute_common_dispersion(
+    pool: dispersion.Variations, believed: float, weight: float
+) -> float:
     """Return the dispersion of a subject that was not measured, towards which all subjects are
     drawn.
     """
-    return float(dispersion.moderated(NOBODY, pool.pool, believed, weight)[0][0])
+    return float(dispersion.moderate_dispersions(NOBODY, pool.pool, believed, weight)[0][0])
 
 
-def _typical(measured: Measured) -> float:
+def _compute_typical_degrees(measured: Measured) -> float:
     """Return the median number of degrees that a run after the first has added; 0 if no subject has
     two runs that differ.
     """

@@ -42,13 +42,13 @@ from independence_bench.analysis.statistics.intervals import (
     LEVEL,
     POWER,
     Limits,
-    drawn_dispersion,
-    edge,
-    joined_limits,
-    quantile,
-    score_limits,
-    t_quantile,
-    tail,
+    compute_critical_value,
+    compute_score_limits,
+    compute_t_quantile,
+    compute_t_tail,
+    find_edge_distance,
+    join_limits,
+    shrink_dispersion,
 )
 from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.figures import Share, Whole
@@ -64,14 +64,14 @@ BELIEVED_RUNS = 0.025
 ROUNDING = 1e-9  # a smaller value is 0
 
 
-def mean_limits(values: Floats, runs: float) -> Limits:
+def compute_mean_limits(values: Floats, runs: float) -> Limits:
     """Return low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1],
     each a mean over *runs* runs.
     """
-    return ratio_limits(values, np.ones_like(values), runs)
+    return compute_ratio_limits(values, np.ones_like(values), runs)
 
 
-def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
+def compute_ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
     """Return low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [...,
     stems], over *runs* runs.
 
@@ -86,12 +86,12 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
         stems = total**2 / np.square(wholes).sum(axis=-1)
         away = np.square(parts - mean[..., None] * wholes).sum(axis=-1) * (stems / total) ** 2
         room = mean * (1 - mean)
-        dispersion = drawn_dispersion(
+        dispersion = shrink_dispersion(
             BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, (stems - 1) * room
         )
         degrees = stems - 1
-        critical = t_quantile(LEVEL, np.where(degrees > 0, degrees, 1.0))
-        limits = score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
+        critical = compute_critical_value(LEVEL, np.where(degrees > 0, degrees, 1.0))
+        limits = compute_score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
         low, high = (np.where(degrees > 0, limit, np.nan) for limit in limits)
     return low, high
 
@@ -99,7 +99,7 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
 RESAMPLES = 10_000
 
 
-def bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
+def compute_bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
     """Return the percentile bootstrap interval of the mean of *numbers*, at a nominal 95%; None for
     fewer than two.
 
@@ -113,7 +113,7 @@ def bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
     return Interval(float(low), float(high))
 
 
-def effective_stems(wholes: Floats) -> float:
+def count_effective_stems(wholes: Floats) -> float:
     """Return the number of stems of equal weight by which a ratio over *wholes* [stems] would be as
     well known; 0 if there is nothing.
     """
@@ -133,7 +133,7 @@ class Contrast:
     signs: Floats  # [means, 1, ...]: 1 or -1
     runs: Floats  # [means, 1, ...]: that the values are over
 
-    def minus(self, other: Contrast) -> Contrast:
+    def subtract_contrast(self, other: Contrast) -> Contrast:
         """Return this contrast minus *other*, of another subject in the same stems. Their runs have
         nothing in common.
         """
@@ -146,34 +146,39 @@ class Contrast:
         total: Floats = (self.signs * self._means).sum(axis=0)
         return total
 
-    def limits(self) -> Limits:
+    def compute_limits(self) -> Limits:
         """Return low and high of the contrast, at 95%."""
-        critical = t_quantile(LEVEL, self._degrees)
-        low, high = contrast_limits(self.signs, self._means, self._dispersion(), critical)
+        critical = compute_critical_value(LEVEL, self._degrees)
+        low, high = compute_contrast_limits(
+            self.signs, self._means, self._compute_dispersion(), critical
+        )
         most = max(len(self.values) / 2, 1.0)
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
-    def p_value(self) -> Floats:
+    def compute_p_value(self) -> Floats:
         """Return the p-value of the contrast being 0, [...]: at it, 0 lies on the edge of the
         limits. 1 if its value is 0.
         """
-        value, means, dispersion = self.value, self._means, self._dispersion()
-        distance = edge(
-            value, lambda critical: contrast_limits(self.signs, means, dispersion, critical)
+        value, means, dispersion = self.value, self._means, self._compute_dispersion()
+        distance = find_edge_distance(
+            value, lambda critical: compute_contrast_limits(self.signs, means, dispersion, critical)
         )
-        return np.where(np.abs(value) < ROUNDING, 1.0, tail(distance, self._degrees))
+        return np.where(np.abs(value) < ROUNDING, 1.0, compute_t_tail(distance, self._degrees))
 
-    def smallest_seen(self) -> Floats:
+    def compute_detectable_contrast(self) -> Floats:
         """Return the minimum detectable contrast, [...], in its own unit: the smallest true value
         that `POWER` of repetitions would find different from 0.
 
         (t at 97.5% + t at 80%) standard errors, taken at the middles of the limits, as in
         `intervals.compute_detectable_difference`: at an end itself nothing seems to vary.
         """
-        critical, dispersion = t_quantile(LEVEL, self._degrees), self._dispersion()
-        middle = np.mean(score_limits(self._means, dispersion, critical), axis=0)
+        critical, dispersion = (
+            compute_critical_value(LEVEL, self._degrees),
+            self._compute_dispersion(),
+        )
+        middle = np.mean(compute_score_limits(self._means, dispersion, critical), axis=0)
         variance = (dispersion * middle * (1 - middle)).sum(axis=0)
-        smallest: Floats = (critical + quantile(POWER, self._degrees)) * np.sqrt(variance)
+        smallest: Floats = (critical + compute_t_quantile(POWER, self._degrees)) * np.sqrt(variance)
         return smallest
 
     @property
@@ -185,18 +190,18 @@ class Contrast:
     def _degrees(self) -> float:
         return float(self.values.shape[-1] - 1)
 
-    def _dispersion(self) -> Floats:
+    def _compute_dispersion(self) -> Floats:
         """Return the dispersion of each mean, [means, ...]."""
         together = (self.signs[..., None] * self.values).sum(axis=0)
         away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
         rooms = (self._means * (1 - self._means)).sum(axis=0)
-        dispersion = drawn_dispersion(
+        dispersion = shrink_dispersion(
             BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, self._degrees * rooms
         )
         return dispersion / (self._degrees + 1) + BELIEVED_RUNS / self.runs
 
 
-def mean_of(values: Floats, runs: float) -> Contrast:
+def make_mean_contrast(values: Floats, runs: float) -> Contrast:
     """Return a contrast of a single mean, that of one branch, to be compared with another
     subject's. *values* are [..., stems].
     """
@@ -225,7 +230,7 @@ class Step:
     standing: Share | None
 
 
-def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
+def compute_kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
     """Return the Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all
     positions stand.
 
@@ -273,7 +278,7 @@ BELIEVED_SUBJECTS = 2.0
 DIFFERENCE = np.array([1.0, -1.0])  # of two scores
 
 
-def effect_interval(scores: Floats) -> Interval | None:
+def estimate_effect_interval(scores: Floats) -> Interval | None:
     """Return the 95% interval of the mean over subjects of the first of two *scores* [subjects, 2],
     in [0, 1], minus the second.
 
@@ -296,15 +301,15 @@ def effect_interval(scores: Floats) -> Interval | None:
     variance = float((scores[:, 0] - scores[:, 1]).var(ddof=1))
     degrees = subjects - 1
     measured = variance / room if room > 0 else 0.0
-    dispersion = drawn_dispersion(
+    dispersion = shrink_dispersion(
         BELIEVED_SUBJECTS * BELIEVED_EFFECT, BELIEVED_SUBJECTS, degrees * measured, degrees
     )
-    critical = t_quantile(LEVEL, BELIEVED_SUBJECTS + degrees)
-    low, high = contrast_limits(DIFFERENCE, means, dispersion / subjects, critical)
+    critical = compute_critical_value(LEVEL, BELIEVED_SUBJECTS + degrees)
+    low, high = compute_contrast_limits(DIFFERENCE, means, dispersion / subjects, critical)
     return Interval(float(low), float(high))
 
 
-def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
+def estimate_lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
     """Return the interval of the mean of *own* minus that of *elsewhere*, both samples with the
     same variance, at 95%. *own* may be a single number.
 
@@ -323,14 +328,14 @@ def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval 
     squares = float(np.square(one - one.mean()).sum() + np.square(other - other.mean()).sum())
     if squares < 1e-12:
         return None
-    half = float(t_quantile(CAREFUL_LEVEL, degrees)) * sqrt(
+    half = float(compute_critical_value(CAREFUL_LEVEL, degrees)) * sqrt(
         squares / degrees * (1 / one.size + 1 / other.size)
     )
     difference = float(one.mean() - other.mean())
     return Interval(difference - half, difference + half)
 
 
-def contrast_limits(
+def compute_contrast_limits(
     weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
     """Return low and high of the sum of weight x mean over the first axis. Each mean's
@@ -339,4 +344,4 @@ def contrast_limits(
     With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for
     two proportions (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
     """
-    return joined_limits(weights, means, *score_limits(means, dispersion, critical))
+    return join_limits(weights, means, *compute_score_limits(means, dispersion, critical))

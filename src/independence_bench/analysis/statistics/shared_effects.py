@@ -138,7 +138,7 @@ class RunEffects:
         """The number of subjects with runs that show the effect."""
         return int((self.weight > 0).sum())
 
-    def excess_of(self, room: Floats) -> Floats:
+    def compute_excess(self, room: Floats) -> Floats:
         """Return the excess for each subject, by its *room*, mean x (1 - mean).
 
         A shift of a run moves a score in proportion to its room. So it counts in the variance by
@@ -154,7 +154,7 @@ class RunEffects:
         return self.excess * share
 
 
-def alike(
+def group_alike_subjects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
     """Yield groups of subjects whose runs fall into *sittings* (sessions) alike: their numbers,
@@ -170,7 +170,7 @@ def alike(
         yield np.array(numbers), np.array([added[number] for number in numbers]), of_runs
 
 
-def run_effects(
+def measure_run_effects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> RunEffects:
     """Return the effects of whole runs, from *added*: for each subject, the points that each
@@ -184,7 +184,7 @@ def run_effects(
     are uncorrelated.
     """
     columns = np.zeros((4, len(added)))
-    for subjects, runs, of_run in alike(added, sittings):
+    for subjects, runs, of_run in group_alike_subjects(added, sittings):
         numbers = np.array(of_run or [1] * runs.shape[1])
         weight = len(numbers) - len(np.unique(numbers))
         if not weight:
@@ -206,7 +206,7 @@ def run_effects(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SittingEffects:
+class SessionEffects:
     """The variation between the sessions (sittings) of each subject; arrays [subjects]."""
 
     # squared distances of the sessions' means from the subject's, each as often as it has runs
@@ -217,7 +217,7 @@ class SittingEffects:
     # effective number of sessions: N^2 / sum n^2; infinite if nothing is known of them
     number: Floats
 
-    def variance(self, room: Floats) -> float:
+    def estimate_variance(self, room: Floats) -> float:
         """Return the variance of the latent variable between sessions, at least 0: the believed and
         the observed variance, weighted by their information. *room* is mean x (1 - mean),
         [subjects].
@@ -226,24 +226,24 @@ class SittingEffects:
         McCulloch, Variance Components, 1992, chapter 3): the expectation of *between* is *by_runs*
         + *growth* x variance x the square of the room.
         """
-        information = float((self.growth * room * _near_ends(room)).sum())
+        information = float((self.growth * room * _raise_small_rooms(room)).sum())
         away = BELIEVED_SITTINGS * BELIEVED_INFORMATION + float((self.between - self.by_runs).sum())
         return max(away / (BELIEVED_INFORMATION + information), 0.0)
 
-    def of_scores(self, room: Floats) -> Floats:
+    def compute_score_variances(self, room: Floats) -> Floats:
         """Return the variance of each score from one session to another, [subjects]."""
-        of_each: Floats = self.variance(room) * room * _near_ends(room)
+        of_each: Floats = self.estimate_variance(room) * room * _raise_small_rooms(room)
         return of_each
 
-    def dispersion(self, room: Floats) -> Floats:
+    def compute_dispersions(self, room: Floats) -> Floats:
         """Return the variance of each subject's mean due to sessions, as a share of its room,
         [subjects].
         """
-        of_each: Floats = self.variance(room) * _near_ends(room) / self.number
+        of_each: Floats = self.estimate_variance(room) * _raise_small_rooms(room) / self.number
         return of_each
 
 
-def _near_ends(room: Floats) -> Floats:
+def _raise_small_rooms(room: Floats) -> Floats:
     """Return *room* raised to at least `LEAST_SHARE` of the average room, as is done for runs. One
     of the two factors of a squared room takes it, near the ends.
     """
@@ -251,9 +251,9 @@ def _near_ends(room: Floats) -> Floats:
     return least
 
 
-def sitting_effects(
+def measure_session_effects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float
-) -> SittingEffects:
+) -> SessionEffects:
     """Return the effects of sessions, from *added*: for each subject, the points that each
     transcript adds to each run, [runs, transcripts]; and from *sittings*: the session of each run.
 
@@ -261,7 +261,7 @@ def sitting_effects(
     which is no effect of a session. A subject of which no session is known, (), has no effect.
     """
     columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
-    for subjects, runs, of_run in alike(added, sittings):
+    for subjects, runs, of_run in group_alike_subjects(added, sittings):
         if not of_run:
             continue
         _, sitting, counts = np.unique(of_run, return_inverse=True, return_counts=True)
@@ -278,7 +278,7 @@ def sitting_effects(
             [len(of_run) - squares / len(of_run)],
             [len(of_run) ** 2 / squares],
         ]
-    return SittingEffects(*columns)
+    return SessionEffects(*columns)
 
 
 # ---------------------------------------------------------------- judges
@@ -300,17 +300,17 @@ class JuryMarks:
     voices: Floats
 
 
-def jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
+def make_jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
     """Return the jury's marks from *weights* [dimensions, transcripts], whose sum is 1, and the
     judges' shares of each of *subjects*.
 
     Shares are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
     """
-    parts = zip(*(_of_one(weights, shares) for shares in subjects), strict=True)
+    parts = zip(*(_compare_subject_judges(weights, shares) for shares in subjects), strict=True)
     return JuryMarks(*map(np.array, parts))
 
 
-def _of_one(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
+def _compare_subject_judges(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
     """Return `apart`, `shared` and `voices` of `JuryMarks` for one subject."""
     judges, runs = shares.shape[:2]
     worth = np.tile(weights / runs, (runs, 1, 1)).ravel()
@@ -336,7 +336,7 @@ class JudgeNoise:
     room: float
 
 
-def judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
+def measure_judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
     """Return the variances between the judges of a jury; *means* [subjects] are the jury's scores,
     in [0, 1].
 
@@ -372,22 +372,22 @@ def judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
     return JudgeNoise(max(severity, 0.0), taste, marks.voices, room)
 
 
-def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:
+def add_judge_noise(scores: Scores, noise: JudgeNoise | None) -> Scores:
     """Return *scores*, of all subjects in their order, with the variance of such a mean of judges
     added. None for *noise*: unchanged.
     """
     if noise is None:
         return scores
-    few, many = _degrees(noise)
+    few, many = _compute_judge_degrees(noise)
     total = noise.severity + noise.taste
     below = noise.severity**2 / few + noise.taste**2 / many
     # the severity of two or three judges that happen to be alike seems to be none, so the degrees
     # have a bound
     degrees = np.minimum(total**2 / below if total else few, DEGREES_OF_ONE * few)
-    return _with(scores, noise, total * np.square(noise.voices).sum(axis=1), degrees)
+    return _add_judge_variance(scores, noise, total * np.square(noise.voices).sum(axis=1), degrees)
 
 
-def pairs_with_judges(
+def add_pair_judge_noise(
     first: Scores, second: Scores, noise: JudgeNoise | None, one: Numbers, other: Numbers
 ) -> tuple[Scores, Scores]:
     """Return the two sides of differences with the judges' variance added. *one* and *other* are
@@ -398,7 +398,7 @@ def pairs_with_judges(
     """
     if noise is None:
         return first, second
-    few, many = _degrees(noise)
+    few, many = _compute_judge_degrees(noise)
     uneven = noise.severity * np.square(noise.voices[one] - noise.voices[other]).sum(axis=1) / 2
     sides = []
     for side, at in ((first, one), (second, other)):
@@ -407,11 +407,11 @@ def pairs_with_judges(
         degrees = np.where(
             below > 0, (taste + uneven) ** 2 / np.where(below > 0, below, 1.0), many[at]
         )
-        sides.append(_with(side, noise, taste + uneven, degrees))
+        sides.append(_add_judge_variance(side, noise, taste + uneven, degrees))
     return sides[0], sides[1]
 
 
-def _degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
+def _compute_judge_degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
     """Return the degrees of freedom of severity and of taste, each [subjects]. A judge with half a
     voice is half a judge.
     """
@@ -419,7 +419,9 @@ def _degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
     return few, max(len(noise.voices) - 1, 1) * few
 
 
-def _with(scores: Scores, noise: JudgeNoise, variance: Floats, degrees: Floats) -> Scores:
+def _add_judge_variance(
+    scores: Scores, noise: JudgeNoise, variance: Floats, degrees: Floats
+) -> Scores:
     """Return *scores* with *variance* added in proportion to their room, and its *degrees*."""
     room = scores.mean * (1 - scores.mean)
     part: Floats = np.maximum(room / noise.room, LEAST_ROOM) if noise.room else np.ones_like(room)

@@ -31,7 +31,7 @@ class Interval:
         """The distance from *low* to *high*."""
         return self.high - self.low
 
-    def holds(self, number: float) -> bool:
+    def contains(self, number: float) -> bool:
         """Return whether *number* lies in the interval, the ends included."""
         return self.low <= number <= self.high
 
@@ -39,14 +39,14 @@ class Interval:
         """Return both ends as *form* writes them."""
         return form.ends(self)
 
-    def scaled(self, factor: float) -> Interval:
+    def scale_interval(self, factor: float) -> Interval:
         """Return the interval in another unit, both ends times *factor*. A negative *factor* swaps
         the ends.
         """
         low, high = sorted((factor * self.low, factor * self.high))
         return Interval(low, high)
 
-    def within(self, low: float, high: float) -> Interval:
+    def clip_interval(self, low: float, high: float) -> Interval:
         """Return the interval with both ends moved into [*low*, *high*]."""
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
 
@@ -60,7 +60,7 @@ class Standing:
     tied_with_best: bool  # it may be first: no other subject is significantly better
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """True if only one rank is possible."""
         return self.rank_low == self.rank_high
 
@@ -74,10 +74,10 @@ class Uncertainty:
     rerun: Interval | None = None
     new_scenarios: Interval | None = None
 
-    def scaled(self, factor: float) -> Uncertainty:
+    def scale_intervals(self, factor: float) -> Uncertainty:
         """Return both intervals in another unit, their ends times *factor*."""
         rerun, new_scenarios = (
-            None if interval is None else interval.scaled(factor)
+            None if interval is None else interval.scale_interval(factor)
             for interval in (self.rerun, self.new_scenarios)
         )
         return Uncertainty(rerun, new_scenarios)
@@ -166,14 +166,14 @@ class ScoreDifferences:
     def __getitem__(self, number: int) -> ScoreDifference:
         """Return the difference of the pair with this *number*, from 0."""
         rerun, new_scenarios = (
-            _one_of(differences, number) for differences in (self.rerun, self.new_scenarios)
+            _pick_pair(differences, number) for differences in (self.rerun, self.new_scenarios)
         )
         intervals = Uncertainty(rerun[0], new_scenarios[0])
         seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
         return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
 
 
-def _one_of(
+def _pick_pair(
     every: PairDifferences | None, number: int
 ) -> tuple[Interval | None, float | None, float | None]:
     """Return the interval, the detectable difference and the p-value of one pair. None where a

@@ -22,38 +22,42 @@ from sqlalchemy import Connection
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.analysis.results import (
     CountedConversation,
     Results,
-    judgements_of,
+    read_counted_judgements,
 )
-from independence_bench.dataset.export import whole_folder
+from independence_bench.dataset.export import build_folder
 from independence_bench.dataset.row_checks import StoreLookups
-from independence_bench.dataset.schema import EXPORT_TABLES, to_exported
+from independence_bench.dataset.schema import EXPORT_TABLES, make_export_row
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.integrations.inspect.log_import import INSTALL, SUFFIX
-from independence_bench.integrations.inspect.log_sample import made_sample, moment, summed
+from independence_bench.integrations.inspect.log_sample import (
+    add_usages,
+    format_moment,
+    make_log_sample,
+)
 from independence_bench.integrations.inspect.rows import Rows
 from independence_bench.integrations.inspect.samples import (
     METRICS,
     PREFIX,
     ROLE,
     SCORER,
-    about_sample,
-    header,
-    inspect_name,
-    sample_id,
-    written,
+    make_header,
+    make_inspect_name,
+    make_sample_id,
+    make_sample_metadata,
+    make_source,
 )
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files, parse, shipped
+from independence_bench.protocol.loader import Files, list_shipped, parse_protocol
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
-from independence_bench.store.rows import in_chunks
+from independence_bench.store.rows import split_chunks
 
 _TABLES = {table.name: table for table in EXPORT_TABLES}
 _BLOBS = {"lines"}
@@ -79,8 +83,8 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
     except ImportError:
         raise WrongUse(f"logs of Inspect need inspect-ai: {INSTALL}") from None
     logs = samples = 0
-    with whole_folder(folder) as building:
-        for name, made in logs_of(store):
+    with build_folder(folder) as building:
+        for name, made in make_logs(store):
             log = EvalLog.model_validate(made)
             recompute_metrics(log)
             write_eval_log(log, str(building / name))
@@ -88,18 +92,18 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
     return WrittenLogs(folder, logs, samples)
 
 
-def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
+def make_logs(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name and the content of each log."""
-    with store.reading() as connection:
-        subjects = registry.unique_labels(registry.stored_subjects(connection))
-        models = registry.stored_subjects(connection)
-        stored = sorted(registry.stored_protocols(connection), key=lambda row: (row[1], row[0]))
+    with store.open_snapshot() as connection:
+        subjects = registry.make_unique_labels(registry.read_subjects(connection))
+        models = registry.read_subjects(connection)
+        stored = sorted(registry.read_protocols(connection), key=lambda row: (row[1], row[0]))
         for hash_, name, files in stored:
             try:
-                protocol = parse(files, where=name)
+                protocol = parse_protocol(files, where=name)
             except ProtocolError:
                 continue  # it is of another version and has no leaderboard either
-            for board in _main_boards(store, protocol):
+            for board in _find_main_boards(store, protocol):
                 results = board.results
                 judge = None if board.judge is None else (board.judge_hashes[0], board.judge)
                 for subject, mine in results.by_subject.items():
@@ -109,16 +113,16 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                         for configuration in results.configurations
                     )
                     called = (
-                        f"{_plain(name)}-{hash_[:8]}_{_plain(place)}"
-                        f"_{_plain(subjects[subject])}-{subject[:8]}"
+                        f"{_clean_name(name)}-{hash_[:8]}_{_clean_name(place)}"
+                        f"_{_clean_name(subjects[subject])}-{subject[:8]}"
                     )
-                    yield f"{called}{SUFFIX}", of.log(mine)
+                    yield f"{called}{SUFFIX}", of.make_log(mine)
 
 
-def _main_boards(store: Store, protocol: Protocol) -> Iterable[Board]:
+def _find_main_boards(store: Store, protocol: Protocol) -> Iterable[Board]:
     """Return the main judge's leaderboard of each group of configurations."""
     main: dict[tuple[Configuration, ...], Board] = {}
-    for board in boards(store, protocol):  # the main judge's before those of others
+    for board in make_leaderboards(store, protocol):  # the main judge's before those of others
         main.setdefault(board.configurations, board)
     return main.values()
 
@@ -134,27 +138,26 @@ class _Subject:
     subject: ChatModel
     judge: tuple[str, str] | None  # hash, label; None: nothing is judged yet
 
-    def log(self, mine: Sequence[CountedConversation]) -> dict[str, Any]:
+    def make_log(self, mine: Sequence[CountedConversation]) -> dict[str, Any]:
         protocol, configurations = self.protocol, self.results.configurations
-        samples = list(self._samples(mine))
+        samples = list(self._make_samples(mine))
         seconds = [conversation.row.finished_at for conversation in mine]
         runs = sorted({conversation.row.run for conversation in mine})
-        id_ = content_hash(
+        id_ = hash_content(
             [
                 protocol.hash,
                 [str(configuration) for configuration in configurations],
                 self.subject.hash,
             ]
         )
-        source = written(protocol, self.files)
-        task = (
-            f"{PREFIX}/"
-            f"{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
+        source = make_source(protocol, self.files)
+        task = f"{PREFIX}/" + (
+            protocol.name if protocol.name in list_shipped() and source == protocol.name else "own"
         )
         about = {"variants": sorted({configuration.system for configuration in configurations})}
         about |= {"modes": sorted({configuration.delivery for configuration in configurations})}
         sample_ids = [
-            sample_id(configuration, item.id, configurations)
+            make_sample_id(configuration, item.id, configurations)
             for configuration in configurations
             for item in protocol.items
         ]
@@ -171,7 +174,7 @@ class _Subject:
             "status": "success",
             "eval": {
                 "eval_id": id_[:22],
-                "created": moment(min(seconds)),
+                "created": format_moment(min(seconds)),
                 "task": task,
                 "task_version": __version__,
                 "task_args": about,
@@ -180,21 +183,21 @@ class _Subject:
                     "samples": len(sample_ids),
                     "sample_ids": sample_ids,
                 },
-                "model": inspect_name(self.subject.endpoint, self.subject.model),
+                "model": make_inspect_name(self.subject.endpoint, self.subject.model),
                 "model_generate_config": {
                     "temperature": self.subject.temperature,
                     "max_tokens": self.subject.max_tokens or None,
                 },
                 "model_roles": judge,
                 "config": {"epochs": max(runs)},
-                "metadata": header(protocol, self.files),
+                "metadata": make_header(protocol, self.files),
                 "scorers": [scorer],
             },
             "stats": {
-                "started_at": moment(min(seconds)),
-                "completed_at": moment(max(seconds)),
-                "model_usage": summed(sample["model_usage"] for sample in samples),
-                "role_usage": summed(sample["role_usage"] for sample in samples),
+                "started_at": format_moment(min(seconds)),
+                "completed_at": format_moment(max(seconds)),
+                "model_usage": add_usages(sample["model_usage"] for sample in samples),
+                "role_usage": add_usages(sample["role_usage"] for sample in samples),
             },
             "samples": samples,
         }
@@ -205,14 +208,14 @@ class _Subject:
         model.
         """
         assert self.judge is not None  # noqa: S101 - asked where there is one
-        spec = registry.judge_specs(self.connection).get(self.judge[0], {})
-        model = registry.model_in(spec)
-        return inspect_name(model.endpoint, model.model) if model else self.judge[1]
+        spec = registry.read_judge_specs(self.connection).get(self.judge[0], {})
+        model = registry.parse_model(spec)
+        return make_inspect_name(model.endpoint, model.model) if model else self.judge[1]
 
-    def _samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
+    def _make_samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
         judged = {
             judgement.about: judgement
-            for judgement in judgements_of(self.connection, [self.results])
+            for judgement in read_counted_judgements(self.connection, [self.results])
             if self.judge is not None and judgement.judge_hash == self.judge[0]
         }
         by_item: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
@@ -221,17 +224,19 @@ class _Subject:
             by_item[one.row.run, one.configuration, one.scenario.item].append(one)
         rows = _Lookup(self.connection)
         made = partial(
-            made_sample,
+            make_log_sample,
             self.protocol,
             subject=self.subject,
             judge=self._judge_name if self.judge else None,
         )
         for (run, configuration, item_id), conversations in by_item.items():
-            about = about_sample(self.protocol, configuration, item_id, self.results.configurations)
-            kept = rows.of_subject(
+            about = make_sample_metadata(
+                self.protocol, configuration, item_id, self.results.configurations
+            )
+            kept = rows.find_subject_rows(
                 self.subject, [conversation.row.id for conversation in conversations]
             )
-            by_judges = rows.of_judges({conversation.key for conversation in conversations})
+            by_judges = rows.find_judge_rows({conversation.key for conversation in conversations})
             given = {
                 conversation.row.id: judged[conversation.key]
                 for conversation in conversations
@@ -250,7 +255,7 @@ class _Subject:
                 )
                 for id_, one in given.items()
             }
-            id_ = sample_id(configuration, item_id, self.results.configurations)
+            id_ = make_sample_id(configuration, item_id, self.results.configurations)
             yield made(id_=id_, about=about, run=run, kept=kept, by_judges=by_judges, given=given)
 
 
@@ -261,62 +266,65 @@ class _Lookup:
         self.stored = StoreLookups(connection)
         self.connection = connection
 
-    def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
+    def find_subject_rows(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
         """Return the rows of *transcripts*, the readings of them, their replies, and the calls for
         these.
         """
-        stored = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
+        stored = self.stored.find_rows("transcripts", "id", transcripts, _BLOBS)
         stored.sort(key=lambda row: transcripts.index(row["id"]))
-        rows = [to_exported(_TABLES["transcripts"], row, {}) for row in stored]
+        rows = [make_export_row(_TABLES["transcripts"], row, {}) for row in stored]
         keys = list(dict.fromkeys(key for row in rows for key in row["reply_keys"]))
-        readings = self.stored.rows("readings", "transcript", transcripts)
+        readings = self.stored.find_rows("readings", "transcript", transcripts)
         return {
             "subjects": [{"hash": subject.hash, "label": subject.label, "spec": subject.spec}],
             "transcripts": rows,
-            "readings": [to_exported(_TABLES["readings"], row, {}) for row in readings],
-            **self._answers("replies", "key", keys),
+            "readings": [make_export_row(_TABLES["readings"], row, {}) for row in readings],
+            **self._find_answer_rows("replies", "key", keys),
         }
 
-    def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
+    def find_judge_rows(self, about: Collection[tuple[str, str]]) -> Rows:
         """Return every judgement of the conversations *about* (hash of the words, rubric), with
         judges and calls.
         """
         heard = sorted({heard_hash for heard_hash, _ in about})
-        every = self.stored.rows("judgements", "heard_hash", heard)
+        every = self.stored.find_rows("judgements", "heard_hash", heard)
         judged = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
-        judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in judged})
-        answers = self._answers("judgements", "key", [row["key"] for row in judged])
-        return {"judges": [to_exported(_TABLES["judges"], row, {}) for row in judges], **answers}
+        judges = self.stored.find_rows("judges", "hash", {row["judge_hash"] for row in judged})
+        answers = self._find_answer_rows("judgements", "key", [row["key"] for row in judged])
+        return {
+            "judges": [make_export_row(_TABLES["judges"], row, {}) for row in judges],
+            **answers,
+        }
 
-    def _answers(self, table: str, column: str, keys: Sequence[str]) -> Rows:
+    def _find_answer_rows(self, table: str, column: str, keys: Sequence[str]) -> Rows:
         """Return the replies or judgements of *keys*, and every attempt at their calls that has
         ended.
         """
         made: Rows = {"calls": [], "attempts": [], table: []}
-        for chunk in in_chunks(keys):
-            attempts = self.stored.attempts_at(chunk)
+        for chunk in split_chunks(keys):
+            attempts = self.stored.find_attempts(chunk)
             numbers = {
                 attempt["id"]: attempt["number"]
                 for at_call in attempts.values()
                 for attempt in at_call
             }
             made["calls"] += [
-                to_exported(_TABLES["calls"], row, {})
-                for row in self.stored.rows("calls", "key", chunk)
+                make_export_row(_TABLES["calls"], row, {})
+                for row in self.stored.find_rows("calls", "key", chunk)
             ]
             made["attempts"] += [
-                to_exported(_TABLES["attempts"], row, {})
+                make_export_row(_TABLES["attempts"], row, {})
                 for at_call in attempts.values()
                 for row in at_call
             ]
             made[table] += [
-                to_exported(_TABLES[table], row, {"attempt": numbers.get(row["attempt_id"])})
-                for row in bulk.find(self.connection, table, column, chunk)
+                make_export_row(_TABLES[table], row, {"attempt": numbers.get(row["attempt_id"])})
+                for row in bulk.find_rows(self.connection, table, column, chunk)
             ]
         return made
 
 
-def _plain(name: str) -> str:
+def _clean_name(name: str) -> str:
     """Return *name* as a part of a file's name: letters, digits, dots and hyphens, at most 60;
     `unnamed` for none.
     """

@@ -22,7 +22,7 @@ from typing import IO, Any
 from independence_bench.dataset.import_own import Imported, import_export
 from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FILE
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import text_hash
+from independence_bench.hashing import hash_text
 from independence_bench.integrations.inspect.rows import KEY
 from independence_bench.integrations.inspect.samples import ROWS
 from independence_bench.store.blobs import LARGEST_TEXT, Allowance, TooLarge
@@ -41,10 +41,10 @@ class _Unreadable(ValueError):
 
 def is_log(path: Path) -> bool:
     """Return whether *path* is a log of Inspect, or a folder with some."""
-    return (path.suffix == SUFFIX and path.is_file()) or bool(_logs(path))
+    return (path.suffix == SUFFIX and path.is_file()) or bool(_find_logs(path))
 
 
-def _logs(folder: Path) -> list[Path]:
+def _find_logs(folder: Path) -> list[Path]:
     return (
         sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
         if folder.is_dir()
@@ -60,14 +60,14 @@ def import_logs(path: Path, store: Store) -> Imported:
     refused: list[str] = []
     allowance = Allowance()
     with TemporaryDirectory(prefix="aib-") as made:
-        writer = _Rows(Path(made))
-        logs = _logs(path) or [path]
+        writer = _RowWriter(Path(made))
+        logs = _find_logs(path) or [path]
         try:
             for log in logs:
                 try:
                     _read_log(log, writer, allowance, refused)
                 except (_Unreadable, zipfile.BadZipFile, OSError, TooLarge) as error:
-                    refused.append(f"{log.name}: {_say(error)}")
+                    refused.append(f"{log.name}: {_format_error(error)}")
         finally:
             writer.close()
         if not writer.written:
@@ -83,7 +83,7 @@ def import_logs(path: Path, store: Store) -> Imported:
     return came
 
 
-class _Rows:
+class _RowWriter:
     """Writes the files of an export row by row, and equal rows once."""
 
     def __init__(self, folder: Path) -> None:
@@ -98,27 +98,27 @@ class _Rows:
         self._known: set[str] = set()
         self.written = 0  # conversations
 
-    def add(self, table: str, row: Any) -> None:
+    def add_row(self, table: str, row: Any) -> None:
         """Write *row*, unless it is there already."""
         line = json.dumps(row, ensure_ascii=False)
-        if (key := text_hash(f"{table} {line}")) not in self._known:
+        if (key := hash_text(f"{table} {line}")) not in self._known:
             self._known.add(key)
             self._files[table].write(line + "\n")
             self.written += table == "transcripts"
 
-    def add_all(self, rows: Any) -> None:
+    def add_rows(self, rows: Any) -> None:
         """Write all rows of known tables in *rows*, which may be anything."""
         for table in self._files:
             of = rows.get(table) if isinstance(rows, dict) else None
             for row in of if isinstance(of, list) else []:
-                self.add(table, row)
+                self.add_row(table, row)
 
     def close(self) -> None:
         for file in self._files.values():
             file.close()
 
 
-def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str]) -> None:
+def _read_log(path: Path, writer: _RowWriter, allowance: Allowance, refused: list[str]) -> None:
     """Write the rows of this benchmark in the log *path*. Raises the errors of a damaged file, and
     _Unreadable.
     """
@@ -131,34 +131,40 @@ def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str
         begin = members.get("header.json") or members.get("_journal/start.json")
         if begin is None:
             raise _Unreadable("it is not a log of Inspect")
-        header = _json(_unpacked(file, begin, size, allowance))
-        eval_ = _part(header, "eval")
-        about = _part(_part(eval_, "metadata"), KEY)
+        header = _parse_json(_unpack_member(file, begin, size, allowance))
+        eval_ = _find_part(header, "eval")
+        about = _find_part(_find_part(eval_, "metadata"), KEY)
         files, name, hash_ = (
-            _part(about, "files"),
+            _find_part(about, "files"),
             about.get("protocol"),
             about.get("protocol_hash"),
         )
         if not files:
             raise _Unreadable("it is a log of another task")
-        played = _seconds(eval_.get("created"))
+        played = _parse_time(eval_.get("created"))
         listed = [{"path": path, "text": text} for path, text in sorted(files.items())]
-        writer.add("protocols", {"hash": hash_, "name": name, "files": listed, "played_at": played})
+        writer.add_row(
+            "protocols", {"hash": hash_, "name": name, "files": listed, "played_at": played}
+        )
         begun: dict[tuple[str, str, int], None] = {}
         subjects: dict[str, None] = {}
-        for sample in _samples(path, file, members, size, allowance, refused):
+        for sample in _read_samples(path, file, members, size, allowance, refused):
             _add_sample(sample, writer)
-            if (place := _begun(sample)) is not None:
+            if (place := _find_begun_run(sample)) is not None:
                 begun[place] = None
-            subjects |= dict.fromkeys(_hashes(_part(_part(sample, "store"), KEY).get("subjects")))
+            subjects |= dict.fromkeys(
+                _list_hashes(_find_part(_find_part(sample, "store"), KEY).get("subjects"))
+            )
         # a run in which every conversation failed has no rows, but it was begun
         for system, delivery, run in begun:
             for subject in subjects:
                 place_of = {"run": run, "system": system, "delivery": delivery}
-                writer.add("begun", {"protocol_hash": hash_, "subject_hash": subject, **place_of})
+                writer.add_row(
+                    "begun", {"protocol_hash": hash_, "subject_hash": subject, **place_of}
+                )
 
 
-def _samples(
+def _read_samples(
     path: Path,
     file: IO[bytes],
     members: Mapping[str, zipfile.ZipInfo],
@@ -170,31 +176,31 @@ def _samples(
         if not (name.startswith("samples/") and name.endswith(".json")):
             continue
         try:
-            sample = _json(_unpacked(file, info, size, allowance))
+            sample = _parse_json(_unpack_member(file, info, size, allowance))
         except _Unreadable as error:
-            refused.append(f"{path.name}, {name[:80]}: {_say(error)}")
+            refused.append(f"{path.name}, {name[:80]}: {_format_error(error)}")
             continue
         yield sample
 
 
-def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
+def _find_begun_run(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
     """Return configuration and run of a sample, whether it ended or not: (system, delivery mode,
     run); None if it has none.
     """
-    about, epoch = _part(sample, "metadata"), sample.get("epoch")
+    about, epoch = _find_part(sample, "metadata"), sample.get("epoch")
     system, delivery = about.get("system"), about.get("delivery")
     known = type(epoch) is int and isinstance(system, str) and isinstance(delivery, str)
     return (system, delivery, epoch) if known else None
 
 
-def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
-    writer.add_all(_part(_part(sample, "store"), KEY))
-    for score in _part(sample, "scores").values():
-        inside = _part(_part(score if isinstance(score, dict) else {}, "metadata"), KEY)
-        writer.add_all(_part(inside, ROWS))
+def _add_sample(sample: Mapping[str, Any], writer: _RowWriter) -> None:
+    writer.add_rows(_find_part(_find_part(sample, "store"), KEY))
+    for score in _find_part(sample, "scores").values():
+        inside = _find_part(_find_part(score if isinstance(score, dict) else {}, "metadata"), KEY)
+        writer.add_rows(_find_part(inside, ROWS))
 
 
-def _hashes(rows: Any) -> list[str]:
+def _list_hashes(rows: Any) -> list[str]:
     """Return the hashes in *rows*, which may be anything."""
     hashes = (
         [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -202,7 +208,9 @@ def _hashes(rows: Any) -> list[str]:
     return [hash_ for hash_ in hashes if isinstance(hash_, str)]
 
 
-def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance) -> bytes:
+def _unpack_member(
+    file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance
+) -> bytes:
     """Read one member within our own bounds, because the sizes that a zip states are claims."""
     if info.compress_size > size or info.flag_bits & 1:
         raise _Unreadable("it is damaged, or locked by a password")
@@ -212,14 +220,14 @@ def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allo
         raise _Unreadable("it is damaged")
     named, extra = struct.unpack("<HH", head[26:])
     file.seek(named + extra, 1)
-    data = _inflated(file.read(info.compress_size), info.compress_type)
+    data = _inflate_data(file.read(info.compress_size), info.compress_type)
     if len(data) > LARGEST_TEXT:
         raise TooLarge(LARGEST_TEXT)
-    allowance.take(len(data))
+    allowance.take_bytes(len(data))
     return data
 
 
-def _inflated(packed: bytes, how: int) -> bytes:
+def _inflate_data(packed: bytes, how: int) -> bytes:
     """Return *packed* unpacked; of data larger than `LARGEST_TEXT`, at most a little more than
     that.
     """
@@ -247,7 +255,7 @@ def _inflated(packed: bytes, how: int) -> bytes:
         raise _Unreadable("it is damaged") from None
 
 
-def _json(data: bytes) -> Mapping[str, Any]:
+def _parse_json(data: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -257,17 +265,17 @@ def _json(data: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _find_part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 
 
-def _seconds(created: Any) -> float:
+def _parse_time(created: Any) -> float:
     try:
         return datetime.fromisoformat(created).timestamp()
     except (TypeError, ValueError, OverflowError, OSError):
         return 0.0
 
 
-def _say(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     return " ".join(str(error).split())[:120] or type(error).__name__

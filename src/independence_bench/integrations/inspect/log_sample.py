@@ -10,29 +10,35 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from independence_bench.hashing import content_hash
-from independence_bench.integrations.inspect.rows import KEY, Rows, arguments_of, talk_of, usage_of
+from independence_bench.hashing import hash_content
+from independence_bench.integrations.inspect.rows import (
+    KEY,
+    Rows,
+    encode_usage,
+    extract_transcript,
+    parse_arguments,
+)
 from independence_bench.integrations.inspect.samples import (
     ROLE,
     SCORER,
-    inspect_name,
-    sample_marks,
+    make_inspect_name,
+    score_sample,
 )
 from independence_bench.models.messages import Message, Usage
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import opening, sent
+from independence_bench.protocol.plan import build_messages, start_scenario
 from independence_bench.store.results import Judgement
 
 Row = Mapping[str, Any]
 
 
-def moment(seconds: float) -> str:
+def format_moment(seconds: float) -> str:
     """Format *seconds* since 1970 as Inspect writes them."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def made_sample(
+def make_log_sample(
     protocol: Protocol,
     *,
     subject: ChatModel,
@@ -50,17 +56,17 @@ def made_sample(
     *given*: transcript's id -> the main judge's judgement; *judge*: the name that Inspect has for
     that judge, None if there is none.
     """
-    name, last = inspect_name(subject.endpoint, subject.model), kept["transcripts"][0]
+    name, last = make_inspect_name(subject.endpoint, subject.model), kept["transcripts"][0]
     configuration = Configuration(about["system"], about["delivery"])
-    begun = opening(protocol, configuration, protocol.scenario(last["scenario"]))
-    shown = sent(talk_of(last), configuration.delivery, protocol)
-    score = sample_marks(protocol, about, run, kept, given, by_judges)
-    messages = messages_json(shown)
+    begun = start_scenario(protocol, configuration, protocol.find_scenario(last["scenario"]))
+    shown = build_messages(extract_transcript(last), configuration.delivery, protocol)
+    score = score_sample(protocol, about, run, kept, given, by_judges)
+    messages = encode_messages(shown)
     replies = [one for one in messages if one["role"] == "assistant"]
     judged = {judgement.key for judgement in given.values()}
-    usage = summed({name: usage_of(_usage(row))} for row in kept["attempts"])
-    of_judge = summed(
-        {ROLE: usage_of(_usage(row))}
+    usage = add_usages({name: encode_usage(_read_usage(row))} for row in kept["attempts"])
+    of_judge = add_usages(
+        {ROLE: encode_usage(_read_usage(row))}
         for row in by_judges.get("attempts", [])
         if row["call_key"] in judged
     )
@@ -69,10 +75,14 @@ def made_sample(
     return {
         "id": id_,
         "epoch": run,
-        "input": messages_json(sent(begun.transcript, configuration.delivery, protocol)),
+        "input": encode_messages(
+            build_messages(begun.transcript, configuration.delivery, protocol)
+        ),
         "target": "",
         "messages": messages,
-        "output": _output(name, replies[-1] if replies else {"role": "assistant", "content": ""}),
+        "output": _make_output(
+            name, replies[-1] if replies else {"role": "assistant", "content": ""}
+        ),
         "scores": {
             SCORER: {
                 "value": score.value,
@@ -83,19 +93,19 @@ def made_sample(
         },
         "metadata": dict(about),
         "store": {KEY: kept},
-        "events": list(_events(protocol, name, kept)),
-        "model_usage": summed([usage, {judge: of_judge[ROLE]} if judge and of_judge else {}]),
+        "events": list(_make_events(protocol, name, kept)),
+        "model_usage": add_usages([usage, {judge: of_judge[ROLE]} if judge and of_judge else {}]),
         "role_usage": of_judge,
-        "started_at": moment(min(times)),
-        "completed_at": moment(max(times)),
+        "started_at": format_moment(min(times)),
+        "completed_at": format_moment(max(times)),
         "total_time": max(times) - min(times),
-        "uuid": content_hash(
+        "uuid": hash_content(
             ["sample", about["protocol_hash"], subject.hash, id_, str(configuration), run]
         )[:22],
     }
 
 
-def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def encode_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return *messages* as Inspect writes them. Equal messages after equal messages have the same
     id, so that they can be matched.
     """
@@ -103,7 +113,7 @@ def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
     made = []
     before = ""
     for message in messages:
-        before = content_hash([before, message.wire()])
+        before = hash_content([before, message.format_message()])
         one: dict[str, Any] = {
             "id": before[:22],
             "role": message.role,
@@ -114,7 +124,7 @@ def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
                 {
                     "id": call.id,
                     "function": call.name,
-                    "arguments": arguments_of(call),
+                    "arguments": parse_arguments(call),
                     "type": "function",
                 }
                 for call in message.tool_calls
@@ -128,7 +138,7 @@ def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return made
 
 
-def _events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, Any]]:
+def _make_events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, Any]]:
     """Yield the replies of *model* as Inspect's calls, each once, although branches share the
     replies that they begin with.
     """
@@ -136,26 +146,26 @@ def _events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, An
     number_of = {row["key"]: row["attempt"] for row in kept["replies"]}
     known: set[str] = set()
     for row in kept["transcripts"]:
-        talk = talk_of(row)
+        talk = extract_transcript(row)
         replies = [at for at, line in enumerate(talk.lines) if line.name]
         for key, at in zip(row["reply_keys"], replies, strict=False):
             if key in known:
                 continue
             known.add(key)
             asked, said = (
-                messages_json(
-                    sent(replace(talk, lines=talk.lines[:end]), row["delivery"], protocol)
+                encode_messages(
+                    build_messages(replace(talk, lines=talk.lines[:end]), row["delivery"], protocol)
                 )
                 for end in (at, at + 1)
             )
             reply = next(one for one in reversed(said) if one["role"] == "assistant")
             attempt = attempts.get((key, number_of[key]), {})
-            output = _output(model, reply)
-            output |= {"usage": usage_of(_usage(attempt)), "time": attempt.get("seconds")}
+            output = _make_output(model, reply)
+            output |= {"usage": encode_usage(_read_usage(attempt)), "time": attempt.get("seconds")}
             yield {
                 "event": "model",
-                "uuid": content_hash(["reply", key])[:22],
-                "timestamp": moment(attempt.get("started_at", row["finished_at"])),
+                "uuid": hash_content(["reply", key])[:22],
+                "timestamp": format_moment(attempt.get("started_at", row["finished_at"])),
                 "working_start": 0.0,
                 "model": model,
                 "input": asked,
@@ -163,11 +173,11 @@ def _events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, An
                 "tool_choice": "auto",
                 "config": {},
                 "output": output,
-                "completed": moment(attempt.get("finished_at", row["finished_at"])),
+                "completed": format_moment(attempt.get("finished_at", row["finished_at"])),
             }
 
 
-def _output(model: str, reply: Mapping[str, Any]) -> dict[str, Any]:
+def _make_output(model: str, reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return *reply*, a message, as the output of a call of *model*."""
     message = {**reply, "source": "generate", "model": model}
     stop = "tool_calls" if "tool_calls" in reply else "stop"
@@ -178,12 +188,12 @@ def _output(model: str, reply: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(attempt: Row) -> Usage:
+def _read_usage(attempt: Row) -> Usage:
     names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cost")
     return Usage(*map(attempt.get, names))
 
 
-def summed(usages: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+def add_usages(usages: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
     """Add up usage by model or role; a number that is never reported is None."""
     total: dict[str, dict[str, Any]] = {}
     for usage in usages:

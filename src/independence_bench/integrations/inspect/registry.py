@@ -37,10 +37,10 @@ from independence_bench.errors import BenchError
 from independence_bench.integrations.inspect.rows import (
     KEY,
     Rows,
-    call_rows,
-    joined,
-    judgement_rows,
-    who_rows,
+    join_rows,
+    make_call_rows,
+    make_judgement_rows,
+    make_model_rows,
 )
 from independence_bench.integrations.inspect.samples import (
     PLAN,
@@ -48,31 +48,31 @@ from independence_bench.integrations.inspect.samples import (
     RUN,
     SCORER,
     SLOT,
-    about_sample,
-    chosen,
-    header,
-    inspect_name,
-    judged_case,
+    choose_configurations,
+    make_header,
+    make_inspect_name,
+    make_judging_input,
+    make_sample_id,
+    make_sample_metadata,
+    make_source,
     read_plan,
     read_source,
-    sample_id,
-    sample_marks,
-    written,
+    score_sample,
 )
 from independence_bench.integrations.inspect.solver import (
-    ask,
-    called,
-    chat_messages,
+    ask_model,
     conversations,
-    named,
+    make_chat_messages,
+    make_chat_model,
+    make_registry_name,
 )
-from independence_bench.judging.judge import read_judge
+from independence_bench.judging.judge import read_judge_reply
 from independence_bench.judging.output import NoVerdict
-from independence_bench.judging.prompt import JudgingInput, ask_again, judge_request
+from independence_bench.judging.prompt import JudgingInput, make_judge_request, make_retry_request
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import opening, sent
-from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score
+from independence_bench.protocol.plan import build_messages, start_scenario
+from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score_runs
 from independence_bench.store.results import Judgement
 
 __all__ = [
@@ -91,49 +91,49 @@ __all__ = [
 Several = str | list[str] | None
 
 
-@task(name=named("v1"))
+@task(name=make_registry_name("v1"))
 def v1(variants: Several = None, modes: Several = None) -> Task:
     """Protocol v1.
 
     *variants*, *modes*: system prompts and delivery modes, separated by commas; None: the
     protocol's own.
     """
-    return made_task("v1", variants, modes)
+    return make_task("v1", variants, modes)
 
 
-@task(name=named("lite"))
+@task(name=make_registry_name("lite"))
 def lite(variants: Several = None, modes: Several = None) -> Task:
     """Protocol lite."""
-    return made_task("lite", variants, modes)
+    return make_task("lite", variants, modes)
 
 
-@task(name=named("v2"))
+@task(name=make_registry_name("v2"))
 def v2(variants: Several = None, modes: Several = None) -> Task:
     """Protocol v2."""
-    return made_task("v2", variants, modes)
+    return make_task("v2", variants, modes)
 
 
-@task(name=named("own"))
+@task(name=make_registry_name("own"))
 def own(protocol: str, variants: Several = None, modes: Several = None) -> Task:
     """A protocol of the user's own: *protocol* is a folder, or the sheet of a character (a YAML
     file).
     """
-    return made_task(protocol, variants, modes)
+    return make_task(protocol, variants, modes)
 
 
-def made_task(source: str, variants: Several, modes: Several) -> Task:
+def make_task(source: str, variants: Several, modes: Several) -> Task:
     """Make the task that plays *source* in the configurations of those variants and modes.
 
     Raises PrerequisiteError, which Inspect prints as one line, for an unknown one.
     """
     try:
         protocol, files = read_source(source)
-        configurations = chosen(protocol, variants, modes)
+        configurations = choose_configurations(protocol, variants, modes)
     except BenchError as error:
         raise PrerequisiteError(str(error)) from None
-    kept = written(protocol, files)
+    kept = make_source(protocol, files)
     samples = [
-        sample_of(protocol, one, item.id, configurations)
+        make_dataset_sample(protocol, one, item.id, configurations)
         for one in configurations
         for item in protocol.items
     ]
@@ -142,12 +142,12 @@ def made_task(source: str, variants: Several, modes: Several) -> Task:
         solver=conversations(kept),
         scorer=independence(kept),
         epochs=Epochs(protocol.runs),
-        metadata=header(protocol, files),
+        metadata=make_header(protocol, files),
         version=__version__,
     )
 
 
-def sample_of(
+def make_dataset_sample(
     protocol: Protocol,
     configuration: Configuration,
     item_id: str,
@@ -156,35 +156,35 @@ def sample_of(
     """Make the sample of one scenario, or one item with all its branches, with the messages that
     begin its first conversation.
     """
-    about = about_sample(protocol, configuration, item_id, configurations)
-    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]))
-    shown = sent(begun.transcript, configuration.delivery, protocol)
+    about = make_sample_metadata(protocol, configuration, item_id, configurations)
+    begun = start_scenario(protocol, configuration, protocol.find_scenario(about["scenarios"][0]))
+    shown = build_messages(begun.transcript, configuration.delivery, protocol)
     return Sample(
-        id=sample_id(configuration, item_id, configurations),
-        input=chat_messages(shown),
+        id=make_sample_id(configuration, item_id, configurations),
+        input=make_chat_messages(shown),
         metadata=about,
     )
 
 
-@metric(name=named("independence_index"), scores="unreduced")
+@metric(name=make_registry_name("independence_index"), scores="unreduced")
 def independence_index() -> Metric:
     """The index, 0 to 100; NaN if a planned mark is missing."""
 
-    def measure(scores: list[SampleScore]) -> Value:
-        subject_scores = scored(scores)
+    def measure_index(scores: list[SampleScore]) -> Value:
+        subject_scores = score_samples(scores)
         return (
             nan if subject_scores is None or subject_scores.index is None else subject_scores.index
         )
 
-    return measure
+    return measure_index
 
 
-@metric(name=named("dimensions"), scores="unreduced")
+@metric(name=make_registry_name("dimensions"), scores="unreduced")
 def dimensions() -> Metric:
     """Each dimension, 0 to 1, where 1 is the most independent; NaN if a planned mark is missing."""
 
-    def measure(scores: list[SampleScore]) -> Value:
-        subject_scores = scored(scores)
+    def measure_dimensions(scores: list[SampleScore]) -> Value:
+        subject_scores = score_samples(scores)
         return (
             {
                 name: nan if value is None else value
@@ -194,10 +194,10 @@ def dimensions() -> Metric:
             else {}
         )
 
-    return measure
+    return measure_dimensions
 
 
-@metric(name=named("index_interval"), scores="unreduced")
+@metric(name=make_registry_name("index_interval"), scores="unreduced")
 def index_interval() -> Metric:
     """The 95% interval of the index for the same test again; empty if there is no interval
     (docs/statistics.md).
@@ -205,26 +205,26 @@ def index_interval() -> Metric:
     A leaderboard measures its subjects together, from more data, so its interval can differ.
     """
 
-    def measure(scores: list[SampleScore]) -> Value:
-        subject_scores = scored(scores)
+    def measure_interval(scores: list[SampleScore]) -> Value:
+        subject_scores = score_samples(scores)
         if subject_scores is None or subject_scores.index is None:
             return {}
-        protocol, configurations, marks = _read(scores)
-        (row,) = measure_board(protocol, configurations, [marks]).of_subjects()
+        protocol, configurations, marks = _read_marks(scores)
+        (row,) = measure_board(protocol, configurations, [marks]).list_row_uncertainties()
         interval = row.index.rerun
         return {} if interval is None else {"index_low": interval.low, "index_high": interval.high}
 
-    return measure
+    return measure_interval
 
 
-def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:
+def score_samples(scores: Sequence[SampleScore]) -> SubjectScore | None:
     """Return the score over all runs in *scores*; None for no scores."""
     if not scores:
         return None
-    return score(*_read(scores))[1]
+    return score_runs(*_read_marks(scores))[1]
 
 
-def _read(
+def _read_marks(
     scores: Sequence[SampleScore],
 ) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
     plans = [sample.sample_metadata[PLAN] for sample in scores if sample.sample_metadata]
@@ -241,7 +241,9 @@ def _read(
     return protocol, configurations, dict(sorted(marks.items()))
 
 
-@scorer(metrics=[independence_index(), dimensions(), index_interval()], name=named(SCORER))
+@scorer(
+    metrics=[independence_index(), dimensions(), index_interval()], name=make_registry_name(SCORER)
+)
 def independence(protocol: str | None = None) -> Scorer:
     """The marks of a scenario, or the score of an item.
 
@@ -260,25 +262,25 @@ def independence(protocol: str | None = None) -> Scorer:
                 f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was"
             )
         model = get_model(
-            role=ROLE, default=inspect_name(loaded.judge.endpoint, loaded.judge.model)
+            role=ROLE, default=make_inspect_name(loaded.judge.endpoint, loaded.judge.model)
         )
         default = loaded.judge
-        judge = called(model, model.config, default.temperature, default.max_tokens)
-        parts = [who_rows("judges", judge)]
+        judge = make_chat_model(model, model.config, default.temperature, default.max_tokens)
+        parts = [make_model_rows("judges", judge)]
         given: dict[str, Judgement] = {}
         for row in state.store.get(KEY, {}).get("transcripts", []):
-            case = judged_case(loaded, row)
+            case = make_judging_input(loaded, row)
             if case is None:
                 continue
-            key = case.key(judge.hash)
+            key = case.make_key(judge.hash)
             async with asking.setdefault(key, asyncio.Lock()):
                 if key not in judged:
                     async with span(case.scenario.branch or case.scenario.id):
-                        judged[key] = await _judge(model, judge, case)
+                        judged[key] = await _judge_case(model, judge, case)
             given[row["id"]], rows = judged[key]
             parts.append(rows)
-        marks = sample_marks(
-            loaded, state.metadata, state.epoch, state.store.get(KEY, {}), given, joined(parts)
+        marks = score_sample(
+            loaded, state.metadata, state.epoch, state.store.get(KEY, {}), given, join_rows(parts)
         )
         return Score(
             value=marks.value,
@@ -297,21 +299,21 @@ registry_add(
 )
 
 
-async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Judgement, Rows]:
-    made = partial(case.judgement, judge.hash)
-    request = judge_request(case, judge)
-    outcome = await ask(
+async def _judge_case(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Judgement, Rows]:
+    made = partial(case.make_judgement, judge.hash)
+    request = make_judge_request(case, judge)
+    outcome = await ask_model(
         model,
         request,
-        lambda completion: read_judge(completion, case, made),
+        lambda completion: read_judge_reply(completion, case, made),
         lambda reason: made(NoVerdict(reason)),
-        partial(ask_again, case, request),
+        partial(make_retry_request, case, request),
     )
     judgement = outcome.answer
-    rows = joined(
+    rows = join_rows(
         [
-            call_rows(judgement.key, "judgement", judge, outcome.tried),
-            judgement_rows(judgement, outcome.attempt, time.time()),
+            make_call_rows(judgement.key, "judgement", judge, outcome.tried),
+            make_judgement_rows(judgement, outcome.attempt, time.time()),
         ]
     )
     return judgement, rows

@@ -17,10 +17,10 @@ from typing import Any
 from independence_bench.models.messages import AttemptFacts, ToolCall, Usage
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.store.results import Judgement, Played, Reply
+from independence_bench.store.results import Judgement, PlayedJob, Reply
 
 
-def usage_of(usage: Usage) -> dict[str, Any]:
+def encode_usage(usage: Usage) -> dict[str, Any]:
     """Return *usage* as Inspect counts it: tokens read from a cache are no part of the input."""
     prompt, cached, reply = (
         usage.prompt_tokens or 0,
@@ -37,7 +37,7 @@ def usage_of(usage: Usage) -> dict[str, Any]:
     }
 
 
-def arguments_of(call: ToolCall) -> dict[str, Any]:
+def parse_arguments(call: ToolCall) -> dict[str, Any]:
     """Return the arguments of a call as an object; arguments that are no JSON object stand in one
     under the name "".
     """
@@ -65,7 +65,7 @@ class TriedOnce:
     facts: AttemptFacts
 
 
-def call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce]) -> Rows:
+def make_call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce]) -> Rows:
     """Make the rows of a call of *model* and of all attempts at it."""
     call = {"key": key, "kind": kind, "endpoint": model.endpoint, "model": model.model}
     attempts = []
@@ -96,7 +96,7 @@ def call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce])
     return {"calls": [call], "attempts": attempts}
 
 
-def reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
+def make_reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
     """Make the row of a subject's reply, which came from that *attempt* (1, 2, ...)."""
     row = {
         "key": key,
@@ -114,7 +114,7 @@ def reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
     return {"replies": [row]}
 
 
-def played_rows(played: Played, now: float) -> Rows:
+def make_conversation_rows(played: PlayedJob, now: float) -> Rows:
     """Make the row of a conversation."""
     job, talk = played.job, played.transcript
     row = {
@@ -127,7 +127,7 @@ def played_rows(played: Played, now: float) -> Rows:
         "state": "complete" if played.reason is None else "invalid",
         "reason": played.reason,
         "system_prompt": talk.system,
-        "lines": [line.record() for line in talk.lines],
+        "lines": [line.make_record() for line in talk.lines],
         **played.counts,
         "reply_keys": [key for key, _ in played.said],
         "heard_hash": talk.heard_hash,
@@ -139,7 +139,7 @@ def played_rows(played: Played, now: float) -> Rows:
     return {"transcripts": [row]}
 
 
-def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
+def make_judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
     """Make the row of a judgement, which came from that *attempt* (1, 2, ...)."""
     row = {
         "key": judgement.key,
@@ -158,12 +158,12 @@ def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
     return {"judgements": [row]}
 
 
-def who_rows(sheet: str, model: ChatModel) -> Rows:
+def make_model_rows(sheet: str, model: ChatModel) -> Rows:
     """Make the row of a subject or a judge; *sheet* is the name of the table."""
     return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
 
 
-def joined(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
+def join_rows(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
     """Join all *parts*, each row once, in their order."""
     together: Rows = {}
     for part in parts:
@@ -173,6 +173,6 @@ def joined(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
     return together
 
 
-def talk_of(row: Mapping[str, Any]) -> Transcript:
+def extract_transcript(row: Mapping[str, Any]) -> Transcript:
     """Return the words of a row of transcripts."""
     return Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))

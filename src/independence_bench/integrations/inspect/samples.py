@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import canonical
-from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
+from independence_bench.hashing import write_canonical_json
+from independence_bench.integrations.inspect.rows import KEY, Rows, extract_transcript
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.personas.sheet import load_sheet, protocol_files
+from independence_bench.personas.sheet import load_sheet, make_protocol_files
 from independence_bench.protocol.definition import (
     Configuration,
     DefaultJudge,
@@ -30,9 +30,15 @@ from independence_bench.protocol.definition import (
     ToolWording,
 )
 from independence_bench.protocol.file_formats import TOP
-from independence_bench.protocol.item_scoring import item_marks
-from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
-from independence_bench.protocol.plan import every_configuration
+from independence_bench.protocol.item_scoring import compute_item_marks
+from independence_bench.protocol.loader import (
+    Files,
+    list_shipped,
+    load_protocol,
+    load_protocol_and_files,
+    parse_protocol,
+)
+from independence_bench.protocol.plan import list_configurations
 from independence_bench.protocol.scoring import Marks, Slot
 from independence_bench.store.results import Judgement
 
@@ -51,24 +57,24 @@ def read_source(source: str) -> tuple[Protocol, Files]:
             raise WrongUse(
                 "the files of the protocol cannot be read; the log was changed"
             ) from None
-        return parse(inside, where="the log"), inside
+        return parse_protocol(inside, where="the log"), inside
     path = Path(source)
-    if source not in shipped() and path.suffix in (".yaml", ".yml") and path.name != TOP:
-        files = protocol_files(load_sheet(path))
-        return parse(files, where=source), files
-    return load_with_files(source)
+    if source not in list_shipped() and path.suffix in (".yaml", ".yml") and path.name != TOP:
+        files = make_protocol_files(load_sheet(path))
+        return parse_protocol(files, where=source), files
+    return load_protocol_and_files(source)
 
 
-def written(protocol: Protocol, files: Files) -> str:
+def make_source(protocol: Protocol, files: Files) -> str:
     """Return a source that leads to *protocol* on every machine: the name of a shipped protocol,
     else all files as JSON.
     """
-    if protocol.name in shipped() and load(protocol.name).hash == protocol.hash:
+    if protocol.name in list_shipped() and load_protocol(protocol.name).hash == protocol.hash:
         return protocol.name
-    return canonical(dict(files))
+    return write_canonical_json(dict(files))
 
 
-def chosen(
+def choose_configurations(
     protocol: Protocol, variants: str | list[str] | None, modes: str | list[str] | None
 ) -> tuple[Configuration, ...]:
     """Return the chosen configurations, each variant in each mode; the protocol's own if neither is
@@ -77,15 +83,15 @@ def chosen(
     Raises WrongUse for unknown ones.
     """
     own = protocol.configurations
-    systems = _listed(variants) or list(
+    systems = _split_names(variants) or list(
         dict.fromkeys(configuration.system for configuration in own)
     )
-    deliveries = _listed(modes) or list(
+    deliveries = _split_names(modes) or list(
         dict.fromkeys(configuration.delivery for configuration in own)
     )
     if variants is None and modes is None:
         return own
-    known = every_configuration(protocol)
+    known = list_configurations(protocol)
     for name, given, there in (
         ("variants", systems, sorted({configuration.system for configuration in known})),
         ("modes", deliveries, sorted({configuration.delivery for configuration in known})),
@@ -101,7 +107,7 @@ def chosen(
     )
 
 
-def _listed(typed: str | list[str] | None) -> list[str]:
+def _split_names(typed: str | list[str] | None) -> list[str]:
     given = typed.split(",") if isinstance(typed, str) else typed or []
     return [str(word).strip() for word in given if str(word).strip()]
 
@@ -109,7 +115,7 @@ def _listed(typed: str | list[str] | None) -> list[str]:
 Plan = Mapping[str, Any]
 
 
-def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
+def make_plan(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
     """Make the plan of *protocol* as JSON values; its *configurations* are pooled."""
     marks = {mark.name: mark for item in protocol.items for mark in item.marks}
     return {
@@ -181,7 +187,7 @@ PLAN = "plan"  # key of a sample's metadata
 RUN, SLOT, ROWS = "run", "slot", "rows"  # keys of a score's metadata, under KEY
 
 
-def inspect_name(endpoint: str, model: str) -> str:
+def make_inspect_name(endpoint: str, model: str) -> str:
     """Return Inspect's name of *model*: with the provider by which Inspect played it, with
     OpenRouter, else with its provider for compatible services.
     """
@@ -190,28 +196,28 @@ def inspect_name(endpoint: str, model: str) -> str:
     return f"openrouter/{model}" if endpoint == "openrouter" else f"openai-api/{endpoint}/{model}"
 
 
-def header(protocol: Protocol, files: Files) -> dict[str, Any]:
+def make_header(protocol: Protocol, files: Files) -> dict[str, Any]:
     """Make the metadata of a log that describes its protocol, so that the log can be read without
     the protocol's files.
     """
     return {KEY: {"protocol": protocol.name, "protocol_hash": protocol.hash, "files": dict(files)}}
 
 
-def sample_id(
+def make_sample_id(
     configuration: Configuration, item_id: str, configurations: tuple[Configuration, ...]
 ) -> str:
     """Return the id of a sample, which has its configuration only if there are several."""
     return item_id if len(configurations) == 1 else f"{configuration}/{item_id}"
 
 
-def about_sample(
+def make_sample_metadata(
     protocol: Protocol,
     configuration: Configuration,
     item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> dict[str, Any]:
     """Make a sample's metadata. *item_id*: the id of its item."""
-    item = protocol.item(item_id)
+    item = protocol.find_item(item_id)
     return {
         "protocol": protocol.name,
         "protocol_hash": protocol.hash,
@@ -221,18 +227,18 @@ def about_sample(
         "delivery": configuration.delivery,
         "unit": item_id,
         "scenarios": [scenario.id for scenario in item.scenarios],
-        PLAN: plan_of(protocol, configurations),
+        PLAN: make_plan(protocol, configurations),
     }
 
 
-def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
+def make_judging_input(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
     """Return the input for a judge of a row of transcripts; None for a transcript that is
     invalid.
     """
     if row["state"] != "complete":
         return None
-    scenario = protocol.scenario(row["scenario"])
-    return JudgingInput(talk_of(row), scenario, protocol.judge_instructions)
+    scenario = protocol.find_scenario(row["scenario"])
+    return JudgingInput(extract_transcript(row), scenario, protocol.judge_instructions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +252,7 @@ class SampleMarks:
     metadata: dict[str, Any]
 
 
-def sample_marks(
+def score_sample(
     protocol: Protocol,
     about: Mapping[str, Any],
     run: int,
@@ -278,7 +284,7 @@ def sample_marks(
             marks[slot] = judgement.marks
             lines.append(f"{row['scenario']}: {judgement.reasoning}")
     place = Configuration(about["system"], about["delivery"]), about["unit"]
-    value = dict(item_marks(protocol, marks).get(place, {}))
+    value = dict(compute_item_marks(protocol, marks).get(place, {}))
     reason = None if value else "no_response" if invalid or not lines else "grader_failed"
     metadata = {
         KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}

@@ -34,17 +34,17 @@ from pydantic import TypeAdapter
 
 from independence_bench.calls.call import Accepted
 from independence_bench.calls.limits import Policy
-from independence_bench.engine.ask import reply_reader
-from independence_bench.integrations.inspect.log_sample import messages_json
+from independence_bench.engine.ask import make_reply_reader
+from independence_bench.integrations.inspect.log_sample import encode_messages
 from independence_bench.integrations.inspect.rows import (
     KEY,
     Rows,
     TriedOnce,
-    call_rows,
-    joined,
-    played_rows,
-    reply_rows,
-    who_rows,
+    join_rows,
+    make_call_rows,
+    make_conversation_rows,
+    make_model_rows,
+    make_reply_rows,
 )
 from independence_bench.integrations.inspect.samples import PREFIX, read_source
 from independence_bench.models.messages import (
@@ -62,28 +62,34 @@ from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Job, opening, request, script_hash, sent
+from independence_bench.protocol.plan import (
+    Job,
+    build_messages,
+    build_request,
+    hash_script,
+    start_scenario,
+)
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.results import Played, Reply
+from independence_bench.store.results import PlayedJob, Reply
 
 A = TypeVar("A")
 _MESSAGES = TypeAdapter(list[ChatMessage])
 _ENDS = {"max_tokens": "length", "model_length": "length", "unknown": None}  # Inspect's -> ours
 
 
-def named(name: str) -> str:
+def make_registry_name(name: str) -> str:
     """Return *name* as it has to be registered: Inspect adds the prefix itself, except in an
     editable installation.
     """
-    return name if registry_name(named, name) != name else f"{PREFIX}/{name}"
+    return name if registry_name(make_registry_name, name) != name else f"{PREFIX}/{name}"
 
 
-def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
+def make_chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
     """Convert *messages* to Inspect's."""
-    return _MESSAGES.validate_python(messages_json(messages))
+    return _MESSAGES.validate_python(encode_messages(messages))
 
 
-def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
+def make_tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
     """Convert *tools* to Inspect's."""
     return [
         ToolInfo(
@@ -100,7 +106,7 @@ def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
     ]
 
 
-def completion_of(output: ModelOutput) -> Completion:
+def convert_completion(output: ModelOutput) -> Completion:
     """Convert the output of a model to a completion."""
     message = None if output.empty else output.message
     parts = message.content if message and isinstance(message.content, list) else []
@@ -114,7 +120,7 @@ def completion_of(output: ModelOutput) -> Completion:
             for call in (message and message.tool_calls) or ()
         ),
         reasoning=clean_text("\n\n".join(text for text in thoughts if text)),
-        usage=_usage(output.usage),
+        usage=_convert_usage(output.usage),
         seconds=output.time or 0.0,
         finish_reason=None if output.empty else _ENDS.get(output.stop_reason, output.stop_reason),
         served_model=output.model or None,
@@ -122,7 +128,7 @@ def completion_of(output: ModelOutput) -> Completion:
     )
 
 
-def _usage(usage: ModelUsage | None) -> Usage:
+def _convert_usage(usage: ModelUsage | None) -> Usage:
     if usage is None:
         return Usage()
     cached = usage.input_tokens_cache_read or 0
@@ -148,7 +154,9 @@ class Answered(Generic[A]):
     tried: tuple[TriedOnce, ...]
 
 
-def called(model: Model, config: GenerateConfig, temperature: float, max_tokens: int) -> ChatModel:
+def make_chat_model(
+    model: Model, config: GenerateConfig, temperature: float, max_tokens: int
+) -> ChatModel:
     """Describe *model* as a subject or judge. Settings that *config* lacks are the protocol's; the
     endpoint is `inspect-PROVIDER`, because Inspect's providers send in their own way.
     """
@@ -163,7 +171,7 @@ def called(model: Model, config: GenerateConfig, temperature: float, max_tokens:
     )
 
 
-async def ask(
+async def ask_model(
     model: Model,
     request: ChatRequest,
     read: Callable[[Completion], Accepted[A] | Rejected],
@@ -190,12 +198,12 @@ async def ask(
         )
         started = time.time()
         output = await model.generate(
-            chat_messages(request.messages),
-            tool_infos(request.tools),
+            make_chat_messages(request.messages),
+            make_tool_infos(request.tools),
             "auto" if request.tools else None,
             config,
         )
-        completion = completion_of(output)
+        completion = convert_completion(output)
         given = Rejected(clean_text(output.error)) if output.error else read(completion)
         number, kind, why = len(tried) + 1, ANSWERED, None
         if given.cut_off and not cut_off:
@@ -211,7 +219,7 @@ async def ask(
             if given.cut_off or broken >= POLICY.broken:
                 tries = f"even with {limit} tokens" if given.cut_off else f"{broken} tries"
                 answer = spare or (number, none(f"{why} ({tries})"))
-        facts = AttemptFacts(**completion.facts())
+        facts = AttemptFacts(**completion.list_facts())
         tried.append(TriedOnce(started, time.time(), limit, kind, why, 200, facts))
     return Answered(answer[1], answer[0], tuple(tried))
 
@@ -219,7 +227,7 @@ async def ask(
 Known = dict[str, tuple[Reply, Rows]]  # key -> a reply of this sample, with its rows
 
 
-@solver(name=named("conversations"))
+@solver(name=make_registry_name("conversations"))
 def conversations(protocol: str) -> Solver:
     """Play the conversations of a sample with the model under test; *protocol* as tasks take it."""
 
@@ -228,27 +236,29 @@ def conversations(protocol: str) -> Solver:
         loaded, _ = read_source(protocol)
         model = get_model()
         config = model.config.merge(active_generate_config())
-        subject = called(model, config, loaded.temperature, loaded.max_tokens)
+        subject = make_chat_model(model, config, loaded.temperature, loaded.max_tokens)
         configuration = Configuration(state.metadata["system"], state.metadata["delivery"])
         known: Known = {}
-        parts = [who_rows("subjects", subject)]
+        parts = [make_model_rows("subjects", subject)]
         shown: Transcript | None = None
         for name in state.metadata["scenarios"]:
-            scenario = loaded.scenario(name)
+            scenario = loaded.find_scenario(name)
             job = Job(
                 subject,
                 state.epoch,
                 configuration,
                 scenario,
-                script_hash(loaded, configuration, scenario),
+                hash_script(loaded, configuration, scenario),
             )
             async with span(scenario.branch or scenario.id):
-                played, rows = await _play(loaded, job, known)
-            parts += [rows, played_rows(played, time.time())]
+                played, rows = await _play_scenario(loaded, job, known)
+            parts += [rows, make_conversation_rows(played, time.time())]
             shown = shown or played.transcript
-        state.store.set(KEY, joined(parts))
+        state.store.set(KEY, join_rows(parts))
         if shown is not None:
-            state.messages = chat_messages(sent(shown, configuration.delivery, loaded))
+            state.messages = make_chat_messages(
+                build_messages(shown, configuration.delivery, loaded)
+            )
             texts = [line.text for line in shown.lines if line.name]
             state.output = ModelOutput.from_content(str(get_model()), texts[-1] if texts else "")
         state.completed = True
@@ -257,37 +267,39 @@ def conversations(protocol: str) -> Solver:
     return solve
 
 
-async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Rows]:
+async def _play_scenario(protocol: Protocol, job: Job, known: Known) -> tuple[PlayedJob, Rows]:
     """Play one scenario to its end, or to a reply that is no answer; return it with the rows of its
     replies.
     """
-    talk = opening(protocol, job.configuration, job.scenario)
+    talk = start_scenario(protocol, job.configuration, job.scenario)
     replies: list[tuple[str, Reply]] = []
     parts: list[Rows] = []
-    while talk.awaiting:
-        asked = request(talk, job.subject, job.configuration, protocol)
-        key = asked.key(job.run)
+    while talk.next_reply:
+        asked = build_request(talk, job.subject, job.configuration, protocol)
+        key = asked.make_key(job.run)
         if key not in known:
-            known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration))
+            known[key] = await _ask_reply(
+                asked, key, make_reply_reader(protocol, job.configuration)
+            )
         reply, rows = known[key]
         parts.append(rows)
         replies.append((key, reply))
         if reply.reason is not None:
             break
-        talk = talk.answered(Words(reply.text, reply.notes))
+        talk = talk.add_reply(Words(reply.text, reply.notes))
     invalid = replies[-1][1].reason
-    reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
-    return Played(job, protocol.hash, talk.transcript, replies, reason), joined(parts)
+    reason = None if invalid is None else f"{talk.next_reply}: {invalid}"
+    return PlayedJob(job, protocol.hash, talk.transcript, replies, reason), join_rows(parts)
 
 
-async def _reply(
+async def _ask_reply(
     asked: ChatRequest, key: str, read: Callable[[Completion], Accepted[Reply] | Rejected]
 ) -> tuple[Reply, Rows]:
-    outcome = await ask(get_model(), asked, read, lambda reason: Reply("", reason=reason))
-    rows = joined(
+    outcome = await ask_model(get_model(), asked, read, lambda reason: Reply("", reason=reason))
+    rows = join_rows(
         [
-            call_rows(key, "reply", asked.model, outcome.tried),
-            reply_rows(key, outcome.answer, outcome.attempt, time.time()),
+            make_call_rows(key, "reply", asked.model, outcome.tried),
+            make_reply_rows(key, outcome.answer, outcome.attempt, time.time()),
         ]
     )
     return outcome.answer, rows

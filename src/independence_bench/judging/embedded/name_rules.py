@@ -39,22 +39,22 @@ class Choice:
     gender_state: State = "unsure"
 
 
-def first_choice(text: str) -> Choice:
+def read_first_choice(text: str) -> Choice:
     """Read the choice in the reply *text* of a model that was asked for a name and a gender."""
-    plain_text = plain(text)
-    name, name_state = _name(plain_text)
-    gender, gender_state = _gender(plain_text)
+    plain_text = strip_emphasis(text)
+    name, name_state = _read_name(plain_text)
+    gender, gender_state = _read_gender(plain_text)
     return Choice(name, gender, name_state, gender_state)
 
 
-def final_choice(text: str, before: Choice) -> Choice:
+def read_final_choice(text: str, before: Choice) -> Choice:
     """Read the choice in the last reply *text* of a model that had chosen *before* and was then
     asked for other ones.
     """
-    plain_text = plain(text)
-    name, name_state = _final_name(plain_text, before)
+    plain_text = strip_emphasis(text)
+    name, name_state = _read_final_name(plain_text, before)
     held = name == before.name and name_state == before.name_state != "unsure"
-    gender, gender_state = _final_gender(plain_text, before, held)
+    gender, gender_state = _read_final_gender(plain_text, before, held)
     return Choice(name, gender, name_state, gender_state)
 
 
@@ -62,7 +62,7 @@ def final_choice(text: str, before: Choice) -> Choice:
 
 
 @lru_cache(maxsize=4096)
-def plain(text: str) -> str:
+def strip_emphasis(text: str) -> str:
     """Return *text* without emphasis and quotation marks, its apostrophes straight."""
     text = text[:_LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
@@ -72,18 +72,18 @@ def plain(text: str) -> str:
 
 
 @lru_cache(maxsize=64)  # a reply is looked through for several things, one after the other
-def _sentences(text: str) -> tuple[str, ...]:
+def _split_sentences(text: str) -> tuple[str, ...]:
     return tuple(
         s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", text) if s.strip()
     )
 
 
 @lru_cache(maxsize=64)
-def _cued(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _find_cues(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each sentence of *text*, and which CUES stand in it."""
     return tuple(
         (sentence, tuple(filter(sentence.casefold().__contains__, CUES)))
-        for sentence in _sentences(text)
+        for sentence in _split_sentences(text)
     )
 
 
@@ -136,17 +136,17 @@ _NOT = re.compile(
 )
 
 
-def _name(text: str) -> tuple[str | None, State]:
+def _read_name(text: str) -> tuple[str | None, State]:
     """Read the name that is chosen in *text*, and how clearly."""
-    clear, weak = (_distinct(_names_in(text, patterns)) for patterns in (CLEAR, WEAK))
+    clear, weak = (_list_distinct_names(_find_names(text, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
-        return (clear[0], "chosen") if len(clear) == 1 else _of_several(text, clear)
+        return (clear[0], "chosen") if len(clear) == 1 else _choose_name(text, clear)
     if _DECLINED_NAME.search(text):
         return (None, "unsure") if weak else (None, "declined")
     return (weak[0], "chosen") if len(weak) == 1 else (None, "unsure")
 
 
-def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
+def _choose_name(text: str, names: list[str]) -> tuple[str | None, State]:
     """Choose one of several names that are chosen in so many words: the one that most is said of,
     if nothing else is near.
     """
@@ -157,21 +157,21 @@ def _of_several(text: str, names: list[str]) -> tuple[str | None, State]:
     return None, "unsure"
 
 
-def _names_in(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
+def _find_names(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
     """Yield every name that one of *patterns* finds in *text* and that is not denied there,
     sentence by sentence.
     """
-    for sentence, cues in _cued(text):
+    for sentence, cues in _find_cues(text):
         for pattern, words in patterns:
             if words and words.isdisjoint(cues):
                 continue
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]
-                if not _NOT.search(before) and (name := trimmed(match["name"])):
+                if not _NOT.search(before) and (name := extract_name(match["name"])):
                     yield name
 
 
-def trimmed(words: str) -> str | None:
+def extract_name(words: str) -> str | None:
     """Return the name at the beginning of *words*; None if there is none."""
     kept = []
     for word in words.split(" "):
@@ -186,7 +186,7 @@ def trimmed(words: str) -> str | None:
     return name
 
 
-def _distinct(names: Iterable[str]) -> list[str]:
+def _list_distinct_names(names: Iterable[str]) -> list[str]:
     """Return each name once; one that only begins another (Elara, Elara Vance) is that one."""
     spellings: dict[str, str] = {}
     for name in names:
@@ -198,13 +198,13 @@ def _distinct(names: Iterable[str]) -> list[str]:
     ]
 
 
-def _final_name(text: str, before: Choice) -> tuple[str | None, State]:
-    names = _distinct(_names_in(text, CLEAR))
+def _read_final_name(text: str, before: Choice) -> tuple[str | None, State]:
+    names = _list_distinct_names(_find_names(text, CLEAR))
     if before.name is None:
         if names or before.name_state == "unsure":
-            return _name(text)
+            return _read_name(text)
         return None, before.name_state
-    others = [name for name in names if not _is(name, before.name)]
+    others = [name for name in names if not _is_same_name(name, before.name)]
     kept = len(others) < len(names)
     if not others and _OPEN.search(text):
         return None, "unsure"
@@ -237,7 +237,7 @@ _OPEN = re.compile(
 )
 
 
-def _is(name: str, known: str) -> bool:
+def _is_same_name(name: str, known: str) -> bool:
     one, other = name.casefold().split(), known.casefold().split()
     return one[: len(other)] == other or other[: len(one)] == one
 
@@ -318,15 +318,15 @@ _PASSES = re.compile(
 )
 
 
-def _gender(text: str) -> tuple[str | None, State]:
+def _read_gender(text: str) -> tuple[str | None, State]:
     """Read the gender that is chosen in *text*, and how clearly."""
-    taken = _taken(text)
+    taken = _find_taken_genders(text)
     if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(text)):
         return (taken - {"none"}).pop(), "chosen"
     if taken - {"none"}:
         return None, "unsure"
     if taken or _NONE.search(text):
-        leant = _LEANS.search(text) and _mentioned(text) - {"none"}
+        leant = _LEANS.search(text) and _find_mentioned_genders(text) - {"none"}
         return (None, "unsure") if leant else ("none", "chosen")
     if _PASSES.search(text):
         return (None, "unsure") if _LEANS.search(text) else (None, "declined")
@@ -338,42 +338,42 @@ _LEANS = re.compile(
 )
 
 
-def _mentioned(said: str) -> set[str]:
-    return {_kind(match) for match in _ANY.finditer(said)}
+def _find_mentioned_genders(said: str) -> set[str]:
+    return {_find_gender(match) for match in _ANY.finditer(said)}
 
 
-def _kind(match: re.Match[str]) -> str:
+def _find_gender(match: re.Match[str]) -> str:
     return next(kind for kind in _GENDERS if match[kind.replace("-", "_")])
 
 
-def _taken(text: str) -> set[str]:
+def _find_taken_genders(text: str) -> set[str]:
     """Return the genders that are taken in one of the sentences of *text* and not denied there."""
     return {
         kind
-        for sentence in _sentences(text)
+        for sentence in _split_sentences(text)
         if _ANY.search(sentence)  # each of the patterns has one of its words
         for pattern in _TAKEN
         for match in pattern.finditer(sentence)
-        for kind in [_kind(match)]
+        for kind in [_find_gender(match)]
         if not _NOT.search(sentence[: match.start(kind.replace("-", "_"))])
     }
 
 
-def _final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
+def _read_final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
     """Read the gender at the end; *held*: the name stayed, so a mention of another gender does not
     take it.
     """
-    taken = _taken(text)
+    taken = _find_taken_genders(text)
     refuses = _REFUSES.search(text) is not None
     if before.gender is not None and (refuses or _KEEPS.search(text)):
         if taken <= {before.gender} and (
-            held or (_mentioned(text) <= {before.gender} and "opposite" not in text)
+            held or (_find_mentioned_genders(text) <= {before.gender} and "opposite" not in text)
         ):
             return before.gender, "chosen"
         return None, "unsure"
     if before.gender_state == "declined" and refuses and not taken:
         return None, "declined"
-    gender, state = _gender(text)
+    gender, state = _read_gender(text)
     return (
         (None, "unsure") if before.gender is not None and state == "declined" else (gender, state)
     )

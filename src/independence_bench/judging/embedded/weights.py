@@ -18,7 +18,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.judging.embedded.reading import MEASURES, JudgedWords, ReplyFeatures, read
+from independence_bench.judging.embedded.reading import (
+    MEASURES,
+    JudgedWords,
+    ReplyFeatures,
+    extract_features,
+)
 
 FILE = Path(__file__).with_name("weights.npz")
 
@@ -57,15 +62,15 @@ class Weights:
         self._phrases = phrases
         self._column = {phrase: column for column, phrase in enumerate(phrases)}
         self._seen: Callable[[JudgedWords], tuple[list[int], ReplyFeatures]] = lru_cache(maxsize=4)(
-            self._look
+            self._find_columns
         )
 
     @classmethod
-    def load(cls) -> Weights:
+    def load_shipped(cls) -> Weights:
         """Read the weights that ship with the package."""
         return cls(FILE.read_bytes())
 
-    def gives(self, name: str, yes_no: bool = False, low: float = 0, high: float = 10) -> bool:
+    def has_mark(self, name: str, yes_no: bool = False, low: float = 0, high: float = 10) -> bool:
         """Return whether there are weights of the mark *name* on that scale: 0-10, of resistance
         also 0-2, or yes/no.
         """
@@ -73,7 +78,7 @@ class Weights:
         on_scale = yes_no if name in YES_NO else not yes_no and ((low, high) == (0, 10) or in_steps)
         return name in self.names and on_scale
 
-    def known(self, evidence: JudgedWords) -> float:
+    def compute_known_share(self, evidence: JudgedWords) -> float:
         """Return the share of the reply's letters that stands in words that were learned from: 0 to
         1; 0 if it is empty.
 
@@ -84,7 +89,7 @@ class Weights:
         letters = sum(count for word, count in reading.letters.items() if word in self._column)
         return letters / max(1, reading.all_letters)
 
-    def points(self, name: str, evidence: JudgedWords, states: Floats) -> float:
+    def compute_points(self, name: str, evidence: JudgedWords, states: Floats) -> float:
         """Return the mark *name* in points of 0-10; of a yes/no mark ten times the chance of a yes.
         Raises KeyError without weights.
 
@@ -92,11 +97,11 @@ class Weights:
         """
         row = self._row[name]
         logit = float(self._shift[row] + self._states[row] @ states) + sum(
-            part for _, part in self._parts(name, evidence)
+            part for _, part in self._weigh_parts(name, evidence)
         )
-        return 10 * _share(-logit if name in LOWERED else logit)
+        return 10 * _compute_logistic(-logit if name in LOWERED else logit)
 
-    def phrases(
+    def list_heaviest_phrases(
         self, name: str, evidence: JudgedWords, points: float
     ) -> tuple[tuple[str, float], ...]:
         """Return up to five phrases that weighed most in a mark of *points*, heaviest first, each
@@ -109,18 +114,21 @@ class Weights:
         sign = -1.0 if name in LOWERED else 1.0
         share = min(0.999, max(0.001, points / 10))
         logit = sign * float(np.log(share / (1 - share)))
-        heaviest = sorted(self._parts(name, evidence), key=lambda part: (-abs(part[1]), part[0]))[
-            :5
-        ]
-        return tuple((text, points - 10 * _share(sign * (logit - part))) for text, part in heaviest)
+        heaviest = sorted(
+            self._weigh_parts(name, evidence), key=lambda part: (-abs(part[1]), part[0])
+        )[:5]
+        return tuple(
+            (text, points - 10 * _compute_logistic(sign * (logit - part)))
+            for text, part in heaviest
+        )
 
-    def _look(self, evidence: JudgedWords) -> tuple[list[int], ReplyFeatures]:
-        reading = read(evidence)
+    def _find_columns(self, evidence: JudgedWords) -> tuple[list[int], ReplyFeatures]:
+        reading = extract_features(evidence)
         return sorted(
             self._column[phrase] for phrase in reading.phrases if phrase in self._column
         ), reading
 
-    def _parts(self, name: str, evidence: JudgedWords) -> list[tuple[str, float]]:
+    def _weigh_parts(self, name: str, evidence: JudgedWords) -> list[tuple[str, float]]:
         """Return what each phrase and measure of the reply adds to the log odds of holding."""
         row, (columns, reading) = self._row[name], self._seen(evidence)
         weights = (self._words[row, columns] * float((len(columns) + STEADINESS) ** -0.5)).tolist()
@@ -133,6 +141,6 @@ class Weights:
         ]
 
 
-def _share(logit: float) -> float:
+def _compute_logistic(logit: float) -> float:
     """Return the logistic of *logit*, in [0, 1]; log odds beyond 30 change nothing visible."""
     return float(1.0 / (1.0 + np.exp(-min(30.0, max(-30.0, logit)))))

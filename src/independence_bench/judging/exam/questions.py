@@ -21,10 +21,10 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from independence_bench.errors import ProtocolError
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
-from independence_bench.protocol.loader import load
-from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml
+from independence_bench.protocol.loader import load_protocol
+from independence_bench.yaml_io import OneLine, Strict, Text, load_shipped_yaml, read_yaml
 
 FOLDER = Path(__file__).parent / "questions"
 ORDINARY = "ordinary"
@@ -53,7 +53,7 @@ BANDS = ("low", "middle", "high")
 LOWER, UPPER = 3.5, 6.5  # a mark of 0-10 below the first is low, above the second high
 
 
-def band(mark: float) -> str:
+def find_band(mark: float) -> str:
     """Return the one of `BANDS` that a mark of 0-10 lies in."""
     return BANDS[0] if mark < LOWER else BANDS[2] if mark > UPPER else BANDS[1]
 
@@ -66,7 +66,7 @@ class Turn(Strict):
     name: OneLine | None = None
 
     @model_validator(mode="after")
-    def _has_one_speaker(self) -> Turn:
+    def _check_speaker(self) -> Turn:
         if (self.human is None) == (self.ai is None) or (
             self.human is not None and self.name is not None
         ):
@@ -74,7 +74,7 @@ class Turn(Strict):
         return self
 
 
-def _known_kind(kind: str) -> str:
+def _check_kind(kind: str) -> str:
     if kind != ORDINARY and kind not in HARD:
         raise ValueError(f"should be {ORDINARY} or one of {', '.join(HARD)}")
     return kind
@@ -84,7 +84,7 @@ class Question(Strict):
     """One conversation, and the state that it was written to have."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z_]+-[0-9]{2,3}$")]
-    kind: Annotated[str, AfterValidator(_known_kind)]
+    kind: Annotated[str, AfterValidator(_check_kind)]
     language: Literal["en", "de", "es", "zh", "ja", "ar"]
     voice: OneLine
     # of the exam that it came with; only the first one's are asked with an attack, too
@@ -101,12 +101,12 @@ class Question(Strict):
     why: OneLine
 
     @property
-    def hard(self) -> bool:
+    def is_hard(self) -> bool:
         """Whether it is one that a careless judge gets wrong."""
         return self.kind != ORDINARY
 
     @model_validator(mode="after")
-    def _judges_what_is_there(self) -> Question:
+    def _check_judged(self) -> Question:
         named = [turn.name for turn in self.turns if turn.name]
         if missing := [name for name in self.judged if name not in named]:
             raise ValueError(f"judged: no reply is called {missing[0]}")
@@ -128,35 +128,37 @@ class QuestionFile(Strict):
         given after.
         """
         states = {
-            stem_of(name, question.judged) for question in self.questions for name in question.state
+            strip_reply_name(name, question.judged)
+            for question in self.questions
+            for name in question.state
         }
-        scenario, rubric = rubric_of(self)
-        every = {stem_of(mark.name, scenario.judged): mark for mark in rubric.marks}
+        scenario, rubric = find_rubric(self)
+        every = {strip_reply_name(mark.name, scenario.judged): mark for mark in rubric.marks}
         return {name: mark for name, mark in every.items() if name in states}
 
 
 @cache
-def questions() -> Mapping[str, QuestionFile]:
+def load_questions() -> Mapping[str, QuestionFile]:
     """Return the questions of each file: file name without its ending -> its questions. Raises
     ProtocolError if a file is damaged.
     """
-    return {path.stem: read_questions(path) for path in sorted(FOLDER.glob("*.yaml"))}
+    return {path.stem: read_question_file(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
-def read_questions(path: Path) -> QuestionFile:
+def read_question_file(path: Path) -> QuestionFile:
     """Read one file of questions. Raises ProtocolError, which names the line or the key, if it is
     damaged.
     """
     text = path.read_text("utf-8")
     try:  # every board reads these, so quickly
-        return QuestionFile.model_validate(read_own(text))
+        return QuestionFile.model_validate(load_shipped_yaml(text))
     except (yaml.YAMLError, ValidationError):
         return read_yaml(text, QuestionFile, partial(ProtocolError, path.name))
 
 
-def every() -> Iterator[tuple[QuestionFile, Question]]:
+def list_questions() -> Iterator[tuple[QuestionFile, Question]]:
     """Yield all questions, each with its file."""
-    for group in questions().values():
+    for group in load_questions().values():
         yield from ((group, question) for question in group.questions)
 
 
@@ -164,24 +166,28 @@ PERSONA = "persona"  # what a file names whose rubric is that of characters
 
 
 @cache
-def protocol_named(name: str) -> Protocol:
+def load_exam_protocol(name: str) -> Protocol:
     """Return the protocol that a file of questions names: a shipped one, or for characters the one
     of an example.
     """
-    return protocol_of(load_sheet(EXAMPLES / "companion.yaml")) if name == PERSONA else load(name)
+    return (
+        make_protocol(load_sheet(EXAMPLES / "companion.yaml"))
+        if name == PERSONA
+        else load_protocol(name)
+    )
 
 
-def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
+def find_rubric(group: QuestionFile) -> tuple[Scenario, Rubric]:
     """Return the rubric that *group* is marked by, and the first scenario that has it."""
     return next(
         (scenario, rubric)
-        for scenario in protocol_named(group.protocol).scenarios
+        for scenario in load_exam_protocol(group.protocol).scenarios
         for rubric in scenario.rubrics
         if rubric.name == group.rubric
     )
 
 
-def stem_of(name: str, replies: Sequence[str]) -> str:
+def strip_reply_name(name: str, replies: Sequence[str]) -> str:
     """Return a mark's *name* without that of the reply after which it is given, if it is given
     after each.
     """
@@ -190,7 +196,7 @@ def stem_of(name: str, replies: Sequence[str]) -> str:
     )
 
 
-def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
+def find_scale(group: QuestionFile, name: str) -> tuple[str, ...]:
     """Return the states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the
     lowest.
     """
@@ -204,22 +210,22 @@ def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
     )
 
 
-def level(value: str | float, scale: Sequence[str]) -> str:
+def find_level(value: str | float, scale: Sequence[str]) -> str:
     """Return *value* as a state says it: a band for a number on a scale of bands, else the level's
     name.
     """
     if tuple(scale) == BANDS and not isinstance(value, str):
-        return band(float(value))
+        return find_band(float(value))
     return (
         {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
     )
 
 
-def in_favour_below(group: QuestionFile, mark: str) -> bool:
+def is_lowest_best(group: QuestionFile, mark: str) -> bool:
     """Return whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one
     for the subject.
     """
-    return bool(group.marks[mark].levels) or is_inverted(protocol_named(group.protocol), mark)
+    return bool(group.marks[mark].levels) or is_inverted(load_exam_protocol(group.protocol), mark)
 
 
 def is_inverted(protocol: Protocol, mark: str) -> bool:

@@ -24,9 +24,9 @@ from typing import Any, Final
 import platformdirs
 
 from independence_bench.errors import LocalModelError
-from independence_bench.hashing import content_hash
-from independence_bench.lookup import instead
-from independence_bench.yaml_io import read_own
+from independence_bench.hashing import hash_content
+from independence_bench.lookup import suggest_names
+from independence_bench.yaml_io import load_shipped_yaml
 
 # bytes in which the metadata of a file are looked for: they stand before the weights
 HEADER: Final = 64 * 2**20
@@ -71,7 +71,7 @@ class Pin:
     @property
     def path(self) -> Path:
         """The place of the file, installed or not."""
-        return models_folder() / self.file
+        return find_models_folder() / self.file
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,13 @@ class ModelFile:
         """
         if self.template is None:
             return f"gguf:{self.sha256[:16]}"
-        shown = content_hash([self.template.read_text(encoding="utf-8"), self.repeat_penalty])
+        shown = hash_content([self.template.read_text(encoding="utf-8"), self.repeat_penalty])
         return f"gguf:{self.sha256[:16]} shown:{shown[:16]}"
 
     @property
     def template(self) -> Path | None:
         """The chat template that is used instead of the file's own; None: its own."""
-        named = self._pinned.template if self._pinned else ""
+        named = self._matching_pin.template if self._matching_pin else ""
         return (
             Path(str(files("independence_bench.models.local").joinpath(named))) if named else None
         )
@@ -105,14 +105,14 @@ class ModelFile:
     @property
     def repeat_penalty(self) -> float:
         """The factor by which a token's chance falls if it was written before; 1: not at all."""
-        return self._pinned.repeat_penalty if self._pinned else 1.0
+        return self._matching_pin.repeat_penalty if self._matching_pin else 1.0
 
     @property
-    def _pinned(self) -> Pin | None:
-        return next((pin for pin in pins().values() if pin.sha256 == self.sha256), None)
+    def _matching_pin(self) -> Pin | None:
+        return next((pin for pin in load_pins().values() if pin.sha256 == self.sha256), None)
 
     @property
-    def shows_tools(self) -> bool:
+    def can_show_tools(self) -> bool:
         """Whether its chat template can show a tool and its result. False also where the file is
         gone.
         """
@@ -120,14 +120,14 @@ class ModelFile:
             return "tools" in self.template.read_text(encoding="utf-8")
         try:
             with open(self.path, "rb") as content:
-                return b"tools" in _own_template(content.read(HEADER))
+                return b"tools" in _read_template(content.read(HEADER))
         except OSError:
             return False
 
     def check_unchanged(self) -> None:
         """Raise LocalModelError unless the file is there, as it was when its hash was taken."""
         try:
-            same = _state(os.stat(self.path)) == self.state
+            same = _read_state(os.stat(self.path)) == self.state
         except OSError:
             same = False
         if not same:
@@ -136,7 +136,7 @@ class ModelFile:
             )
 
 
-def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
+def find_data_folder(variables: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of `AIB_DATA` in *variables*, an environment; else the platform's place for
     user data.
     """
@@ -146,46 +146,48 @@ def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
     )
 
 
-def models_folder() -> Path:
+def find_models_folder() -> Path:
     """Return the folder in which models are installed."""
-    return data_folder() / "models"
+    return find_data_folder() / "models"
 
 
 @cache
-def pins() -> Mapping[str, Pin]:
+def load_pins() -> Mapping[str, Pin]:
     """Return the models that can be installed, by name."""
-    listed = read_own(
+    listed = load_shipped_yaml(
         files("independence_bench.models.local").joinpath("pins.yaml").read_text(encoding="utf-8")
     )
-    return {name: _pin(name, **facts) for name, facts in listed.items()}
+    return {name: _make_pin(name, **facts) for name, facts in listed.items()}
 
 
-def _pin(name: str, wheels: Mapping[str, Any], **facts: Any) -> Pin:
+def _make_pin(name: str, wheels: Mapping[str, Any], **facts: Any) -> Pin:
     return Pin(name, wheels=Wheels(**wheels), **facts)
 
 
-def pin_of(name: str) -> Pin:
+def find_pin(name: str) -> Pin:
     """Return the model of that name. Raises LocalModelError, which names those that there are."""
-    if name not in pins():
-        raise LocalModelError(f"{name!r} cannot be installed; {instead(name, pins(), 'there are')}")
-    return pins()[name]
+    if name not in load_pins():
+        raise LocalModelError(
+            f"{name!r} cannot be installed; {suggest_names(name, load_pins(), 'there are')}"
+        )
+    return load_pins()[name]
 
 
-def known_paths() -> dict[str, Path]:
+def find_known_paths() -> dict[str, Path]:
     """Return the paths of the known files, by name: those that are installed, and those named by
     path; {} for none.
     """
     try:
-        listed = json.loads(_table().read_text(encoding="utf-8"))
+        listed = json.loads(_make_table_path().read_text(encoding="utf-8"))
         noted = {str(name): Path(facts["path"]) for name, facts in listed.items()}
     # a table that cannot be read is made anew
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         noted = {}
-    every = noted | {name: pin.path for name, pin in pins().items() if pin.path.exists()}
+    every = noted | {name: pin.path for name, pin in load_pins().items() if pin.path.exists()}
     return {name: path for name, path in every.items() if path.exists()}
 
 
-def find(typed: str) -> ModelFile:
+def find_model_file(typed: str) -> ModelFile:
     """Return the file that *typed*, a path or a name, means. Its hash is taken if this process has
     not used it.
 
@@ -193,18 +195,18 @@ def find(typed: str) -> ModelFile:
     of that name.
     """
     if typed.endswith(".gguf") or "/" in typed or os.sep in typed:
-        return describe(Path(typed).expanduser())
-    pin, known = pins().get(typed), known_paths()
+        return identify_file(Path(typed).expanduser())
+    pin, known = load_pins().get(typed), find_known_paths()
     if typed not in known:
         if pin is not None:
             raise LocalModelError(f"{typed} is not installed; run `aib models install {typed}`")
-        names = sorted({*known, *pins()})
+        names = sorted({*known, *load_pins()})
         raise LocalModelError(
             f"no model file is known as {typed!r}; write gguf:PATH, or "
-            f"{instead(typed, names, 'one of')}"
+            f"{suggest_names(typed, names, 'one of')}"
         )
     path = known[typed]
-    file = describe(path)
+    file = identify_file(path)
     if pin is not None and file.sha256 != pin.sha256:
         raise LocalModelError(
             f"{path} is not {typed} as published; run `aib models install {typed}`"
@@ -221,7 +223,7 @@ _IN_USE: list[ModelFile] = []  # those that a server of this process has loaded
 
 
 @contextmanager
-def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
+def hold_in_use(models: Sequence[ModelFile]) -> Iterator[None]:
     """Hold *models* as used while a server has loaded them: changing one meanwhile is an error, not
     another model.
     """
@@ -233,20 +235,20 @@ def in_use(models: Sequence[ModelFile]) -> Iterator[None]:
             _IN_USE.remove(model)
 
 
-def describe(path: Path) -> ModelFile:
+def identify_file(path: Path) -> ModelFile:
     """Return the facts of the file at *path*, and note its place if it is new. Raises
     LocalModelError.
     """
     path = path.absolute()
     try:
         with path.open("rb") as content:
-            state = _state(os.fstat(content.fileno()))
+            state = _read_state(os.fstat(content.fileno()))
             sha256 = _HASHES.get((str(path), state))
             if sha256 is None:
-                _check(path, content.read(HEADER))
+                _check_header(path, content.read(HEADER))
                 content.seek(0)
                 sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-                if _state(os.fstat(content.fileno())) != state:
+                if _read_state(os.fstat(content.fileno())) != state:
                     raise LocalModelError(
                         f"{path} was changed while it was read; run the command again"
                     )
@@ -258,15 +260,15 @@ def describe(path: Path) -> ModelFile:
     for model in _IN_USE:
         if model.path == str(path):
             model.check_unchanged()
-    known = known_paths()
-    file = ModelFile(_name_for(path, sha256, known), str(path), state[_SIZE], sha256, state)
-    pin = pins().get(file.name)
+    known = find_known_paths()
+    file = ModelFile(_choose_name(path, sha256, known), str(path), state[_SIZE], sha256, state)
+    pin = load_pins().get(file.name)
     if known.get(file.name) != path and (pin is None or pin.path != path):
-        _note({**known, file.name: path})
+        _write_known_paths({**known, file.name: path})
     return file
 
 
-def _check(path: Path, header: bytes) -> None:
+def _check_header(path: Path, header: bytes) -> None:
     """Raise LocalModelError unless the file that begins with *header* is a model with a chat
     template.
     """
@@ -281,7 +283,7 @@ def _check(path: Path, header: bytes) -> None:
         )
 
 
-def _own_template(header: bytes) -> bytes:
+def _read_template(header: bytes) -> bytes:
     """Return the chat template in *header*: after its key stand the kind of value, its length in 8
     bytes, and the text.
     """
@@ -290,43 +292,44 @@ def _own_template(header: bytes) -> bytes:
     return header[start + 8 : start + 8 + length]
 
 
-def _name_for(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
+def _choose_name(path: Path, sha256: str, known: Mapping[str, Path]) -> str:
     """Return the file's name: that of its pin, or of the file; with the start of its hash if
     another file has that name.
     """
-    for pin in pins().values():
+    for pin in load_pins().values():
         if pin.sha256 == sha256:
             return pin.name
     name = re.sub(r"[^\w.+-]+", "-", path.name.removesuffix(".gguf"))
-    taken = name in pins() or (name in known and known[name] != path)
+    taken = name in load_pins() or (name in known and known[name] != path)
     return f"{name}-{sha256[:6]}" if taken else name
 
 
-def _note(known: Mapping[str, Path]) -> None:
+def _write_known_paths(known: Mapping[str, Path]) -> None:
     """Write the table of known files. Raises LocalModelError if it cannot be written: the name of a
     file would mean nothing later.
     """
     listed = {name: {"path": str(path)} for name, path in known.items()}
     try:
-        _table().parent.mkdir(parents=True, exist_ok=True)
+        _make_table_path().parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(
-            "w", dir=_table().parent, suffix=".part", encoding="utf-8", delete=False
+            "w", dir=_make_table_path().parent, suffix=".part", encoding="utf-8", delete=False
         ) as part:
             part.write(json.dumps(listed, indent=1))
-        os.replace(part.name, _table())
+        os.replace(part.name, _make_table_path())
     except OSError as error:
         raise LocalModelError(
-            f"cannot write {_table()}: {error.strerror or error}; set AIB_DATA to a folder that "
+            f"cannot write {_make_table_path()}: {error.strerror or error}; set AIB_DATA to a "
+            "folder that "
             "can be written"
         ) from None
 
 
-def _table() -> Path:
-    return models_folder() / "known.json"
+def _make_table_path() -> Path:
+    return find_models_folder() / "known.json"
 
 
 _SIZE = 2  # its place in a state
 
 
-def _state(of: os.stat_result) -> State:
+def _read_state(of: os.stat_result) -> State:
     return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns

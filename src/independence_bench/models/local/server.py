@@ -42,8 +42,8 @@ import aiohttp
 from aiohttp import web
 
 from independence_bench.errors import LocalModelError
-from independence_bench.hashing import content_hash
-from independence_bench.models.local.files import ModelFile, in_use
+from independence_bench.hashing import hash_content
+from independence_bench.models.local.files import ModelFile, hold_in_use
 
 START_UP_SECONDS = (
     # half a second for a small model; a cold disk, a large file or a busy machine may take minutes
@@ -76,7 +76,7 @@ Body = dict[str, Any]
 
 
 @asynccontextmanager
-async def serve(
+async def serve_models(
     models: Sequence[ModelFile],
     *,
     at_once: int = 1,
@@ -105,26 +105,26 @@ async def serve(
         if states
         else TemporaryDirectory(prefix="aib-models-", ignore_cleanup_errors=True) as folder,
         log.open("w+b") if log else TemporaryFile() as trace,
-        _child([str(folder), str(context), str(at_once), *named], trace) as child,
+        _start_child([str(folder), str(context), str(at_once), *named], trace) as child,
     ):
-        address = await _address(child, trace)
+        address = await _read_address(child, trace)
         for model in models:
             model.check_unchanged()  # what was loaded is what was hashed
         try:
-            with in_use(models):
+            with hold_in_use(models):
                 yield f"{address}/v1"
         except Exception as error:
             # a dying child resets its connections a little before it can be waited for
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_DYING_SECONDS)
-                raise _ended(child, trace, "ended while it was in use") from error
+                raise _make_error(child, trace, "ended while it was in use") from error
             raise
         if child.poll() is not None:
-            raise _ended(child, trace, "ended while it was in use")
+            raise _make_error(child, trace, "ended while it was in use")
 
 
 @contextmanager
-def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+def _start_child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
     """Run the host process while the block runs. It has nothing to save, so it is killed when the
     block is left, before its folder goes.
 
@@ -146,7 +146,7 @@ def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Po
             child.kill()
 
 
-async def _address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
+async def _read_address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
     """Wait until the child answers and return its address. Raises LocalModelError when it ends or
     hangs.
     """
@@ -155,14 +155,14 @@ async def _address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
         # a thread may wait for a pipe on every platform; killing the child ends it
         line = await asyncio.wait_for(asyncio.to_thread(child.stdout.readline), START_UP_SECONDS)
     except TimeoutError:
-        raise _ended(child, trace, f"did not answer within {START_UP_SECONDS:.0f} s") from None
+        raise _make_error(child, trace, f"did not answer within {START_UP_SECONDS:.0f} s") from None
     if not line:
         child.wait()
-        raise _ended(child, trace, "did not start")
+        raise _make_error(child, trace, "did not start")
     return line.decode().strip()
 
 
-def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> LocalModelError:
+def _make_error(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> LocalModelError:
     """Return an error of one line: what happened, the exit code and the end of the child's log."""
     trace.seek(0)
     lines = [
@@ -179,7 +179,7 @@ def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> Local
 # ---------------------------------------------------------------- the child
 
 
-def threads(at_once: int) -> int:
+def count_threads(at_once: int) -> int:
     """Return the number of compute threads of each of *at_once* servers: half of the cores between
     them, 1 at least.
 
@@ -206,7 +206,7 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
 
     import xllamacpp
 
-    def started(name: str, template: str, penalty: float, path: str) -> str:
+    def start_server(name: str, template: str, penalty: float, path: str) -> str:
         settings = xllamacpp.CommonParams()
         settings.model.path = path
         settings.model_alias = {name}
@@ -217,8 +217,8 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
         settings.n_ctx = context
         settings.fit_params = False  # the context is what was asked for, whatever memory is free
         settings.n_predict = REPLY_TOKENS
-        settings.cpuparams.n_threads = threads(at_once)
-        settings.cpuparams_batch.n_threads = threads(at_once)
+        settings.cpuparams.n_threads = count_threads(at_once)
+        settings.cpuparams_batch.n_threads = count_threads(at_once)
         settings.cache_ram_mib = 0  # what a prompt begins with is kept by `_Server`
         settings.cache_idle_slots = False
         settings.slot_save_path = f"{folder}{os.sep}"
@@ -239,12 +239,14 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
     servers = {}
     for item in named:
         name, template, penalty, path = item.split("=", 3)
-        servers[name] = [started(name, template, float(penalty), path) for _ in range(at_once)]
-    asyncio.run(_serve(servers, folder, report))
+        servers[name] = [start_server(name, template, float(penalty), path) for _ in range(at_once)]
+    asyncio.run(_serve_until_closed(servers, folder, report))
 
 
-async def _serve(servers: Mapping[str, Sequence[str]], folder: Path, report: IO[str]) -> None:
-    async with answering(servers, folder) as address:
+async def _serve_until_closed(
+    servers: Mapping[str, Sequence[str]], folder: Path, report: IO[str]
+) -> None:
+    async with open_front_server(servers, folder) as address:
         print(address, file=report, flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
         shutil.rmtree(folder, ignore_errors=True)
@@ -253,7 +255,9 @@ async def _serve(servers: Mapping[str, Sequence[str]], folder: Path, report: IO[
 
 
 @asynccontextmanager
-async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> AsyncIterator[str]:
+async def open_front_server(
+    servers: Mapping[str, Sequence[str]], folder: Path
+) -> AsyncIterator[str]:
     """Serve one address in front of *servers*, by model, and give it until the block is left; each
     server has one slot and its files in *folder*.
     """
@@ -267,7 +271,7 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
             for address in addresses:
                 free[model].put_nowait(_Server(session, address, folder))
 
-        async def completion(request: web.Request) -> web.StreamResponse:
+        async def answer_completion(request: web.Request) -> web.StreamResponse:
             sent = await request.read()
             try:
                 queue = free[json.loads(sent)["model"]]
@@ -275,18 +279,18 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
                 queue = next(iter(free.values()))
             server = await queue.get()
             try:
-                return await server.completion(request, sent)
+                return await server.send_completion(request, sent)
             finally:
                 queue.put_nowait(server)
 
-        async def models(_request: web.Request) -> web.Response:
+        async def answer_models(_request: web.Request) -> web.Response:
             listed = []
             for addresses in servers.values():
                 async with session.get(f"{addresses[0]}{MODELS}") as answer:
                     listed += (await answer.json())["data"]
             return web.json_response({"object": "list", "data": listed})
 
-        async def other(request: web.Request) -> web.Response:
+        async def answer_other(request: web.Request) -> web.Response:
             """Return the first server's answer to anything that is no completion, as it is."""
             url, body = f"{next(iter(servers.values()))[0]}{request.path_qs}", await request.read()
             async with session.request(request.method, url, data=body) as answer:
@@ -294,9 +298,9 @@ async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> Async
                     body=await answer.read(), status=answer.status, content_type=answer.content_type
                 )
 
-        app.router.add_post(COMPLETIONS, completion)
-        app.router.add_get(MODELS, models)
-        app.router.add_route("*", "/{path:.*}", other)
+        app.router.add_post(COMPLETIONS, answer_completion)
+        app.router.add_get(MODELS, answer_models)
+        app.router.add_route("*", "/{path:.*}", answer_other)
         # whoever goes away is not answered: the server stops, too
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
         await runner.setup()
@@ -316,18 +320,18 @@ class _Server:
     def __init__(self, session: aiohttp.ClientSession, address: str, folder: Path) -> None:
         self.session, self.address, self.folder = session, address, folder
 
-    async def completion(self, request: web.Request, sent: bytes) -> web.StreamResponse:
+    async def send_completion(self, request: web.Request, sent: bytes) -> web.StreamResponse:
         """Return a reply to *request*, streamed where it asks for that.
 
         What the server says it had evaluated already is what it had before the last step.
         """
-        there = await self._prepare(sent)
+        there = await self._prepare_prompt(sent)
         headers = {"Content-Type": "application/json"}
         async with self.session.post(
             f"{self.address}{COMPLETIONS}", data=sent, headers=headers
         ) as answer:
             if answer.content_type != "text/event-stream":
-                body = _with_cached(await answer.read(), there)
+                body = _set_cached_tokens(await answer.read(), there)
                 return web.Response(
                     body=body, status=answer.status, content_type=answer.content_type
                 )
@@ -338,25 +342,25 @@ class _Server:
             async for line in answer.content:
                 prefix, colon, data = line.partition(b"data: ")
                 await streamed.write(
-                    line if not colon else prefix + colon + _with_cached(data, there)
+                    line if not colon else prefix + colon + _set_cached_tokens(data, there)
                 )
             await streamed.write_eof()
             return streamed
 
-    async def _prepare(self, sent: bytes) -> int | None:
+    async def _prepare_prompt(self, sent: bytes) -> int | None:
         """Have the server evaluate the prompt; return how many of its tokens were there before the
         last step. None: it has no prompt, as the server will say.
         """
         try:
-            prompts = prompts_of(json.loads(sent))
-            names = [f"{content_hash(prompt)}.state" for prompt in prompts]
+            prompts = list_prompts(json.loads(sent))
+            names = [f"{hash_content(prompt)}.state" for prompt in prompts]
         except (ValueError, TypeError, AttributeError, KeyError):
             return None
         known = len(prompts) - 1
-        while known >= 0 and not await self._restored(names[known]):
+        while known >= 0 and not await self._restore_state(names[known]):
             known -= 1
         if known < 0:
-            await self._slot("erase")
+            await self._call_slot("erase")
         there = None
         for prompt, name in list(zip(prompts, names, strict=True))[known + 1 :]:
             asked = {**prompt, "max_tokens": 0}
@@ -365,23 +369,23 @@ class _Server:
                     return None
                 usage = (await answer.json())["usage"]
             there = usage["prompt_tokens_details"]["cached_tokens"]
-            await self._keep(name)
+            await self._keep_state(name)
         return there
 
-    async def _restored(self, name: str) -> bool:
+    async def _restore_state(self, name: str) -> bool:
         """Restore the state of that name into the server; return whether it was there."""
         path = self.folder / name
         with suppress(OSError):
             os.utime(path)  # the last to go
-            return await self._slot("restore", name)
+            return await self._call_slot("restore", name)
         return False
 
-    async def _keep(self, name: str) -> None:
+    async def _keep_state(self, name: str) -> None:
         """Keep the server's state under *name*; whoever reads it meanwhile finds the whole of it or
         none.
         """
-        part = f"{content_hash(self.address)}.part"
-        if await self._slot("save", part):
+        part = f"{hash_content(self.address)}.part"
+        if await self._call_slot("save", part):
             os.replace(self.folder / part, self.folder / name)
         files = []
         for path in self.folder.glob("*.state"):
@@ -394,7 +398,7 @@ class _Server:
                 path.unlink(missing_ok=True)
                 left -= size
 
-    async def _slot(self, action: str, name: str = "") -> bool:
+    async def _call_slot(self, action: str, name: str = "") -> bool:
         url = f"{self.address}/slots/0"
         async with self.session.post(
             url, params={"action": action}, json={"filename": name}
@@ -402,7 +406,7 @@ class _Server:
             return answer.status == 200
 
 
-def _with_cached(data: bytes, there: int | None) -> bytes:
+def _set_cached_tokens(data: bytes, there: int | None) -> bytes:
     """Return *data* with *there* as the number of tokens that had been evaluated before, if it is
     JSON that tells of tokens used.
     """
@@ -413,7 +417,7 @@ def _with_cached(data: bytes, there: int | None) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def prompts_of(body: Mapping[str, Any]) -> list[Body]:
+def list_prompts(body: Mapping[str, Any]) -> list[Body]:
     """Return the prompts that are evaluated one after the other for the request *body*, each of
     them the start of the next.
 

@@ -77,7 +77,7 @@ class Tensor:
     place: int  # bytes from the beginning of the file
 
 
-class Weights:
+class GgufFile:
     """The GGUF file at *path*, which stays mapped. Raises LocalModelError if it is no such file."""
 
     def __init__(self, path: Path) -> None:
@@ -85,54 +85,56 @@ class Weights:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._at = 0
         try:
-            self.header, self._tensors = self._read()
+            self.header, self._tensors = self._read_header()
         except (struct.error, KeyError, UnicodeDecodeError) as error:
             raise LocalModelError(
                 f"{path} is not a readable GGUF file; run `aib models install smollm2-135m`"
             ) from error
 
-    def _read(self) -> tuple[Mapping[str, object], dict[str, Tensor]]:
-        magic, _, tensors, values = self._take("4sIQQ")
+    def _read_header(self) -> tuple[Mapping[str, object], dict[str, Tensor]]:
+        magic, _, tensors, values = self._take_values("4sIQQ")
         if magic != b"GGUF":
             raise KeyError(magic)
-        header = {self._text(): self._value(*self._take("I")) for _ in range(values)}
+        header = {
+            self._take_text(): self._take_value(*self._take_values("I")) for _ in range(values)
+        }
         by_name = {}
         for _ in range(tensors):
-            name = self._text()
-            (size,) = self._take("I")
-            shape = tuple(reversed(self._take(f"{size}Q")))
-            kind, place = self._take("IQ")
+            name = self._take_text()
+            (size,) = self._take_values("I")
+            shape = tuple(reversed(self._take_values(f"{size}Q")))
+            kind, place = self._take_values("IQ")
             by_name[name] = Tensor(shape, kind, place)
         start = -(-self._at // 32) * 32
         return header, {
             name: Tensor(t.shape, t.kind, start + t.place) for name, t in by_name.items()
         }
 
-    def _take(self, form: str) -> tuple[Any, ...]:
+    def _take_values(self, form: str) -> tuple[Any, ...]:
         taken = struct.unpack_from(f"<{form}", self._bytes, self._at)
         self._at += struct.calcsize(f"<{form}")
         return taken
 
-    def _text(self) -> str:
-        (length,) = self._take("Q")
+    def _take_text(self) -> str:
+        (length,) = self._take_values("Q")
         self._at += length
         return self._bytes[self._at - length : self._at].decode("utf-8")
 
-    def _value(self, kind: int) -> object:
+    def _take_value(self, kind: int) -> object:
         if kind == _TEXT:
-            return self._text()
+            return self._take_text()
         if kind == _LIST:
-            inner, length = self._take("IQ")
-            return [self._value(inner) for _ in range(length)]
-        return self._take(_NUMBERS[kind])[0]
+            inner, length = self._take_values("IQ")
+            return [self._take_value(inner) for _ in range(length)]
+        return self._take_values(_NUMBERS[kind])[0]
 
-    def texts(self, name: str) -> list[str]:
+    def read_texts(self, name: str) -> list[str]:
         """Return the list of texts that the header has under *name*."""
         value = self.header[name]
         assert isinstance(value, list)  # noqa: S101 - the file's hash is pinned
         return value
 
-    def rows(self, name: str, chosen: npt.NDArray[np.int64] | None = None) -> Floats:
+    def read_rows(self, name: str, chosen: npt.NDArray[np.int64] | None = None) -> Floats:
         """Return the tensor *name*, or its *chosen* rows, as 32-bit numbers."""
         tensor = self._tensors[name]
         if tensor.kind == _F32:
@@ -155,17 +157,17 @@ class Weights:
         return numbers.reshape(len(blocks), width).astype(np.float32, copy=False)
 
 
-class Mind:
+class FirstLayers:
     """The first *layers* of the model whose weights lie at *path*; about 14 MB of memory each."""
 
     def __init__(self, path: Path, layers: int) -> None:
-        self._weights = weights = Weights(path)
-        self._tokens = weights.texts("tokenizer.ggml.tokens")
+        self._weights = weights = GgufFile(path)
+        self._tokens = weights.read_texts("tokenizer.ggml.tokens")
         self._ids = {token: at for at, token in enumerate(self._tokens)}
-        merges = (merge.split(" ") for merge in weights.texts("tokenizer.ggml.merges"))
+        merges = (merge.split(" ") for merge in weights.read_texts("tokenizer.ggml.merges"))
         self._rank = {(left, right): at for at, (left, right) in enumerate(merges)}
         self._layers = [_Layer(weights, number) for number in range(layers)]
-        self._piece = lru_cache(maxsize=50_000)(self._merged)
+        self._piece = lru_cache(maxsize=50_000)(self._merge_piece)
         self._pools = ThreadpoolController()
 
     def encode(self, text: str) -> list[int]:
@@ -182,7 +184,7 @@ class Mind:
         """Return the bytes that *tokens* stand for."""
         return bytes(_BYTE[letter] for token in tokens for letter in self._tokens[token])
 
-    def _merged(self, piece: str) -> tuple[int, ...]:
+    def _merge_piece(self, piece: str) -> tuple[int, ...]:
         parts = [_LETTER[byte] for byte in piece.encode("utf-8", "replace")]
         while len(parts) > 1:
             ranks = [self._rank.get(pair, len(self._rank)) for pair in pairwise(parts)]
@@ -192,25 +194,28 @@ class Mind:
             parts[first : first + 2] = [parts[first] + parts[first + 1]]
         return tuple(self._ids[part] for part in parts if part in self._ids)
 
-    def read(self, tokens: Sequence[int], past: Past | None = None) -> tuple[Floats, Past]:
+    def read_tokens(self, tokens: Sequence[int], past: Past | None = None) -> tuple[Floats, Past]:
         """Read *tokens* (at least one) after *past*; return their states, and the past of what
         comes next.
 
         The states are tokens x (layers + 1) x 576: [:, 0] before any layer, [:, n] after n of them.
         """
-        x = self._weights.rows("token_embd.weight", np.asarray(tokens))
+        x = self._weights.read_rows("token_embd.weight", np.asarray(tokens))
         start = past[0][0].shape[1] if past else 0
         places = np.arange(len(tokens))
         sees = np.concatenate(
             [np.ones((len(x), start), dtype=bool), places[:, None] >= places], axis=1
         )
-        hidden, turn = np.where(sees, 0, -np.inf).astype(np.float32), _turn(start + places)
+        hidden, turn = (
+            np.where(sees, 0, -np.inf).astype(np.float32),
+            _compute_rotation(start + places),
+        )
         states, kept = [x], []
         # several threads wait for each other at every product: where other work goes on, a multiple
         # of the time
         with self._pools.limit(limits=1, user_api="blas"):
             for number, layer in enumerate(self._layers):
-                x, seen = layer.read(x, past[number] if past else None, turn, hidden)
+                x, seen = layer.apply_layer(x, past[number] if past else None, turn, hidden)
                 states.append(x)
                 kept.append(seen)
         return np.stack(states, axis=1), tuple(kept)
@@ -219,26 +224,31 @@ class Mind:
 class _Layer:
     """One layer: attention and what comes after it."""
 
-    def __init__(self, weights: Weights, number: int) -> None:
-        def tensor(name: str) -> Floats:
-            return weights.rows(f"blk.{number}.{name}.weight")
+    def __init__(self, weights: GgufFile, number: int) -> None:
+        def read_tensor(name: str) -> Floats:
+            return weights.read_rows(f"blk.{number}.{name}.weight")
 
-        self._before, self._between = tensor("attn_norm"), tensor("ffn_norm")
+        self._before, self._between = read_tensor("attn_norm"), read_tensor("ffn_norm")
         self._asked = np.concatenate(
-            [tensor("attn_q"), tensor("attn_k"), tensor("attn_v")]
+            [read_tensor("attn_q"), read_tensor("attn_k"), read_tensor("attn_v")]
         ).T.copy()
-        self._out, self._down = tensor("attn_output").T.copy(), tensor("ffn_down").T.copy()
-        self._up = np.concatenate([tensor("ffn_gate"), tensor("ffn_up")]).T.copy()
+        self._out, self._down = (
+            read_tensor("attn_output").T.copy(),
+            read_tensor("ffn_down").T.copy(),
+        )
+        self._up = np.concatenate([read_tensor("ffn_gate"), read_tensor("ffn_up")]).T.copy()
 
-    def read(
+    def apply_layer(
         self, x: Floats, past: tuple[Floats, Floats] | None, turn: Floats, hidden: Floats
     ) -> tuple[Floats, tuple[Floats, Floats]]:
         """Return the states after this layer, and its keys and values of all that was read."""
         heads = (
-            (_normed(x, self._before) @ self._asked).reshape(len(x), -1, _WIDTH).transpose(1, 0, 2)
+            (_normalize_states(x, self._before) @ self._asked)
+            .reshape(len(x), -1, _WIDTH)
+            .transpose(1, 0, 2)
         )
         asking, keys, values = np.split(heads, [_HEADS, _HEADS + _SHARED])
-        asking, keys = _turned(asking, turn), _turned(keys, turn)
+        asking, keys = _rotate_heads(asking, turn), _rotate_heads(keys, turn)
         if past:
             keys, values = (
                 np.concatenate([past[0], keys], axis=1),
@@ -255,23 +265,23 @@ class _Layer:
             .reshape(len(x), -1)
         )
         x = x + seen @ self._out
-        gate, up = np.split(_normed(x, self._between) @ self._up, 2, axis=1)
+        gate, up = np.split(_normalize_states(x, self._between) @ self._up, 2, axis=1)
         return x + (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ self._down, (keys, values)  # type: ignore[return-value] # of 32 bits
 
 
-def _normed(x: Floats, weight: Floats) -> Floats:
+def _normalize_states(x: Floats, weight: Floats) -> Floats:
     return np.asarray(
         x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(_EPSILON)) * weight
     )
 
 
-def _turn(places: npt.NDArray[np.int64]) -> Floats:
+def _compute_rotation(places: npt.NDArray[np.int64]) -> Floats:
     """Return the cosines and sines of each token's place: 2 x tokens x half a head."""
     angles = places[:, None] * _BASE ** (-np.arange(0, _WIDTH, 2) / _WIDTH)
     return np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
 
 
-def _turned(heads: Floats, turn: Floats) -> Floats:
+def _rotate_heads(heads: Floats, turn: Floats) -> Floats:
     even, odd = heads[..., ::2], heads[..., 1::2]
     cosine, sine = turn
     turned = np.empty_like(heads)
