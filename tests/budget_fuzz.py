@@ -15,7 +15,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulated import CENT, Command, Played, play
+from simulated_endpoint import CENT, Command, Played, play
 
 from independence_bench.calls.limits import Policy
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults

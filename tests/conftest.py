@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import forked
+import forked_aib
 import pytest
 from hypothesis import HealthCheck, settings
 from postgres import Server, running
-from scripted import Bench, Script, ScriptedModel, steady
+from scripted_model import Bench, Script, ScriptedModel, steady
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
@@ -129,8 +129,8 @@ LONG = (
         "ray",
         "real_servers",
         "documented_commands",
-        "processes",
-        "import",
+        "concurrent_processes",
+        "import_published",
         "rate_limits",
         "export",
         "persona",
@@ -150,9 +150,8 @@ LONG = (
         "inspect",
         "wheel",
         "benchmarks",
-        "restarts",
-        "end_to_end",
-        "until",
+        "database_restarts",
+        "run_embedded",
         "cli",
     ),
     *(
@@ -164,7 +163,7 @@ LONG = (
         "demo",
         "store",
         "migrations",
-        "names",
+        "chosen_names",
     ),
     *("persona_cards", "chat_templates", "exam", "simulate", "viewer_server"),
     *(
@@ -173,7 +172,7 @@ LONG = (
         "hostile_names",
         "shipped_protocols",
     ),
-    *("functions", "viewer_site", "embedded_judge"),
+    *("python_functions", "viewer_site", "embedded_judge"),
 )
 
 # how long an example takes says how busy the machine is
@@ -199,7 +198,7 @@ def pytest_configure(config: pytest.Config) -> None:
     begins.
     """
     if config.getoption("numprocesses", None):
-        forked.share()
+        forked_aib.share()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # ignored below nohup, and then by every process that is started
@@ -387,7 +386,7 @@ def unmade(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a bench keeps its store: a file; also a PostgreSQL database in tests that are marked
-    `scripted.both`.
+    `scripted_model.both`.
     """
     if getattr(request, "param", "sqlite") == "postgresql":
         return str(request.getfixturevalue("prepared"))

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simulated import start_aib
+from simulated_endpoint import start_aib
 from sqlalchemy.exc import SQLAlchemyError
 
 from independence_bench.errors import StoreError

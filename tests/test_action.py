@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import yaml
 from conftest import write_short
-from forked import put_aib
-from simulated import aib, environment, simulating
+from forked_aib import put_aib
+from simulated_endpoint import aib, environment, simulating
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

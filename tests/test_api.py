@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scripted import Answer, Asked, ScriptedModel, steady
-from simulated import aib as command
-from simulated import simulating
+from scripted_model import Answer, Asked, ScriptedModel, steady
+from simulated_endpoint import aib as command
+from simulated_endpoint import simulating
 from test_layers import loaded_by
 
 import independence_bench as aib

@@ -15,7 +15,7 @@ import first_stores
 import pytest
 from frozen_stores import aib as command
 from frozen_stores import restored
-from simulated import simulating
+from simulated_endpoint import simulating
 
 import independence_bench as aib
 from independence_bench.api.answers import Answer

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simulated import simulating
+from simulated_endpoint import simulating
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "api.md"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published import Published, path_of
-from scripted import Answer, Asked, Bench, completion, says, steady, verdict
-from simulated import aib
+from published_files import Published, path_of
+from scripted_model import Answer, Asked, Bench, completion, says, steady, verdict
+from simulated_endpoint import aib
 from sqlalchemy import Connection, select, update
 
 from independence_bench.analysis.audit import (
@@ -22,10 +22,12 @@ from independence_bench.analysis.audit import (
     IndexChange,
     Occurrence,
     audit_protocol,
+    parse_reply_body,
 )
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
-from independence_bench.protocol.loader import parse_protocol
+from independence_bench.protocol.definition import ToolWording
+from independence_bench.protocol.loader import load_protocol, parse_protocol
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.report.stored_view import (
@@ -757,3 +759,44 @@ def test_what_is_known_to_be_wrong_in_the_published_data_is_found(
 
 EXPECTED = {"missing": 140, "invalid": 17, "judge-failed": 1, "unrecorded": 12}
 RUNS_LACKING = 31
+
+
+@pytest.fixture(scope="module")
+def wording() -> ToolWording:
+    """The names of the tool in v2."""
+    return load_protocol("v2").tool_role
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '"x": NaN, "y": [Infinity, -Infinity, 1e999]',
+        '"x": 1, "x": 2, "response": "Another.", "response": "I keep my name."',
+        '"x": "\\ud800 alone"',
+        '"x": "\ud800 alone"',
+        '"x": "a line\nand\x01 another"',
+        f'"x": {"[" * 500}{"]" * 500}',
+        f'"x": {"9" * 4000}',
+        '"x": 9007199254740993, "y": -0.0, "z": 1E+5',
+    ],
+)
+def test_a_published_file_is_read_whatever_stands_beside_its_words(
+    odd: str, wording: ToolWording
+) -> None:
+    """What one decoder refuses the other one reads: surrogates, control characters, depth, numbers
+    without end.
+    """
+    body = f'{{"request_messages": [], "response": "I keep my name.", {odd}}}'
+
+    assert parse_reply_body(body, 200, "user_role", wording) == ("I keep my name.", "")
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "1", '{"request_messages": [], "response": "x"} y', "[" * 100_000]
+)
+def test_what_is_no_published_file_has_no_words(body: str, wording: ToolWording) -> None:
+    """A reason stands in their place."""
+    read = parse_reply_body(body, 200, "user_role", wording)
+
+    assert isinstance(read, str)
+    assert read

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripted import measured
+from scripted_model import measured
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 WIDTH = 80

@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import settle
+from scripted_model import settle
 
 from independence_bench.calls.budget import Budget
 from independence_bench.errors import BudgetSpent

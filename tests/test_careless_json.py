@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripted import Answer, Asked, Bench, ScriptedModel, once_each, steady
-from simulated import aib
+from scripted_model import Answer, Asked, Bench, ScriptedModel, once_each, steady
+from simulated_endpoint import aib
 
 from independence_bench.analysis.audit import audit_protocol
 from independence_bench.cli.simulate import read_fault_lines

@@ -20,7 +20,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from conftest import write_short
-from invoked import invoke
+from inprocess_aib import invoke
 from tiny_model import write_model
 
 from independence_bench.models.local.files import find_model_file

@@ -24,11 +24,11 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from forked import AIB, put_aib, start
-from invoked import invoke
-from known import known
+from assertions import known
+from forked_aib import AIB, put_aib, start
+from inprocess_aib import invoke
 from rich.cells import cell_len
-from scripted import (
+from scripted_model import (
     Answer,
     ScriptedModel,
     allow,
@@ -40,7 +40,7 @@ from scripted import (
     steady,
     verdict,
 )
-from simulated import aib
+from simulated_endpoint import aib
 
 from independence_bench.cli.main import COMMANDS
 from independence_bench.protocol.loader import load_protocol

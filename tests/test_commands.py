@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from embedded import with_model
-from simulated import aib, simulating
+from embedded_judge import with_model
+from simulated_endpoint import aib, simulating
 
 from independence_bench.models.endpoints import SHIPPED, ModelsFile, load_shipped_subjects
 from independence_bench.models.spec import ModelSpec, Roster

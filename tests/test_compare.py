@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from known import known, numbers_of
+from assertions import known, numbers_of
 from rich.cells import cell_len
-from terminals import displayed
+from terminal_text import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import compare_configurations, compare_efforts

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripted import ScriptedModel, steady
+from scripted_model import ScriptedModel, steady
 from test_cli import CALLS, User
 
 from independence_bench.models.trust import find_origin

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from published import Published
+from published_files import Published
 from test_cli import User, only_line, user
 
 from independence_bench.dataset.published_protocol import UNKNOWN

@@ -10,9 +10,20 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from scripted import Answer, Asked, Bench, both, failure, rarely_both, says, steady, untold, verdict
+from scripted_model import (
+    Answer,
+    Asked,
+    Bench,
+    both,
+    failure,
+    rarely_both,
+    says,
+    steady,
+    untold,
+    verdict,
+)
 from sqlalchemy import Connection
-from terminals import displayed
+from terminal_text import displayed
 from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, ModelCost, Paid, read_costs

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from invoked import invoke
+from inprocess_aib import invoke
 from rich.cells import cell_len
-from simulated import aib, environment
+from simulated_endpoint import aib, environment
 
 LABEL = "sim:sim/slow-caver-2@none-t0.7"
 # what reads a store and prints, as a user types it

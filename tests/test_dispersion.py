@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from known import known
+from assertions import known
 from scipy.special import stdtrit
 
 from independence_bench.analysis.statistics.dispersion import (

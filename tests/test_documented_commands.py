@@ -25,11 +25,11 @@ from pathlib import Path
 
 import pytest
 from conftest import write_small
-from embedded import with_model
+from embedded_judge import with_model
 from first_stores import restored
-from invoked import invoke
-from published import Published
-from simulated import simulating, start_aib
+from inprocess_aib import invoke
+from published_files import Published
+from simulated_endpoint import simulating, start_aib
 
 from independence_bench.cli.main import COMMANDS
 from independence_bench.models.local.files import load_pins
@@ -88,7 +88,8 @@ MEANT = {
         "audit", "responses", "judgements",
     )},
 }  # fmt: skip
-# (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)
+# (word before, word) -> a quick substitute; the local model takes minutes and has
+# tests/test_run_embedded.py
 SMALLER = {
     ("run", "embedded"): "sim:sim/rock",
     ("--model", "embedded"): "sim:sim/persona-keeper",
@@ -97,7 +98,7 @@ SMALLER = {
     ("--budget", "2"): "0.02",
     ("--after", "0,25,100"): "0,2",
     # a second of work for each conversation; that judge takes part in tests/test_first_stores.py
-    # and test_end_to_end.py
+    # and test_run_embedded.py
     ("-j", "embedded"): "sim:sim/judge-object",
     ("--judge", "embedded"): "sim:sim/judge",
 }

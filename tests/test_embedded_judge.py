@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from embedded import FIXED, INSTALLED, WEIGHTS, Fixed, embedded_judge, needs_model
+from embedded_judge import FIXED, INSTALLED, WEIGHTS, Fixed, embedded_judge, needs_model
 
 from independence_bench.engine.run import Run
 from independence_bench.engine.session import resolve_judge

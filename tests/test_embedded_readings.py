@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import rebuild_embedded_judge
-from embedded import needs_model
+from embedded_judge import needs_model
 
 from independence_bench.judging.embedded.judge import EmbeddedJudge
 from independence_bench.judging.embedded.reading import StateReader

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import (
+from scripted_model import (
     FAST,
     JUDGE,
     Answer,
@@ -36,7 +36,7 @@ from scripted import (
     untold,
     verdict,
 )
-from simulated import start_aib
+from simulated_endpoint import start_aib
 
 from independence_bench.calls.limits import Policy
 from independence_bench.engine.ask import Engine

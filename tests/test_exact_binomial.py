@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from known import known
+from assertions import known
 
 from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_OF_BINARY,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from simulated import aib, simulating
+from simulated_endpoint import aib, simulating
 
 from independence_bench.analysis.exam.answers import read_exam_papers
 from independence_bench.analysis.exam.result import combine_jury_answers

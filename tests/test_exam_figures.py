@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from known import known
+from assertions import known
 
 from independence_bench.analysis.exam.answers import ExamAnswer, make_exam_scales
 from independence_bench.analysis.exam.result import (

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import disjoint
 import pytest
+import shared_words
 
 from independence_bench.errors import ProtocolError
 from independence_bench.judging.exam.questions import (
@@ -81,15 +81,15 @@ def test_bands_are_of_whole_marks() -> None:
 
 def test_texts_that_test_share_no_eight_words_with_what_they_test() -> None:
     """Protocols, simulated characters, what the embedded judge learns from, and the exam."""
-    found = disjoint.corpora()
+    found = shared_words.corpora()
 
-    assert [pair for pair in disjoint.APART if found[pair[0]] & found[pair[1]]] == []
+    assert [pair for pair in shared_words.APART if found[pair[0]] & found[pair[1]]] == []
 
 
 def test_eight_words_in_a_row_are_seen_whatever_stands_between() -> None:
     """Case, line ends and marks say nothing; of a script without spaces every character counts."""
-    one = disjoint.runs_of(["I would never, ever say such a thing to you."])
+    one = shared_words.runs_of(["I would never, ever say such a thing to you."])
 
-    assert one & disjoint.eights("And i would NEVER\never say such “a thing”!")
-    assert not one & disjoint.eights("I would never ever say such things")
-    assert disjoint.eights("\u6211\u4e0d\u4f1a\u5bf9\u4f60\u8bf4\u8fd9\u79cd\u8bdd")
+    assert one & shared_words.eights("And i would NEVER\never say such “a thing”!")
+    assert not one & shared_words.eights("I would never ever say such things")
+    assert shared_words.eights("\u6211\u4e0d\u4f1a\u5bf9\u4f60\u8bf4\u8fd9\u79cd\u8bdd")

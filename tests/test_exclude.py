@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from conftest import write_small
-from scripted import (
+from scripted_model import (
     Answer,
     Asked,
     Bench,

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 from conftest import write_small
-from scripted import rarely_either
-from simulated import aib, play
+from scripted_model import rarely_either
+from simulated_endpoint import aib, play
 from test_cli import User, user
 
 from independence_bench.analysis.leaderboard import make_leaderboards
@@ -228,7 +228,7 @@ def test_bodies_requests_and_this_machine_stay_at_home(played: Path, tmp_path: P
 
 def test_no_key_is_in_an_export(bench: Callable[..., Any], tmp_path: Path) -> None:
     """A server that says the key back, in words and in errors, does not get it into the files."""
-    from scripted import KEY, failure, says, verdict
+    from scripted_model import KEY, failure, says, verdict
 
     def chatty(asked: Any) -> Any:
         if asked.judging:

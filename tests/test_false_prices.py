@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from scripted import Answer, Asked, Bench, ScriptedModel, both, says, steady, untold, verdict
+from scripted_model import Answer, Asked, Bench, ScriptedModel, both, says, steady, untold, verdict
 
 from independence_bench.analysis.costs import read_costs
 from independence_bench.errors import BudgetSpent

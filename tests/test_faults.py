@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from simulated import CENT, Played, aib, audit, play, read_ledger, simulating
+from simulated_endpoint import CENT, Played, aib, audit, play, read_ledger, simulating
 
 from independence_bench.calls.limits import Policy
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from embedded import needs_model
+from embedded_judge import needs_model
 from first_stores import MADE, read, restored, restored_database, unpacked_export
 from frozen_stores import aib, compare_boards
 from postgres import Server

@@ -32,7 +32,7 @@ from frozen_stores import (
     summed,
     without,
 )
-from viewed import answering, read
+from viewer_store import answering, read
 
 from independence_bench.cli.main import cli
 from independence_bench.store.database import open_store

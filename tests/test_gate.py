@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from assertions import known
 from conftest import write_short
-from known import known
-from simulated import aib, simulating
+from simulated_endpoint import aib, simulating
 
 from independence_bench.analysis.baseline import (
     Baseline,

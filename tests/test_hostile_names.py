@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 from conftest import write_small
-from forked import start
-from scripted import Answer, Asked, Bench, ScriptedModel, completion, failure, steady, verdict
-from simulated import aib
+from forked_aib import start
+from scripted_model import Answer, Asked, Bench, ScriptedModel, completion, failure, steady, verdict
+from simulated_endpoint import aib
 from test_cli import KEY, MARKS, User
-from viewed import answering, read
+from viewer_store import answering, read
 
 from independence_bench.analysis.lookalikes import find_label_doubts
 from independence_bench.cli.main import main

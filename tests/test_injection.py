@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scripted import completion
+from scripted_model import completion
 
 from independence_bench.judging.exam.cases import Attack, fit_attack, list_attacks, make_best_marks
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, read_verdict

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Answer, completion
-from simulated import aib, environment, simulating
+from scripted_model import Answer, completion
+from simulated_endpoint import aib, environment, simulating
 from sqlalchemy import select
-from test_endpoint import Serve
+from test_http_client import Serve
 
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.judging.prompt import JudgingInput

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import aib, play, simulating
+from simulated_endpoint import aib, play, simulating
 
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.dataset.import_own import Imported

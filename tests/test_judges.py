@@ -12,10 +12,10 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from embedded import embedded_judge, with_model
+from embedded_judge import embedded_judge, with_model
 from rich.cells import cell_len
-from scripted import Answer, Asked, Bench, completion, says, verdict
-from terminals import displayed
+from scripted_model import Answer, Asked, Bench, completion, says, verdict
+from terminal_text import displayed
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board, JudgesKin

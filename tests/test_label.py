@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_once import bench_in
-from forked import start
-from invoked import invoke
+from forked_aib import start
+from inprocess_aib import invoke
 from rich.console import Console
-from scripted import Bench, ScriptedModel, says, steady, verdict
+from scripted_model import Bench, ScriptedModel, says, steady, verdict
+from shared_bench import bench_in
 from test_cli import MARKS, User, only_line, user
 
 from independence_bench.analysis.judge_agreement import compare_judges

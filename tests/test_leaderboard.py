@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bench_once import bench_in
-from embedded import embedded_judge
+from embedded_judge import embedded_judge
 from rich.cells import cell_len
-from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
-from terminals import displayed
+from scripted_model import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
+from shared_bench import bench_in
+from terminal_text import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import format_run_numbers

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import write_short
-from embedded import embedded_judge
-from scripted import Answer, Asked, Bench, says, steady
-from simulated import aib, simulating
+from embedded_judge import embedded_judge
+from scripted_model import Answer, Asked, Bench, says, steady
+from simulated_endpoint import aib, simulating
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import make_labelling_queue

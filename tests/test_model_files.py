@@ -19,9 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from assertions import known
 from click.testing import CliRunner
-from known import known
-from simulated import aib
+from simulated_endpoint import aib
 
 from independence_bench.cli.main import cli
 from independence_bench.errors import LocalModelError
@@ -384,7 +384,7 @@ def changed_unseen(path: Path, content: bytes) -> None:
 
 
 def test_a_file_that_was_exchanged_is_another_model_for_the_next_process(tmp_path: Path) -> None:
-    """Whatever `known.json` says: its size and its time prove nothing."""
+    """Whatever `assertions.json` says: its size and its time prove nothing."""
     path = tmp_path / "m.gguf"
     path.write_bytes(MODEL)
     seen = "from independence_bench.models.local.files import find; print(find('m').identity)"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from scripted import Answer, Asked, completion, steady
+from scripted_model import Answer, Asked, completion, steady
 from test_cli import CALLS, MARKS, User, only_line, user
 
 from independence_bench.api.commands import run

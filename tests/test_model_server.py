@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from known import known
+from assertions import known
 
 from independence_bench.errors import LocalModelError
 from independence_bench.models.local import files

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 import yaml
-from disjoint import eights
-from invoked import invoke
-from simulated import simulating
-from viewed import answering, read, site_answers
+from inprocess_aib import invoke
+from shared_words import eights
+from simulated_endpoint import simulating
+from viewer_store import answering, read, site_answers
 
 from independence_bench.analysis.held_stems import make_held_item, read_held_stems
 from independence_bench.judging.embedded.judge import read_nature, read_position

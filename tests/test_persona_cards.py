@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from invoked import invoke
-from scripted import KEY, Answer, Asked, ScriptedModel, allow, says
+from inprocess_aib import invoke
+from scripted_model import KEY, Answer, Asked, ScriptedModel, allow, says
 
 from independence_bench.errors import WrongUse
 from independence_bench.personas.cards import (

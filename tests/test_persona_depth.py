@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from invoked import invoke
-from scripted import KEY, Answer, Asked, ScriptedModel, completion, says
-from simulated import simulating
+from inprocess_aib import invoke
+from scripted_model import KEY, Answer, Asked, ScriptedModel, completion, says
+from simulated_endpoint import simulating
 
 from independence_bench.analysis.baseline import compute_frame_hash
 from independence_bench.analysis.held_stems import Depth, find_character_name, find_lost_depths

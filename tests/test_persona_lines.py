@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from invoked import invoke
-from simulated import simulating
+from inprocess_aib import invoke
+from simulated_endpoint import simulating
 
 from independence_bench.escape import check_printable
 from independence_bench.personas.lines import (

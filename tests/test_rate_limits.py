@@ -1,8 +1,8 @@
 """An endpoint that says 429: how many calls are in flight, when the next ones come, and that none
 fails.
 
-Minutes pass in no time (see simulated.py): the waits, the endpoint's window and the patience are
-those of every day.
+Minutes pass in no time (see simulated_endpoint.py): the waits, the endpoint's window and the
+patience are those of every day.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from simulated import Played, aib, audit, most_in_flight, play, read_ledger, simulating
+from simulated_endpoint import Played, aib, audit, most_in_flight, play, read_ledger, simulating
 
 from independence_bench.calls.limits import Policy
 from independence_bench.simulate.catalog import Entry

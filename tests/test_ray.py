@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from killing import Found, Round, command, look
+from kill_rounds import Found, Round, command, look
 from postgres import PASSWORD, USER, Server
-from simulated import aib, environment, simulating, start_aib
+from simulated_endpoint import aib, environment, simulating, start_aib
 
 from independence_bench.store.database import open_store
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import aib
+from simulated_endpoint import aib
 
 from independence_bench.dataset.import_published import PublishedImport
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from first_stores import restored
 from frozen_stores import aib as read_only
-from scripted import Answer, Asked, Bench, completion, says, verdict
+from scripted_model import Answer, Asked, Bench, completion, says, verdict
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.report.board_notes import build_board_legend, list_cautions

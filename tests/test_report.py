@@ -16,13 +16,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from bench_once import bench_in
-from invoked import invoke
+from inprocess_aib import invoke
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.cells import cell_len
-from scripted import Answer, Asked, Bench, ScriptedModel, says, verdict
-from simulated import environment
+from scripted_model import Answer, Asked, Bench, ScriptedModel, says, verdict
+from shared_bench import bench_in
+from simulated_endpoint import environment
 from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
 from independence_bench.analysis.chosen_names import NamesRead

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import JUDGE, Answer, Asked, Bench, says, verdict
+from scripted_model import JUDGE, Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead

@@ -27,10 +27,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from forked import DEBUGGING, start
-from invoked import invoke
+from forked_aib import DEBUGGING, start
+from inprocess_aib import invoke
 from postgres import free_port
-from scripted import allow, completion, measured
+from scripted_model import allow, completion, measured
 
 from independence_bench.errors import INTERRUPTED
 

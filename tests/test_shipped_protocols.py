@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from conftest import write_short
-from embedded import needs_model
-from scripted import Bench, once_each
+from embedded_judge import needs_model
+from scripted_model import Bench, once_each
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import make_leaderboards

@@ -21,9 +21,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 from conftest import write_small
-from forked import AIB, start
-from invoked import invoke
-from scripted import Answer, Asked, ScriptedModel, once_each, steady
+from forked_aib import AIB, start
+from inprocess_aib import invoke
+from scripted_model import Answer, Asked, ScriptedModel, once_each, steady
 from sqlalchemy import func, select
 from test_cli import CALLS, User
 from test_persona import SHEET

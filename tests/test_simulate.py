@@ -17,7 +17,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from simulated import aib, audit, read_ledger, simulating, simulating_apart
+from simulated_endpoint import aib, audit, read_ledger, simulating, simulating_apart
 
 from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict

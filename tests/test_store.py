@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 from postgres import Server
-from scripted import Bench, steady
+from scripted_model import Bench, steady
 from sqlalchemy import (
     BigInteger,
     Connection,

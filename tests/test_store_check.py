@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import write_small
-from simulated import aib, play
+from simulated_endpoint import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings

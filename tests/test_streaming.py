@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 import pytest
-from scripted import Answer, completion
-from test_endpoint import Serve, always, answered, failed
+from scripted_model import Answer, completion
+from test_http_client import Serve, always, answered, failed
 
 from independence_bench.models.messages import Kind
 from independence_bench.models.stream import StreamedReply

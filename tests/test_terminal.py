@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from simulated import start_aib
-from terminals import displayed
+from simulated_endpoint import start_aib
+from terminal_text import displayed
 
 from independence_bench.cli.progress import format_duration
 from independence_bench.report.format import find_shared_ends

@@ -24,10 +24,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from forked import start
+from forked_aib import start
 from postgres import PASSWORD, USER, Server, somebody
-from scripted import Bench, ScriptedModel, once_each, steady
-from simulated import aib, audit, read_ledger, simulating, start_aib
+from scripted_model import Bench, ScriptedModel, once_each, steady
+from simulated_endpoint import aib, audit, read_ledger, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names

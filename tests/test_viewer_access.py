@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from seen_once import browser, played, shared
-from viewed import Browser, served
+from viewer_fixtures import browser, played, shared
+from viewer_store import Browser, served
 
 from independence_bench.store.database import open_store
 from independence_bench.viewer.server import HEADERS, MOST

@@ -15,10 +15,10 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from embedded import embedded_judge
-from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
-from seen_once import played_in
-from viewed import ANALYSIS, PAYLOADS, STEADY, answering, read, script
+from embedded_judge import embedded_judge
+from scripted_model import Answer, Asked, Bench, completion, failure, says, steady, verdict
+from viewer_fixtures import played_in
+from viewer_store import ANALYSIS, PAYLOADS, STEADY, answering, read, script
 
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.statistics.values import Interval

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simulated import aib, simulating
-from viewed import answering, read
+from simulated_endpoint import aib, simulating
+from viewer_store import answering, read
 
 from independence_bench.judging.exam.questions import load_questions
 from independence_bench.store.database import open_store

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seen_once import played
-from viewed import Browser, served
+from viewer_fixtures import played
+from viewer_store import Browser, served
 
 from independence_bench.judging.judge import Person
 from independence_bench.protocol.loader import parse_stored_protocol

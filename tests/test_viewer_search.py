@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import pytest
 from conftest import write_small
-from scripted import Answer, Asked, Bench, ScriptedModel, says
-from viewed import script as marked
-from viewed import served
+from scripted_model import Answer, Asked, Bench, ScriptedModel, says
+from viewer_store import script as marked
+from viewer_store import served
 
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store

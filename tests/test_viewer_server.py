@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Bench
-from seen_once import browser, played, shared
-from simulated import start_aib
+from scripted_model import Bench
+from simulated_endpoint import start_aib
 from sqlalchemy import select, text, update
-from viewed import Browser, a_page, answering, script, served
+from viewer_fixtures import browser, played, shared
+from viewer_store import Browser, a_page, answering, script, served
 
 from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store

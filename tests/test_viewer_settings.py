@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_once import bench_in
-from scripted import Answer, Asked
-from viewed import answering, read, script
+from scripted_model import Answer, Asked
+from shared_bench import bench_in
+from viewer_store import answering, read, script
 
 from independence_bench.protocol.definition import Configuration
 from independence_bench.viewer.routes import Answers

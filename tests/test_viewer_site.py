@@ -23,11 +23,11 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_once import bench_in
-from invoked import invoke
-from scripted import Bench
-from simulated import start_aib
-from viewed import PAYLOADS, a_page, answering, fill, script, served, site_answers
+from inprocess_aib import invoke
+from scripted_model import Bench
+from shared_bench import bench_in
+from simulated_endpoint import start_aib
+from viewer_store import PAYLOADS, a_page, answering, fill, script, served, site_answers
 
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bench_once import bench_in
-from invoked import invoke
-from scripted import Bench
+from inprocess_aib import invoke
+from scripted_model import Bench
+from shared_bench import bench_in
 from test_viewer_settings import boards_of, wavering
-from viewed import answering, read, site_answers
+from viewer_store import answering, read, site_answers
 
 from independence_bench.viewer.static_site import write_site
 

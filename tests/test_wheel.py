@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from simulated import aib, simulating
+from simulated_endpoint import aib, simulating
 
 ROOT = Path(__file__).parent.parent
 PAGE = Path("src/independence_bench/viewer/page")

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from budget_fuzz import ROUNDING
-from simulated import Command, most_in_flight, play_together
+from simulated_endpoint import Command, most_in_flight, play_together
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget

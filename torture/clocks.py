@@ -5,7 +5,7 @@ bought twice.
 
 As `kills.py`, but every second process sees a shifted clock (clocks.c, built with cc). By its own
 clock each of them would take the other one's claims for expired. What is checked stands in
-tests/killing.py.
+tests/kill_rounds.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from killing import Found, Round, play_round
+from kill_rounds import Found, Round, play_round
 from kills import IN_A_ROUND, conclude
 from postgres import running
 

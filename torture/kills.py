@@ -3,7 +3,7 @@
     PYTHONPATH=tests python torture/kills.py [--kills 300] [--seed 1] [--side-by-side 2]
 
 Prints a line for each round and a sum; exit code 1 if anything was lost, bought twice beyond what
-was in flight at a kill, or wrong at the end. What is checked stands in tests/killing.py.
+was in flight at a kill, or wrong at the end. What is checked stands in tests/kill_rounds.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from killing import STEADY, Found, Round, play_round
+from kill_rounds import STEADY, Found, Round, play_round
 
 IN_A_ROUND = 30  # kills, at most: what there is to do may come to an end before
 KINDS = (

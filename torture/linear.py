@@ -26,12 +26,21 @@ from typing import Any
 import independence_bench
 from independence_bench.escape import Secrets, escape_text
 from independence_bench.judging.embedded.judge import read_nature, read_position
-from independence_bench.judging.embedded.name_rules import Choice, read_final_choice, read_first_choice
+from independence_bench.judging.embedded.name_rules import (
+    Choice,
+    read_final_choice,
+    read_first_choice,
+)
 from independence_bench.judging.embedded.reading import JudgedWords, extract_features
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
-from independence_bench.models.markup import find_leftover_tokens, clean_turn, read_calls, split_thoughts
-from independence_bench.models.response import shorten_line, read_completion, read_model_list
+from independence_bench.models.markup import (
+    clean_turn,
+    find_leftover_tokens,
+    read_calls,
+    split_thoughts,
+)
+from independence_bench.models.response import read_completion, read_model_list, shorten_line
 from independence_bench.protocol.loader import load_protocol
 
 SIZE = 200_000

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulated import audit, environment, read_ledger, simulating_apart
+from simulated_endpoint import audit, environment, read_ledger, simulating_apart
 
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check_store

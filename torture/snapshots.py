@@ -3,8 +3,8 @@
     PYTHONPATH=tests python torture/snapshots.py [--snapshots 200] [--seed 1]
 
 A store is filled by seven commands (three protocols, two judges, an exam, faults) and copied at
-random moments; tests/moments.py has what is asked of each copy. Exit code 1 where a command ended
-with a traceback, a path had no answer, or what came was no strict JSON and no table.
+random moments; tests/store_moments.py has what is asked of each copy. Exit code 1 if a command
+ended with a traceback, a path had no answer, or an answer was no strict JSON and no table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from moments import COMMANDS, ORDERS, PROTOCOLS, read_all, take
+from store_moments import COMMANDS, ORDERS, PROTOCOLS, read_all, take
 
 IN_A_RUN = 25  # copies of one store: then another is filled
 SITES = 5  # `aib site` writes what the paths answer: it is asked for of each so many copies

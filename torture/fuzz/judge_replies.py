@@ -12,7 +12,7 @@ import json
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_storable
 from independence_bench.escape import escape_line
-from independence_bench.judging.output import NoVerdict, parse_verdict, make_schema
+from independence_bench.judging.output import NoVerdict, make_schema, parse_verdict
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load_protocol
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from simulated import aib, simulating
+from simulated_endpoint import aib, simulating
 
 JUDGES = ("sim:sim/exam-blind", "sim:sim/exam-perfect")
 RUBRIC = "name_and_gender"

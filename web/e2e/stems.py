@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from simulated import play
+from simulated_endpoint import play
 
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.simulate.server import Settings

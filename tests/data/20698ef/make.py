@@ -28,10 +28,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from embedded import with_model
+from embedded_judge import with_model
 from frozen_stores import conversations, exported, summed
-from invoked import invoke
-from simulated import aib, environment, simulating
+from inprocess_aib import invoke
+from simulated_endpoint import aib, environment, simulating
 from sqlalchemy import select, update
 
 from independence_bench.models.response import LENIENT

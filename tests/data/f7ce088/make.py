@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from postgres import USER, program, running
-from published import Published, path_of
-from simulated import aib, simulating
+from published_files import Published, path_of
+from simulated_endpoint import aib, simulating
 from sqlalchemy import LargeBinary, insert, select, update
 
 from independence_bench.judging.prompt import hash_rubric
