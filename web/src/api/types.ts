@@ -17,7 +17,7 @@ type AsText<Part> = Part extends number
     : Part;
 
 /**
- * `api/index.json`: what is here. *version* changes when anything else may have changed; poll it.
+ * `api/index.json`: everything that the site has. *version* changes if anything else may have changed; poll it.
  */
 export interface Index {
   readonly version: string;
@@ -30,42 +30,42 @@ export interface Index {
   readonly citation: Citation;
 }
 
-/** What made this. */
+/** The program that made this, and its version. */
 export interface Project {
   readonly name: string;
   readonly version: string;
 }
 
-/** What this site offers beside boards, subjects, scenarios, transcripts and judges. */
+/** The parts of this site besides boards, subjects, scenarios, transcripts and judges. */
 export interface Offer {
   readonly frozen: boolean;
   readonly raw: boolean; // whether api/raw/ is there: requests and responses as they were sent and came
   readonly compared: number | null;
-  readonly label: string | null; // who may mark conversations here, as a judge's label; null: nobody
+  readonly label: string | null;
 }
 
-/** One version of the benchmark, of which something is stored. */
+/** One version of the benchmark that has something stored. */
 export interface ProtocolEntry {
   readonly id: string;
-  readonly name: string; // with the start of its hash where it is called like a shipped one and is another
+  readonly name: string; // with the start of its hash if it differs from the shipped one of that name
   readonly title: string;
   readonly hash: string;
   readonly earlier_form: boolean;
-  readonly runs: number; // that it asks for
+  readonly runs: number; // runs that it asks for
   readonly scenarios: number;
   readonly transcripts: number; // stored
 }
 
-/** A board without its rows, so that it can be listed before they are worked out. */
+/** A leaderboard without its rows, so that it can be listed before they are worked out. */
 export interface BoardEntry {
   readonly id: string;
   readonly configurations: readonly string[]; // several are pooled
   readonly judge: string | null; // label; None: nothing is judged yet
   readonly judges: readonly string[]; // labels: the jury's, or the one
-  readonly rules: string; // by which marks became indices: own, published
+  readonly rules: string; // rules by which scores became indices: own, published
   readonly main: boolean;
   readonly weights: string | null; // a weighting that the protocol names; None: its own weights
-  readonly exam: string | null; // what the exam says of the judge or the jury, in a line; None: nothing
+  readonly exam: string | null; // exam result of judge or jury, in a line; None: nothing
   readonly protocol: string; // The protocol's id.
 }
 
@@ -76,16 +76,16 @@ export interface Citation {
 }
 
 /**
- * `api/reading.json`: how far a server is with reading its store, which every answer waits for the first time.
+ * `api/reading.json`: the progress of a server in reading its store. Every answer waits for it the first time.
  */
 export interface FirstReading {
   readonly conversations: number | null; // in the store; null: not counted yet
-  readonly share: number | null; // that is done, in [0, 1]; null: nothing waits for it
+  readonly share: number | null; // share of the work that is done, in [0, 1]; null: nothing waits for it
   readonly shown: Shown<FirstReading, "conversations" | "share">;
 }
 
 /**
- * `api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone.
+ * `api/boards/<board>.json`: one leaderboard. `part/0.json` below it is the same with its first rows alone.
  */
 export interface Board {
   readonly version: string;
@@ -94,18 +94,18 @@ export interface Board {
   readonly dimensions: readonly Dimension[];
   readonly scenarios: readonly ScenarioFacts[]; // in the protocol's order
   readonly rows: readonly Row[]; // ranked ones first, by rank; then incomplete ones by label
-  readonly columns: readonly PageColumn[]; // that the rows have beside index and dimensions
-  readonly ranked: number; // how many subjects have an index, in whatever part
-  readonly subjects: number; // how many there are
+  readonly columns: readonly PageColumn[]; // columns that the rows have besides index and dimensions
+  readonly ranked: number; // number of subjects with an index, in all parts
+  readonly subjects: number; // number of all subjects
   readonly reach: readonly [number, number] | null;
   readonly parts: number;
-  readonly ids: Readonly<Record<string, string>>; // of subjects, by their labels below
+  readonly ids: Readonly<Record<string, string>>; // ids of subjects, by their labels below
   readonly providers: readonly SettingComparison[]; // subjects that are the same but for who serves them
   readonly efforts: readonly SettingComparison[]; // but for how much they are told to reason
-  readonly why: string | null; // why an interval is missing; null where none is
+  readonly why: string | null; // the reason for a missing interval; null: none is missing
   readonly configurations: ConfigurationComparison | null;
-  readonly versions: readonly OtherVersion[]; // of the protocol, which this board can be compared with
-  readonly remarks: readonly string[]; // what a reader must know about this board, a sentence each
+  readonly versions: readonly OtherVersion[];
+  readonly remarks: readonly string[]; // remarks that a reader of this board must know, a sentence each
   readonly citation: Citation;
 }
 
@@ -119,7 +119,7 @@ export interface Dimension {
 }
 
 /**
- * One scenario over all subjects. None: no subject, no points to be had, too few, or no variation.
+ * One scenario over all subjects. None: no subject, no points, too few subjects, or no variation.
  */
 export interface ScenarioFacts {
   readonly id: string;
@@ -135,7 +135,7 @@ export interface ScenarioFacts {
 }
 
 /**
- * One subject on one board. *rank* is None where the subject is incomplete, and on a demonstration.
+ * One subject on one leaderboard. *rank* is None if the subject is incomplete, and on a demonstration.
  */
 export interface Row {
   readonly rank: number | null;
@@ -143,15 +143,13 @@ export interface Row {
   readonly label: string;
   readonly health: Health;
   readonly missing: readonly string[];
-  readonly made: RunDates | null; // When its runs were; None: nothing was finished.
+  readonly made: RunDates | null; // The times of its runs; None: nothing was finished.
   readonly excluded: string | null;
-  /**
-   * Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged.
-   */
+  /** The statistics of its branches, for a protocol with stems, by our own rules. */
   readonly branches: BranchStatistics | null;
   readonly index_interval_as_published: Interval | null;
   /**
-   * Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first.
+   * Mark that the index needs -> the share of the conversations in which its judge left it out, the largest first.
    */
   readonly left_out_by_judge: Readonly<Record<string, Share>>;
   /**
@@ -163,25 +161,30 @@ export interface Row {
   readonly price: IndexPrice | null;
   readonly reply_length: number | null;
   readonly scenarios: readonly (number | null)[];
-  readonly index: number | null; // The mean of its runs' indices.
-  readonly index_interval: Uncertainty; // Where the index lies.
-  /** The same, were nothing allowed for between sessions; None: nothing is. */
+  readonly index: number | null; // The mean of its runs' indices, in [0, 100]; None if it is not ranked.
+  readonly index_interval: Uncertainty; // The two 95% intervals of the index.
+  /**
+   * The intervals of the index without the allowance for sessions; None if there is no allowance.
+   */
   readonly index_interval_without_sessions: Uncertainty | null;
-  readonly ranks: Standing | null; // The ranks that it may have, were the same scenarios played again.
-  readonly ranks_new_scenarios: Standing | null; // The same, were other scenarios of this kind asked.
-  readonly runs: number; // How many there are.
-  readonly standard_deviation: number | null; // Of the runs' indices (n - 1); None for a single run.
-  readonly dimensions: Readonly<Record<string, number | null>>; // Dimension -> [0, 1], 1 the most independent.
-  readonly dimension_intervals: Readonly<Record<string, Uncertainty>>; // Dimension -> where it lies.
-  /** Of a pool: each configuration by itself; else empty. */
+  readonly ranks: Standing | null; // The ranks that it may have if the same scenarios are played again.
+  /** The ranks that it may have if other scenarios of this kind are asked. */
+  readonly ranks_new_scenarios: Standing | null;
+  readonly runs: number; // The number of its runs.
+  /** The standard deviation of the runs' indices (n - 1); None for a single run. */
+  readonly standard_deviation: number | null;
+  /** Dimension -> its score in [0, 1]; 1 is the most independent. */
+  readonly dimensions: Readonly<Record<string, number | null>>;
+  readonly dimension_intervals: Readonly<Record<string, Uncertainty>>; // Dimension -> its two 95% intervals.
+  /** Each configuration of a pool scored by itself; empty without a pool. */
   readonly by_configuration: Readonly<Record<string, ConfigurationScore>>;
-  readonly whole_runs: number; // How many runs have an index.
+  readonly whole_runs: number; // The number of runs that have an index.
   readonly whole_index: number | null; // The mean index of the runs that have one.
   /**
    * Whether it reasons before it answers: as it is set, or by itself in most of its replies.
    */
   readonly thinks: boolean;
-  /** In what its replies belie the reasoning effort of its label; None: in nothing. */
+  /** How its replies contradict the reasoning effort of its label; None if they do not. */
   readonly reasoning_doubt: string | null;
   readonly shown: Shown<Row, "index_if_lost_replies_folded" | "reply_length" | "scenarios" | "index" | "runs" |
     "standard_deviation" | "dimensions" | "whole_index">;
@@ -196,16 +199,22 @@ export interface ChatModel {
   readonly reasoning: "off" | "minimal" | "low" | "medium" | "high" | "unset";
   readonly provider: string | null; // pin: only this provider may serve it
   readonly accept_cut_off: boolean;
-  readonly identity: string; // what identifies a local model beyond its name (hash of its weights, say)
+  readonly identity: string; // tells a local model apart beyond its name (hash of its weights, say)
   readonly stateful: boolean;
-  readonly id: string; // What it is called in addresses: by its own label, whoever else is played.
-  readonly vendor: string | null; // Who made it.
-  readonly name: string; // What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter.
-  readonly hash: string; // Two subjects are the same exactly when everything that causes their replies is.
+  readonly id: string; // The model's name in addresses: by its own label, whoever else is played.
+  readonly vendor: string | null; // The maker of the model; None if its id names none.
+  /**
+   * The text that the user types: the model id, after ``ENDPOINT:`` if that is not OpenRouter.
+   */
+  readonly name: string;
+  /**
+   * The hash of everything that causes its replies: two subjects with one hash are the same.
+   */
+  readonly hash: string;
 }
 
 /**
- * The counts that a row's numbers are based on: what was asked, what came of it, what was judged.
+ * The counts that a row's numbers are based on: conversations planned, played and judged, and what failed.
  */
 export interface Health {
   readonly transcripts_planned: number; // for the runs that were begun
@@ -222,21 +231,25 @@ export interface Health {
   readonly replies_by_another_model: number;
   readonly conversations_repeated: number;
   /**
-   * Attempts with an answer or without one; those that an endpoint postponed are not counted.
+   * The number of attempts with or without an answer. Those that an endpoint postponed are not counted.
    */
   readonly attempts: number;
-  readonly share_invalid: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
-  /** Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none. */
-  readonly share_attempts_failed: number;
-  readonly share_cut_off: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
+  readonly share_invalid: number; // The share of invalid replies in all replies asked for, [0, 1]; 0 if none was.
   /**
-   * Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none was.
+   * The share of attempts that brought no answer in all attempts, [0, 1]; 0 if there was none.
+   */
+  readonly share_attempts_failed: number;
+  readonly share_cut_off: number; // The share of replies cut off in all replies asked for, [0, 1]; 0 if none was.
+  /**
+   * The share of replies in plain text, without calling the tool, in all replies asked for, [0, 1]; 0 if none was.
    */
   readonly share_plain_text: number;
-  /** Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was. */
+  /**
+   * The share of replies that came with reasoning in all replies asked for, [0, 1]; 0 if none was.
+   */
   readonly share_with_reasoning: number;
   /**
-   * Conversations that an earlier run had word for word of all complete ones, [0, 1); 0 where none was.
+   * The share of conversations that an earlier run had word for word in all complete ones, [0, 1); 0 if none was.
    */
   readonly share_repeated: number;
   readonly shown: Shown<Health, "transcripts_judged" | "judgements_failed" | "replies" | "replies_with_markup" |
@@ -244,7 +257,7 @@ export interface Health {
     | "share_plain_text" | "share_with_reasoning" | "share_repeated">;
 }
 
-/** When the runs of a subject were made: ISO 8601 in UTC. */
+/** The dates of a subject's runs: ISO 8601 in UTC. */
 export interface RunDates {
   readonly first: string;
   readonly last: string;
@@ -255,7 +268,9 @@ export interface RunDates {
   readonly says: string; // in how many sessions they were made
 }
 
-/** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
+/**
+ * The statistics of one subject's branches. None, or not in a mapping: nothing of the kind was judged.
+ */
 export interface BranchStatistics {
   readonly runs: number; // in which anything was judged
   readonly judges: number;
@@ -269,7 +284,7 @@ export interface BranchStatistics {
 }
 
 /**
- * A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states.
+ * A mean over stems with its 95% interval over other stems of the kind; both in the unit that the field states.
  */
 export interface StemMean {
   readonly value: number;
@@ -278,7 +293,7 @@ export interface StemMean {
   readonly shown: string;
 }
 
-/** Where a number lies, at the stated level. In the number's own unit; *low* <= *high*. */
+/** An interval at the stated level, in the unit of its number. *low* <= *high*. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
@@ -286,7 +301,7 @@ export interface Interval {
 }
 
 /**
- * How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike.
+ * How long positions last under pressure. A ladder is one case as one judge saw it; stems have equal weight.
  */
 export interface Folds {
   readonly pushes: number;
@@ -297,7 +312,7 @@ export interface Folds {
   readonly techniques: readonly TechniqueFolds[]; // in the order in which the stems first use them
 }
 
-/** What happened at one push. Ladders count by their weight. */
+/** The outcome of one push over all ladders, which count by their weight. */
 export interface Step {
   readonly push: number; // 1, 2, ...
   readonly at_risk: number; // ladders that stood before it and were pushed
@@ -306,21 +321,24 @@ export interface Step {
   readonly shown: Shown<Step, "folded" | "standing">;
 }
 
-/** A part of a count. Of a jury the counts are means over its judges. */
+/** A share of a count. For a jury the counts are means over its judges. */
 export interface Share {
   readonly count: number;
   readonly of: number;
   readonly interval: Interval | null;
-  readonly value: number | null; // [0, 1]; None of nothing.
+  readonly value: number | null; // The share, in [0, 1]; None if there is nothing.
   readonly shown: Shown<Share, "count" | "of" | "value">;
 }
 
-/** What one technique did, whichever of the pushes used it. */
+/** How often one technique made a position give in, whichever of the pushes used it. */
 export interface TechniqueFolds {
   readonly technique: string; // as the stems' files call it; "": pushes that name none
   readonly pushed: number; // ladders that stood before a push of it
   readonly folded: number; // of those, at it
-  readonly share: number | null; // Of the ladders that met it those that it folded, [0, 1]; None where none met it.
+  /**
+   * The share of the ladders that met the technique and gave in to it, [0, 1]; None if none met it.
+   */
+  readonly share: number | null;
   readonly shown: Shown<TechniqueFolds, "pushed" | "folded" | "share">;
 }
 
@@ -331,14 +349,14 @@ export interface LabelDoubt {
   readonly says: string; // The label, written out in ASCII, and why.
 }
 
-/** How many tokens of reasoning a subject's valid replies came with. */
+/** The tokens of reasoning that a subject's valid replies came with. */
 export interface ReasoningTokens {
   readonly mean: number; // of a reply
   readonly estimated: boolean;
   readonly shown: string;
 }
 
-/** What a ranked subject's index costs, in dollars of one run. None: not known. */
+/** The price of a ranked subject's index, in dollars of one run. None: not known. */
 export interface IndexPrice {
   readonly label: string;
   readonly index: number;
@@ -347,28 +365,29 @@ export interface IndexPrice {
   readonly dollars_per_run: number | null;
   readonly free: boolean; // Whether neither its replies nor its judge cost anything.
   /**
-   * The index over the dollars of one run; None where it is free, or its price is not known.
+   * The index divided by the dollars of one run; None if it is free, or its price is not known.
    */
   readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run" | "points_per_dollar">;
 }
 
 /**
- * Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known.
+ * The two 95% intervals of one number, one for each question (same scenarios, new scenarios), in its own unit. None if
+ * an interval is not known.
  */
 export interface Uncertainty {
   readonly rerun: Interval | null;
   readonly new_scenarios: Interval | null;
 }
 
-/** One subject's possible ranks, which hold for it at 95%. */
+/** The ranks that one subject may have, at 95% for this subject. */
 export interface Standing {
   readonly rank_low: number; // the best rank that it may have; 1 is the first
   readonly rank_high: number; // the worst one
   readonly tied_with_best: boolean; // it may be first: no other subject is significantly better
 }
 
-/** Of a pool: what one configuration comes to by itself. */
+/** The score of one configuration by itself, of several that are pooled. */
 export interface ConfigurationScore {
   readonly index: number | null;
   readonly standard_deviation: number | null;
@@ -378,20 +397,20 @@ export interface ConfigurationScore {
 
 /** A column of the page's table of rows. */
 export interface PageColumn {
-  readonly path: readonly string[]; // from a row to its number; its text stands under *shown* beside it
+  readonly path: readonly string[];
   readonly title: string;
   readonly meaning: string;
   readonly wide: boolean; // not beside the index, but with what the numbers are based on
 }
 
-/** Subjects that are the same but for one setting. */
+/** Subjects that differ in one setting only. */
 export interface SettingComparison {
   readonly model: string;
   readonly against: string | null;
   readonly variants: readonly Variant[];
 }
 
-/** One of the subjects of a comparison. */
+/** One of the subjects of a comparison that differ in one setting. */
 export interface Variant {
   readonly label: string;
   readonly setting: string; // the provider that it is pinned to, or the effort
@@ -400,14 +419,19 @@ export interface Variant {
   readonly difference: number | null;
   readonly served: Readonly<Record<string, number>>; // provider -> replies, the one that served most first
   readonly stands: boolean | null;
-  readonly interval: Uncertainty | null; // Of the difference; None: not both of them are ranked.
-  /** The smallest true difference that 80 of 100 repetitions would tell from none. */
+  /** The two 95% intervals of the difference; None if not both subjects are ranked. */
+  readonly interval: Uncertainty | null;
+  /**
+   * The minimum detectable difference: the smallest true difference that 80 of 100 repetitions would find significant.
+   */
   readonly smallest_seen: ByQuestion | null;
-  readonly p: ByQuestion | null; // The p at which 0 would be on the edge of the interval.
+  readonly p: ByQuestion | null; // The p-value of no difference: at it, 0 lies on the edge of the interval.
   readonly shown: Shown<Variant, "index" | "difference">;
 }
 
-/** A number by each of the two questions; None: not known. */
+/**
+ * One number for each of the two questions (same scenarios, new scenarios). None if it is not known.
+ */
 export interface ByQuestion {
   readonly rerun: number | null;
   readonly new_scenarios: number | null;
@@ -420,7 +444,7 @@ export interface ConfigurationComparison {
   readonly subjects: readonly SubjectIndices[]; // those with an index in two places or more, by label
 }
 
-/** One configuration and what the subjects came to in it. */
+/** One configuration and the mean index of the subjects in it. */
 export interface ConfigurationSummary {
   readonly configuration: string;
   readonly subjects: number; // that have an index there
@@ -430,7 +454,7 @@ export interface ConfigurationSummary {
 }
 
 /**
- * The index in one configuration minus that in the first one: the mean over the subjects that have both.
+ * The index in one configuration minus that in the first one, as the mean over the subjects that have both.
  */
 export interface Effect {
   readonly subjects: number;
@@ -441,7 +465,7 @@ export interface Effect {
 }
 
 /**
- * One subject in the configurations of a comparison, in its order; None where it has no index.
+ * The indices of one subject in the configurations of a comparison, in its order; None where it has no index.
  */
 export interface SubjectIndices {
   readonly label: string;
@@ -452,7 +476,8 @@ export interface SubjectIndices {
 }
 
 /**
- * A difference of one subject's indices, with its interval by the same test again where that is known.
+ * The difference of one subject's indices in two configurations, with its interval by the same test again if that is
+ * known.
  */
 export interface SubjectEffect {
   readonly points: number;
@@ -465,7 +490,7 @@ export interface OtherVersion {
   readonly protocol: string; // its id
   readonly name: string;
   readonly hash: string; // the start of it, which tells versions of one name apart
-  readonly subjects: number; // with marks by both
+  readonly subjects: number; // number of subjects with scores by both
 }
 
 /** `api/boards/<board>/part/<n>.json`, from 1: rows that the first part lacks. */
@@ -493,18 +518,18 @@ export interface Subject {
   readonly shown: Shown<Subject, "field" | "dollars">;
 }
 
-/** Where the other ranked subjects lie in one dimension, in [0, 100]. */
+/** The scores of the other ranked subjects in one dimension, in [0, 100]. */
 export interface FieldProfile {
   readonly dimension: string; // name
-  readonly place: number; // of the dimension, and of its score in the board's row, from 0
+  readonly place: number; // place of the dimension, and of its score in the board's row, from 0
   readonly others: readonly number[]; // the lowest first
   readonly quartiles: readonly number[];
-  readonly below: number; // how many of them score lower than this subject
+  readonly below: number; // number of them that score lower than this subject
   readonly above: number; // higher; both 0 where it has no score
   readonly shown: Shown<FieldProfile, "others" | "quartiles">;
 }
 
-/** One mark and its scale. */
+/** One score that a judge gives, and its scale. */
 export interface MarkScale {
   readonly name: string;
   readonly title: string;
@@ -517,7 +542,7 @@ export interface MarkScale {
   readonly shown: Shown<MarkScale, "low" | "high">;
 }
 
-/** One run. */
+/** One run of a subject. */
 export interface RunDetail {
   readonly run: number;
   readonly index: number | null;
@@ -528,14 +553,14 @@ export interface RunDetail {
 }
 
 /**
- * The same subject on another board of the series: under another prompt, or delivered otherwise.
+ * One subject on another leaderboard of the series: under another system prompt, or in another delivery mode.
  */
 export interface Elsewhere {
   readonly board: string; // id
   readonly configurations: readonly string[];
   readonly index: Score;
   readonly change: SubjectEffect | null;
-  readonly why: string | null; // why its interval is missing; null where it is there
+  readonly why: string | null; // the reason for a missing interval; null: it is there
 }
 
 /** A number in [0, 100] with its uncertainty. */
@@ -546,14 +571,16 @@ export interface Score {
   readonly shown: string | null;
 }
 
-/** The name and the gender that a subject chose in one conversation: freely, and at the end. */
+/**
+ * The name and the gender that a subject chose in one conversation: at first, and at the end.
+ */
 export interface NameChoice {
   readonly read: NamesRead;
   readonly transcript: string; // id
 }
 
 /**
- * What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
+ * The names of one subject in one conversation: *first* when it chose freely, *final* at the end.
  */
 export interface NamesRead {
   readonly subject_hash: string;
@@ -567,14 +594,12 @@ export interface NamesRead {
   readonly read_by: string | null;
   readonly name_changed: boolean | null; // by the judge's marks; None: not marked
   readonly gender_changed: boolean | null;
-  /**
-   * The names that it chose freely: one, or several; () where it gave none, or is not read.
-   */
+  /** The names that it chose freely: one, or several; () if it gave none, or is not read. */
   readonly picks: readonly string[];
 }
 
 /**
- * The name and gender of a model at one time: a gender of GENDERS; None where there is none, and why.
+ * The name and gender of a model at one time: a gender of GENDERS; None if there is none, and why.
  */
 export interface ChosenName {
   readonly name: string | null;
@@ -583,7 +608,7 @@ export interface ChosenName {
   readonly gender_state: "chosen" | "declined" | "unsaid" | "unread";
 }
 
-/** A transcript in a list, with this board's marks. */
+/** A conversation in a list, with this leaderboard's scores. */
 export interface TranscriptEntry {
   readonly id: string;
   readonly scenario: string; // id; of a branch that of its stem
@@ -591,7 +616,7 @@ export interface TranscriptEntry {
   readonly run: number;
   readonly configuration: string;
   readonly state: "judged" | "not judged" | "judge failed" | "invalid" | "not played";
-  readonly why: string | null; // for invalid and judge failed
+  readonly why: string | null; // the reason, if it is invalid or the judge failed
   readonly score: number | null;
   readonly marks: Readonly<Record<string, number>>; // mark -> number on its scale
   readonly replies: number;
@@ -601,9 +626,9 @@ export interface TranscriptEntry {
   readonly shown: Shown<TranscriptEntry, "score" | "marks">;
 }
 
-/** A stem in one run of one subject: what its branches come to. */
+/** An item in one run of one subject, scored from its branches. */
 export interface StemEntry {
-  readonly id: string; // of the first branch's transcript
+  readonly id: string; // id of the first branch's transcript
   readonly scenario: string; // id
   readonly run: number;
   readonly configuration: string;
@@ -621,7 +646,7 @@ export interface Scenario {
   readonly facts: ScenarioFacts;
   readonly script: readonly ScriptLine[];
   readonly scales: readonly MarkScale[];
-  readonly branch_scales: readonly MarkScale[]; // of the marks of a stem's branches
+  readonly branch_scales: readonly MarkScale[]; // scales of the scores of an item's branches
   readonly made_of: string;
   readonly rubrics: readonly string[];
   readonly presses: boolean;
@@ -636,17 +661,19 @@ export interface ScriptLine {
   readonly text: string; // for the model: the reply's name
 }
 
-/** How often each value of a mark was given, from the low end of its scale to the high one. */
+/**
+ * The number of times that each value of a score was given, from the low end of its scale to the high one.
+ */
 export interface MarkHistogram {
   readonly mark: string; // its name; "" for the score
   readonly title: string;
   readonly bars: readonly HistogramBar[];
-  readonly answers: number; // that have it
+  readonly answers: number; // number of answers that have it
 }
 
-/** How many answers have a value in one part of its range. */
+/** The number of answers with a value in one part of its range. */
 export interface HistogramBar {
-  readonly text: string; // what the bar stands for: 7, 70–79, yes, the name of a level
+  readonly text: string; // label of the bar: 7, 70–79, yes, the name of a level
   readonly count: number;
 }
 
@@ -682,7 +709,7 @@ export interface Transcript {
   readonly configuration: string;
   readonly delivery: "user_role" | "tool_role";
   readonly state: "complete" | "invalid";
-  readonly invalid: string | null; // why
+  readonly invalid: string | null; // the reason why it is invalid; null: it is not
   readonly system: string; // system prompt, without what tool_role adds to it
   readonly lines: readonly TranscriptLine[];
   readonly replies: readonly TranscriptReply[];
@@ -690,35 +717,35 @@ export interface Transcript {
   readonly tools: string; // the tools that the model is offered, as JSON text; "[]": none
   readonly scales: readonly MarkScale[]; // marks that its rubrics ask for, in their order
   readonly rubrics: readonly string[]; // texts
-  readonly judgements: readonly TranscriptJudgement[]; // of all judges, by label
-  readonly exams: readonly string[]; // what the exam says of them, in lines
+  readonly judgements: readonly TranscriptJudgement[]; // judgements of all judges, by label
+  readonly exams: readonly string[]; // the judges' exam results, in lines
   readonly embedded: Embedded | null;
   readonly turns: Turns | null; // for scenarios with two answers
   readonly neighbours: Neighbours;
   readonly boards: readonly string[]; // ids of those that it counts on
 }
 
-/** What is known of a subject beside what it said. */
+/** The identity and the settings of a subject. */
 export interface SubjectFacts {
   readonly id: string;
   readonly label: string;
   readonly hash: string;
-  readonly name: string; // as it is typed: model id, behind ENDPOINT: where that is not OpenRouter
+  readonly name: string; // name on a command line: the model id, after ENDPOINT: if that is not OpenRouter
   readonly model: string;
   readonly endpoint: string;
   readonly family: string | null; // vendor
-  readonly provider: string | null; // that it is pinned to
+  readonly provider: string | null; // provider that it is pinned to
   readonly temperature: number;
   readonly max_tokens: number;
   readonly reasoning: string; // off, minimal, low, medium, high
 }
 
-/** One thing said. */
+/** One line of a conversation. */
 export interface TranscriptLine {
   readonly who: "human" | "given" | "model"; // given: put into the model's mouth
   readonly text: string;
   readonly notes: string; // the model's, unseen by the human and by the judges; "": none
-  readonly reasoning: string; // likewise: what it thought before it
+  readonly reasoning: string; // its reasoning before the line, likewise unseen; "": none
   readonly reply: string; // the reply's name where the model itself said it, else ""
   readonly judged: boolean; // whether the marks are about it
 }
@@ -727,7 +754,7 @@ export interface TranscriptLine {
 export interface TranscriptReply {
   readonly name: string;
   readonly line: number | null; // place in *lines*; null: there is none
-  readonly reason: string | null; // why there is none: it is invalid
+  readonly reason: string | null; // the reason why it is invalid; null: it is valid
   readonly cut_off: boolean;
   readonly plain_text: boolean;
   readonly reasoned: boolean;
@@ -736,11 +763,11 @@ export interface TranscriptReply {
   readonly attempts: readonly TranscriptAttempt[]; // empty: nothing is known of them
 }
 
-/** One try at a call. */
+/** One attempt at a call. */
 export interface TranscriptAttempt {
   readonly outcome: string; // answered, cut off, lost, in flight, or what went wrong
   readonly accepted: boolean; // whether its answer is the one that is stored
-  readonly why: string | null; // what was wrong with it, in the words of whoever said so
+  readonly why: string | null; // the error message of the server or the library; null: none
   readonly status: number | null; // HTTP
   readonly finish_reason: string | null;
   readonly started: string;
@@ -750,7 +777,7 @@ export interface TranscriptAttempt {
   readonly completion_tokens: number | null;
   readonly reasoning_tokens: number | null;
   readonly dollars: number | null;
-  readonly model: string | null; // that served it, by its own word
+  readonly model: string | null; // model that served it, by the server's word
   readonly provider: string | null;
   readonly shown: Shown<TranscriptAttempt, "seconds" | "dollars">;
 }
@@ -770,13 +797,13 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** What one judge made of the transcript. */
+/** One judge's judgement of the conversation. */
 export interface TranscriptJudgement {
   readonly judge: string; // label
   readonly kind: "model" | "table" | "person" | "jury";
   readonly marks: Readonly<Record<string, number>>;
   readonly reasoning: string;
-  readonly failed: string | null; // why there is no verdict
+  readonly failed: string | null; // the reason why the judgement failed; null: it did not
   readonly flags: readonly Flag[];
   readonly quotes: readonly JudgeQuote[];
   readonly attempts: readonly TranscriptAttempt[];
@@ -791,7 +818,7 @@ export interface Flag {
   readonly why: string; // a line
 }
 
-/** Words of the transcript that a judge's reasoning quotes. */
+/** Words of the conversation that a judge's reasoning quotes. */
 export interface JudgeQuote {
   readonly reasoning: Span;
   readonly line: number;
@@ -804,12 +831,12 @@ export interface Span {
   readonly end: number;
 }
 
-/** What weighed in the embedded judge's marks that are stored, as far as words did. */
+/** The phrases that influenced the embedded judge's stored scores, as far as words did. */
 export interface Embedded {
   readonly marks: readonly PhraseMark[];
 }
 
-/** One mark of the embedded judge, and the five phrases that weighed most in it. */
+/** One score of the embedded judge, and the five phrases that influenced it most. */
 export interface PhraseMark {
   readonly mark: string;
   readonly value: number;
@@ -817,7 +844,7 @@ export interface PhraseMark {
   readonly shown: Shown<PhraseMark, "value">;
 }
 
-/** What weighed in the embedded judge's mark. */
+/** A phrase that influenced the embedded judge's score. */
 export interface Phrase {
   readonly text: string;
   readonly weight: number;
@@ -825,14 +852,14 @@ export interface Phrase {
   readonly shown: Shown<Phrase, "weight">;
 }
 
-/** Where a phrase stands. */
+/** The place of a phrase. */
 export interface PhrasePlace {
   readonly line: number;
   readonly text: Span;
 }
 
 /**
- * Two answers of the model side by side; what is not shared is new in the second, or gone from the first.
+ * Two answers of the model side by side. Words that are not shared are new in the second, or gone from the first.
  */
 export interface Turns {
   readonly first: number; // place in *lines*
@@ -847,7 +874,8 @@ export interface Shared {
 }
 
 /**
- * Where the arrow keys lead: the same but for one thing; null at the end. Subjects are in order of label.
+ * The conversations to which the arrow keys lead: the same except for one thing; null at the end. Subjects are in the
+ * order of their labels.
  */
 export interface Neighbours {
   readonly previous_run: Neighbour | null;
@@ -858,7 +886,7 @@ export interface Neighbours {
   readonly next_scenario: Neighbour | null;
 }
 
-/** Another transcript of the same protocol and configuration. */
+/** Another conversation of the same protocol and configuration. */
 export interface Neighbour {
   readonly id: string;
   readonly label: string; // the subject's
@@ -867,7 +895,7 @@ export interface Neighbour {
 }
 
 /**
- * `api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says raw.
+ * `api/raw/<transcript>.json`: the requests and responses as they were. It exists only if the offer says raw.
  */
 export interface Raw {
   readonly transcript: string;
@@ -884,14 +912,14 @@ export interface RawCall {
 }
 
 /**
- * One call: the request as it was recorded (JSON, without address and key), and every attempt in order.
+ * One call: the request as it was recorded (JSON, without address and key), and the response of every attempt in order.
  */
 export interface Exchange {
   readonly request: string;
   readonly bodies: readonly Body[];
 }
 
-/** One attempt as it came. */
+/** The response of one attempt as it came. */
 export interface Body {
   readonly outcome: string | null; // None: in flight
   readonly status: number | null;
@@ -899,7 +927,8 @@ export interface Body {
 }
 
 /**
- * `api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it on the board.
+ * `api/boards/<board>/compare/<subject>.json`: one subject compared with each one that comes after it on the
+ * leaderboard.
  */
 export interface Comparisons {
   readonly version: string;
@@ -912,18 +941,18 @@ export interface Comparisons {
   readonly others: readonly ComparedSubject[]; // in the board's order
 }
 
-/** What is compared: one dimension over all scenarios (*scenario* null), or in one. */
+/** A score that is compared: one dimension over all scenarios (*scenario* null), or in one. */
 export interface ComparedScore {
   readonly scenario: string | null; // id
   readonly dimension: string | null; // name; null: the index itself
 }
 
-/** One other subject beside the first. */
+/** One other subject, compared with the first. */
 export interface ComparedSubject {
   readonly subject: string; // id
   readonly label: string;
-  readonly names: readonly [string, string]; // how the two are called: their labels without what these have in common
-  readonly says: string; // what can be said of the two indices, in words
+  readonly names: readonly [string, string]; // names of the two: their labels without their common parts
+  readonly says: string; // the difference of the two indices, in words
   readonly thinking: string | null;
   readonly values: readonly (number | null)[]; // [0, 100], in the order of *compared*
   readonly shown: readonly (string | null)[]; // the same, as text
@@ -932,28 +961,33 @@ export interface ComparedSubject {
 }
 
 /**
- * The second minus the first, of two subjects or of one by two versions; in the order of *compared*.
+ * The differences of two subjects, or of one subject by two versions: the second minus the first, in the order of
+ * *compared*.
  */
 export interface Differences {
   readonly points: readonly (number | null)[]; // null: one of the two has no mark of it
   readonly shown: readonly (string | null)[]; // the same, as text
   readonly rerun: WordedIntervals | null;
   readonly new_scenarios: WordedIntervals | null;
-  readonly why: string | null; // why intervals are missing; null: nothing is missing, or it is not known
+  readonly why: string | null; // the reason for missing intervals; null: none is missing, or it is not known
   readonly flipped: readonly number[];
   readonly order: readonly number[];
   readonly stand: readonly number[];
-  readonly stand_new_scenarios: readonly number[]; // of the dimensions, were other scenarios asked
+  readonly stand_new_scenarios: readonly number[]; // the same over new scenarios, for the dimensions
 }
 
-/** 95% intervals, in the unit and the order of what they belong to; null: not known. */
+/**
+ * 95% intervals as numbers and as texts, in the unit and the order of the scores that they belong to; null: not known.
+ */
 export interface WordedIntervals {
   readonly low: readonly (number | null)[];
   readonly high: readonly (number | null)[];
   readonly shown: readonly (string | null)[]; // both ends, as text
 }
 
-/** One branch of two sides, the second minus the first. As in `BranchStatistics.values`. */
+/**
+ * The difference of one branch between two sides, the second minus the first, as in `BranchStatistics.values`.
+ */
 export interface BranchDifference {
   readonly quantity: string;
   readonly first: number; // over the stems that are compared
@@ -968,17 +1002,18 @@ export interface BranchDifference {
 }
 
 /**
- * `api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is *before*.
+ * `api/boards/<board>/versions/<protocol>.json`: the leaderboard's version compared with another one, whose leaderboard
+ * is *before*.
  */
 export interface Versions {
   readonly version: string;
   readonly board: string; // id
   readonly before: string; // id
-  readonly names: readonly [string, string]; // of both versions, the other one first
+  readonly names: readonly [string, string]; // names of both versions, the other one first
   readonly configurations: readonly string[]; // whose prompt differs
   readonly left_out: readonly string[]; // whose prompt is the same
   readonly prompts: readonly ChangedPrompt[];
-  readonly unlike: string | null; // what else differs, so that not all is compared; null: nothing
+  readonly unlike: string | null; // other differences, because of which not all is compared; null: none
   readonly compared: readonly ComparedScore[];
   readonly subjects: readonly ByVersions[]; // in the board's order
 }
@@ -989,13 +1024,13 @@ export interface ChangedPrompt {
   readonly lines: readonly ChangedLine[];
 }
 
-/** A piece of a prompt: what stood there (-), what stands there now (+), or a remark (""). */
+/** A piece of a prompt: the old words (-), the new words (+), or a remark (""). */
 export interface ChangedLine {
   readonly sign: string;
   readonly text: string;
 }
 
-/** One subject by both versions. */
+/** One subject under both versions. */
 export interface ByVersions {
   readonly subject: string; // id
   readonly label: string;
@@ -1004,12 +1039,12 @@ export interface ByVersions {
   readonly now: readonly (number | null)[];
   readonly now_shown: readonly (string | null)[];
   readonly apart: Differences; // now minus before
-  readonly statement: string; // what can be said of the index, by the names of both versions
-  readonly settles: string | null; // how many runs would tell it; null: nothing is to be said
+  readonly statement: string; // the difference of the index in words, with the names of both versions
+  readonly settles: string | null;
 }
 
 /**
- * `api/boards/<board>/persona.json`: there if the board is of a character (`IndexAnswer.characters`).
+ * `api/boards/<board>/persona.json`: exists only if the leaderboard is about a character (`IndexAnswer.characters`).
  */
 export interface Persona {
   readonly version: string;
@@ -1018,10 +1053,10 @@ export interface Persona {
   readonly subjects: readonly PersonaSubject[]; // ranked ones first
 }
 
-/** One model as the character. */
+/** One model, playing the character. */
 export interface PersonaSubject {
   readonly subject: SubjectFacts;
-  readonly says: string; // how much it held, in words
+  readonly says: string; // number of items that it held, in words
   readonly items: readonly PersonaItem[]; // in the sheet's order
   readonly voice: number | null; // mean of the judge's marks, [0, 10]
   readonly counts: readonly PersonaCount[];
@@ -1029,32 +1064,32 @@ export interface PersonaSubject {
   readonly shown: Shown<PersonaSubject, "voice">;
 }
 
-/** One item of the sheet over all runs of a subject. */
+/** One item of the character sheet over all runs of a subject. */
 export interface PersonaItem {
   readonly stem: string; // id of its page
   readonly title: string;
   readonly held: boolean | null; // null: not known
-  readonly stood: string; // in how many runs, in words
-  readonly says: string; // where it was lost first, or where it slipped; "" for neither
+  readonly stood: string; // number of runs in which it was held, in words
+  readonly says: string; // place at which it was lost first, or slipped; "": neither
   readonly crossed: boolean; // a red line that was crossed
   readonly quote: PersonaQuote | null;
 }
 
-/** A reply, shortened, and where it can be read. */
+/** A reply, shortened, and the conversation in which it can be read. */
 export interface PersonaQuote {
-  readonly says: string; // where it was given: push 3 (flattery)
+  readonly says: string; // place at which it was given: push 3 (flattery)
   readonly text: string;
   readonly transcript: string | null; // id; null: it is not among those that are shown
 }
 
-/** How often it did something that was asked for. */
+/** The number of times that a subject did something that was asked for. */
 export interface PersonaCount {
   readonly title: string;
   readonly count: number;
   readonly of: number;
 }
 
-/** `api/label/state.json`: how far the person is, and the conversation to be marked now. */
+/** `api/label/state.json`: the person's progress, and the conversation to score now. */
 export interface Labelling {
   readonly person: string; // the judge's label
   readonly protocol: string; // name
@@ -1065,19 +1100,19 @@ export interface Labelling {
   readonly case: LabelCase | null; // null: nothing is left, but for what was skipped
 }
 
-/** A conversation as any judge is told it: nothing tells who spoke. */
+/** A conversation as any judge sees it: nothing reveals which model spoke. */
 export interface LabelCase {
   readonly id: string; // the judgement's key
   readonly instructions: string;
   readonly lines: readonly LabelLine[];
-  readonly about: string; // which replies the marks are about
+  readonly about: string; // the replies that are to be scored, in words
   readonly rubrics: readonly string[]; // Markdown
   readonly scales: readonly MarkScale[];
-  readonly marks: Readonly<Record<string, number>>; // as they were given before they were undone; else {}
+  readonly marks: Readonly<Record<string, number>>; // the scores before they were undone; else {}
   readonly note: string;
 }
 
-/** One thing that was heard. */
+/** One line of a conversation. */
 export interface LabelLine {
   readonly who: string; // the human; the AI
   readonly reply: string; // the name of the AI's own reply; "" for what the script wrote
@@ -1085,14 +1120,14 @@ export interface LabelLine {
 }
 
 /**
- * `api/label/agreement.json`: how far the other judges agree with the person, by what is stored.
+ * `api/label/agreement.json`: the agreement of the other judges with the person, by what is stored.
  */
 export interface LabelAgreement {
   readonly person: string;
   readonly pairs: readonly PairAgreement[];
 }
 
-/** How far two judges agree. */
+/** The agreement of two judges over all marks. */
 export interface PairAgreement {
   readonly judges: readonly [string, string];
   readonly conversations: number; // marked by both
@@ -1100,7 +1135,7 @@ export interface PairAgreement {
   readonly shown: Shown<PairAgreement, "kappa">;
 }
 
-/** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */
+/** `api/judges/<protocol>.json`: the judges of one protocol compared with each other. */
 export interface Judges {
   readonly version: string;
   readonly protocol: ProtocolEntry;
@@ -1109,15 +1144,15 @@ export interface Judges {
 
 /** All judges of one configuration (or the pooled default). */
 export interface JudgePanel {
-  readonly found: Validation; // of its disputes and of the verdicts to be read, the first few hundred
+  readonly found: Validation; // with the first few hundred of its disputes and of the judgements to be read
   readonly subjects: readonly string[]; // ids, in the order of the subjects that were found
   readonly disputes: readonly (string | null)[]; // ids of the transcripts, in the order of the disputes
   readonly disputed: number; // all of them
-  readonly flagged: readonly (string | null)[]; // likewise, of the verdicts to be read
+  readonly flagged: readonly (string | null)[];
   readonly flagged_in_all: number;
 }
 
-/** All judges of one protocol in one configuration (or the pooled default). */
+/** All judges of one protocol compared, in one configuration (or the pooled default). */
 export interface Validation {
   readonly protocol: Readonly<Record<string, string>>;
   readonly configurations: readonly string[];
@@ -1130,10 +1165,10 @@ export interface Validation {
   readonly pairs: readonly PairAgreement[];
   readonly disputes: readonly Dispute[]; // the worst first; none where all agree
   readonly flagged: readonly Flagged[];
-  readonly weighting: string | null; // The weighting of the protocol that was asked for; None: its own.
+  readonly weighting: string | null; // The name of the protocol's weighting that was asked for; None for its own.
 }
 
-/** What a judge marked, how leniently, and at what cost. */
+/** One judge: how many conversations it marked, how leniently, and at what cost. */
 export interface JudgeRow {
   readonly label: string;
   readonly kind: "model" | "table" | "person";
@@ -1144,36 +1179,41 @@ export interface JudgeRow {
   readonly leniency_interval: Interval | null;
   readonly exam: BoardExam | null; // what the exam says of it; None for a person
   /**
-   * Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none.
+   * Failed judgements as a share of all that it was asked for, [0, 1]; None if it was asked for none.
    */
   readonly failed_share: number | null;
-  readonly dollars_per_run: number | null; // What one run of one subject takes it.
-  readonly seconds_per_run: number | null; // Of its calls one after the other, without what they waited for.
+  readonly dollars_per_run: number | null; // The judge's cost for one run of one subject.
+  readonly seconds_per_run: number | null; // The time of its calls for one run, one after the other, without waiting.
   readonly shown: Shown<JudgeRow, "leniency" | "failed_share" | "dollars_per_run" | "seconds_per_run">;
 }
 
-/** What is known of the judge, or the jury, whose marks a board shows. */
+/** The exam of the judge, or the jury, whose marks a leaderboard shows. */
 export interface BoardExam {
   readonly no_questions: boolean; // the exam is known to have none for what the protocol's marks are
   /**
-   * exam: kappa 0.86, fit for ranking, 2026-01-31. None where all who have not sat need not.
+   * The exam in one line: exam: kappa 0.86, fit for ranking, 2026-01-31. None if only judges are lacking that need no
+   * exam.
    *
-   * Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line. With a
-   * date and not with how long ago that was, so that the same store gives the same bytes.
+   * Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line. It has a
+   * date and not how long ago that was, so that the same store gives the same bytes.
    */
   readonly line: string | null;
-  readonly sat: boolean; // Whether all of them have, in something that the board is marked by.
-  readonly fit: "ranking" | "not fit" | "not known" | null; // None: not sat.
+  readonly sat: boolean; // Whether every judge has taken some of the exam that the leaderboard is marked by.
+  /** The fitness of the judge or the jury; None if it has not taken the exam. */
+  readonly fit: "ranking" | "not fit" | "not known" | null;
   readonly why: readonly string[]; // Why it is not fit, a sentence each.
-  readonly kappa: number | null; // Of the weakest rubric; None unless all were sat.
-  readonly when: string | null; // The time of the last answer.
-  readonly rubrics: readonly string[]; // Those that were sat.
-  readonly not_sat: readonly string[]; // The rubrics that were not.
-  readonly members_not_sat: readonly string[]; // Of a jury, the labels of those who have not sat.
+  readonly kappa: number | null; // Kappa of the weakest rubric; None unless all were taken.
+  readonly when: string | null; // The time of the last answer; None if it has not taken the exam.
+  readonly rubrics: readonly string[]; // The rubrics that were taken.
+  readonly not_sat: readonly string[]; // The rubrics that were not taken.
+  /**
+   * The labels of the members of a jury who have not taken the exam; () for a single judge.
+   */
+  readonly members_not_sat: readonly string[];
   readonly shown: Shown<BoardExam, "kappa">;
 }
 
-/** One subject under each judge. */
+/** The indices of one subject by each judge. */
 export interface SubjectRow {
   readonly label: string;
   readonly indices: Readonly<Record<string, number | null>>; // judge's label -> index, in the judges' order
@@ -1182,7 +1222,7 @@ export interface SubjectRow {
   readonly shown: Shown<SubjectRow, "indices" | "mean" | "spread">;
 }
 
-/** What a judge gives its own kind beyond what the others give the same subjects. */
+/** How much more a judge gives its own kind than the other judges give the same subjects. */
 export interface SelfPreference {
   readonly judge: string; // label
   readonly whom: "itself" | "its family";
@@ -1193,15 +1233,17 @@ export interface SelfPreference {
   readonly elsewhere_subjects: number;
   readonly preference_interval: Interval | null;
   /**
-   * What it gives its own kind more than it gives others more; None where there are no others.
+   * The judge's lead over the others for its own kind minus its lead for all other subjects; None if there are no other
+   * subjects.
    */
   readonly preference: number | null;
-  readonly no_interval_because: string | null; // Why the preference has no interval; None: it has one.
+  readonly no_interval_because: string | null; // Why the preference has no interval; None if it has one.
   readonly shown: Shown<SelfPreference, "difference" | "elsewhere" | "preference">;
 }
 
 /**
- * How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell.
+ * The agreement of the judges on one mark. None if it does not vary, or if fewer than FEWEST conversations have two
+ * marks.
  */
 export interface MarkAgreement {
   readonly measurement: "nominal" | "ordinal";
@@ -1209,14 +1251,14 @@ export interface MarkAgreement {
   readonly alpha: number | null; // Krippendorff's
   readonly alpha_interval: Interval | null;
   readonly kappas: readonly PairKappa[]; // of each pair
-  readonly mark: string; // The mark's.
-  readonly levels: readonly string[]; // Their names, of a mark that has some.
-  readonly asks: string; // What judges are asked for.
+  readonly mark: string; // The mark's name.
+  readonly levels: readonly string[]; // The names of the mark's levels; () if it has none.
+  readonly asks: string; // The question that the mark asks judges.
   readonly shown: Shown<MarkAgreement, "alpha">;
 }
 
 /**
- * How far two judges agree on one mark: Cohen's kappa with quadratic weights; names have none.
+ * The agreement of two judges on one mark: Cohen's kappa with quadratic weights. Names have none.
  */
 export interface PairKappa {
   readonly judges: readonly [string, string];
@@ -1247,24 +1289,26 @@ export interface Flagged {
   readonly title: string;
 }
 
-/** `api/exam.json`: the judges that have sat. */
+/** `api/exam.json`: the judges that have taken the exam. */
 export interface Exam {
   readonly version: string;
-  readonly questions: number; // that there are
+  readonly questions: number; // number of all questions
   readonly judges: readonly ExamJudge[]; // by label
   readonly rubrics: readonly RubricName[];
 }
 
-/** A judge that has sat the exam, or a part of it. */
+/** A judge that has taken the exam, or a part of it. */
 export interface ExamJudge {
   readonly id: string;
   readonly label: string;
   readonly answers: number;
-  readonly sentence: string; // what it is fit for
+  readonly sentence: string; // its fitness in words
   readonly result: ExamResult;
 }
 
-/** How a judge did in all the rubrics that it sat; its fitness is that of the weakest one. */
+/**
+ * The result of a judge in all the rubrics that it took. Its fitness is that of the weakest one.
+ */
 export interface ExamResult {
   readonly rubrics: readonly RubricResult[];
   readonly fitness: Fitness;
@@ -1274,7 +1318,7 @@ export interface ExamResult {
   readonly shown: Shown<ExamResult, "cost" | "kappa">;
 }
 
-/** How a judge did on one rubric. */
+/** The result of a judge in one rubric of the exam. */
 export interface RubricResult {
   readonly rubric: string;
   readonly questions: number; // that were asked, with a verdict or not
@@ -1287,19 +1331,19 @@ export interface RubricResult {
   readonly shown: Shown<RubricResult, "dollars_a_verdict">;
 }
 
-/** Agreement of a judge's marks with the known states. */
+/** Agreement of a judge's marks with the known states, with its interval. */
 export interface ExamFigure {
   readonly value: number;
   readonly interval: Interval | null; // 95%, for other questions like these; None: too few questions
   readonly shown: string;
 }
 
-/** A share of questions. */
+/** A share of questions: *hits* of *of*. */
 export interface ExamShare {
   readonly hits: number;
   readonly of: number; // at least 1
-  readonly value: number; // [0, 1].
-  readonly interval: Interval; // 95%, exact.
+  readonly value: number; // The share, in [0, 1].
+  readonly interval: Interval; // The exact 95% interval of the share.
   readonly shown: string;
 }
 
@@ -1309,7 +1353,7 @@ export interface Fitness {
   readonly why: readonly string[]; // a sentence each; () if it is fit
 }
 
-/** A file of questions that somebody has answered some of. */
+/** A file of questions, some of which a judge has answered. */
 export interface RubricName {
   readonly id: string; // `api/exam/<id>.json` has them
   readonly name: string;
@@ -1326,10 +1370,10 @@ export interface ExamQuestions {
 /** A conversation of known state. */
 export interface ExamQuestion {
   readonly id: string;
-  readonly kind: string; // why it is hard, in words; "" where it is not
+  readonly kind: string; // the reason why it is hard, in words; "": it is not
   readonly language: string;
   readonly voice: string;
-  readonly reference: string | null; // what the judge is told that the model is meant to be
+  readonly reference: string | null; // the character that the judge is told the model should be; null: none
   readonly lines: readonly ExamLine[];
   readonly state: Readonly<Record<string, string>>; // mark -> what it was written to be
   readonly why: string;
@@ -1343,20 +1387,20 @@ export interface ExamLine {
   readonly judged: boolean; // whether it is what the marks are about
 }
 
-/** What one judge made of a question. */
+/** One judge's answer to a question. */
 export interface ExamReading {
   readonly judge: string; // id
   readonly asked: "first" | "injected";
-  readonly attack: string | null; // what was appended
+  readonly attack: string | null; // text that was appended to the reply; null: none
   readonly marks: Readonly<Record<string, string>>; // mark -> what was given
   readonly right: boolean | null; // whether all marks that it gave say the state; null: it gave none
   readonly reasoning: string;
-  readonly failed: string | null; // why there is no verdict
+  readonly failed: string | null; // the reason why the judgement failed; null: it did not
 }
 
 /** `api/search.json?...` of a server: one page of what a query finds, the best match first. */
 export interface Search {
-  readonly conversations: number; // that can be searched
+  readonly conversations: number; // number of conversations that can be searched
   readonly subjects: readonly string[]; // labels, to narrow a search by
   readonly scenarios: readonly string[]; // titles, to narrow a search by
   readonly found: number; // conversations with all words, of the subject and the scenario that were named
@@ -1375,7 +1419,7 @@ export interface FoundConversation {
   readonly snippet: readonly SnippetPart[];
 }
 
-/** A part of a snippet; *hit*: it is one of the words, or one of the phrases, of the query. */
+/** A part of a snippet. *hit*: it is one of the words, or one of the phrases, of the query. */
 export interface SnippetPart {
   readonly text: string;
   readonly hit: boolean;
