@@ -122,7 +122,7 @@ def test_a_new_column_is_one_edit(user: User, copy: Path) -> None:
     env = user.env | {"PYTHONPATH": str(copy / "src")}
     code = (
         "from independence_bench.viewer import boards;"
-        "print([one for one in boards.page_columns() if one.title == 'Complete'])"
+        "print([one for one in boards.list_page_columns() if one.title == 'Complete'])"
     )
     page = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True

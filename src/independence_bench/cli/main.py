@@ -304,8 +304,8 @@ def cli(context: click.Context) -> None:
     aib run qwen/qwen3-8b                 the same on OpenRouter
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
-        take_env_file = importlib.import_module("independence_bench.models.trust").take_env_file
-        found = context.obj.env_file = take_env_file(Path(".env"))
+        load_env_file = importlib.import_module("independence_bench.models.trust").load_env_file
+        found = context.obj.env_file = load_env_file(Path(".env"))
         KNOWN.learn_proxy_passwords(found.held)
         if found.ignored:
             names = ", ".join(sorted(found.ignored))
@@ -387,7 +387,7 @@ def _print_failure(message: str) -> None:
 
 def _describe_misuse(error: click.ClickException) -> str:
     """Say what is wrong with a command line, what may have been meant, and which help says more."""
-    instead = importlib.import_module("independence_bench.lookup").instead
+    suggest_names = importlib.import_module("independence_bench.lookup").suggest_names
     typed = " ".join(word for word in sys.argv[1:2] if word in COMMANDS)
     path = (
         error.ctx.command_path
@@ -401,7 +401,7 @@ def _describe_misuse(error: click.ClickException) -> str:
             known = error.ctx.command.list_commands(error.ctx)
             said = (
                 f"there is no command {error.command_name}; "
-                f"{instead(error.command_name, known, 'there are')}"
+                f"{suggest_names(error.command_name, known, 'there are')}"
             )
         case click.NoSuchOption() if advice := NAMED_OTHERWISE.get(
             (error.ctx.command.name or "" if error.ctx else "", error.option_name)
