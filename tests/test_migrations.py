@@ -146,7 +146,7 @@ def test_a_process_that_is_killed_while_it_upgrades_leaves_the_old_version(first
     program = (
         "import os, signal, sys\n"
         "from independence_bench.store.database import open_store\n"
-        "with open_store(sys.argv[1]) as store, store.writing() as connection:\n"
+        "with open_store(sys.argv[1]) as store, store.open_transaction() as connection:\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, first], check=False, env=os.environ)

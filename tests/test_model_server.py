@@ -334,7 +334,7 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
         "import asyncio, subprocess, os\n"
         "from independence_bench.models.local import files, server\n"
         "async def main():\n"
-        "    async with server.serve([files.find('smollm2-135m')], context=512) as base:\n"
+        "    async with server.serve_models([files.find_model_file('smollm2-135m')], context=512) as base:\n"
         "        pid = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())],"
         " capture_output=True, text=True).stdout.split()[0]\n"
         "        print(base, pid, flush=True)\n"

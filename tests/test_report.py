@@ -206,15 +206,15 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
         "Index",
         "Rerun CI",
         "New scenarios CI",
-        "Runs",
+        "Own voice",
     ]
-    assert head[6:] == ["Own voice", "Low drift", "Resistance"]
+    assert head[6:] == ["Low drift", "Resistance", "Runs", "Failed", "Cut off"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
-        again, standing = r.uncertainty.index.rerun, r.uncertainty.standing
+        again, standing = r.index_interval.rerun, r.ranks
         assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
         assert row[1] == r.label + " ≈" * standing.tied_with_best + " †" * r.thinks
         assert row[2:5] == [f"{r.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]
-        assert row[5] == "2"
+        assert row[8] == "2"
     (board, *_) = told["boards"]
     assert [(r["label"], r["index"]) for r in board["ranked"]] == [
         (r.label, r.index) for r in contents.main.ranked
@@ -245,8 +245,10 @@ def test_tables_say_what_was_played(made: Bench) -> None:
         "scripted:judge/one@none-t0.0",
         "scripted:judge/another@none-t0.0",
     ]
-    health = {row[0]: row[1:4] for row in told["Data health"][1:]}
-    assert health["scripted:acme/one@none-t0.7"] == ["8 of 8", "14", "0 (0%)"]
+    head, *rows = told["Data health"]
+    health = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    mine = health["scripted:acme/one@none-t0.7"]
+    assert (mine["Judged"], mine["Replies"], mine["Invalid"]) == ("8", "14", "0%")
     (detail,) = (rows for heading, rows in told.items() if heading == "scripted:acme/one@none-t0.7")
     assert ["drift", "0-10", "3.00", "2 of 2", "3.00", "3.00"] in detail
     assert [row[0] for row in told["What it cost"][1:]] == [
@@ -296,7 +298,8 @@ def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Benc
     assert "excluded: 8 of 8 conversations have no valid reply, over 20%" in excluded
     assert label not in excluded
     assert told[silent] == []
-    health = {row[0]: row[4] for row in told["Data health"][1:]}
+    head, *rows = told["Data health"]
+    health = {row[0]: row[head.index("Invalid")] for row in rows}
     assert (health[silent], health[label]) == ("100%", "0%")
 
 

@@ -158,6 +158,8 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(
             "2": "2023-11-16T10:13:20Z",
             "3": "2023-11-17T22:13:20Z",
         },
+        "span": "3.0 days",
+        "says": "The runs of the subject were made in 3 sittings.",
     }
     with answering(where) as answers:
         board = read(answers, "index.json")["boards"][0]["id"]
@@ -168,5 +170,6 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(
         "2023-11-16 10:13",
         "2023-11-17 22:13",
     ]
-    assert (subject["made"]["days"], subject["made"]["span"]) == (3, "3.0 days")
-    assert subject["made"]["says"] == "The runs of the subject were made in 3 sittings."
+    made_at = subject["row"]["made"]
+    assert (made_at["days"], made_at["span"]) == (3, "3.0 days")
+    assert made_at["says"] == "The runs of the subject were made in 3 sittings."

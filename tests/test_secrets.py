@@ -411,15 +411,15 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
         "load_dotenv('.env')\n"
         "from rich.traceback import install; install(show_locals=True, locals_max_string=None, "
         "width=200)\n"
-        "from independence_bench.engine.schedule import run\n"
+        "from independence_bench.engine.schedule import play_run\n"
         "from independence_bench.engine.run import Run\n"
         "from independence_bench.store.database import open_store\n"
-        "from independence_bench.models.endpoints import read_models\n"
-        "roster = read_models(Path('models.yaml'))\n"
+        "from independence_bench.models.endpoints import read_models_file\n"
+        "roster = read_models_file(Path('models.yaml'))\n"
         "wanted = Run('scripted:a/b', protocol='small', roster=roster, no_judge=True, runs=1,\n"
         "             allow=lambda endpoint: None)\n"
         "def approve(outlook): raise RuntimeError('a bug')\n"
-        "with open_store('aib.db') as store: asyncio.run(run(wanted, store, approve, None))\n"
+        "with open_store('aib.db') as store: asyncio.run(play_run(wanted, store, approve, None))\n"
     )
     with Indiscreet(lambda _path, _key: Said(status="404 Not Found")).serving() as server:
         somebody.prepare(server.url)

@@ -105,10 +105,10 @@ def test_sparse_members_of_a_tar_are_not_written(tmp_path: Path, data: Published
 READING = """
 import sys
 from pathlib import Path
-from independence_bench.dataset.import_own import in_batches, read_file
+from independence_bench.dataset.import_own import split_batches, read_table_file
 
 found = 0
-for batch in in_batches((one.size, one) for one in read_file(Path(sys.argv[1]))):
+for batch in split_batches((one.size, one) for one in read_table_file(Path(sys.argv[1]))):
     found += len(batch)
     last = batch[-1].value
 # not ru_maxrss, which begins with what the process held that started this one

@@ -12,10 +12,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from simulated_endpoint import play
 
-from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol_files
 from independence_bench.simulate.server import Settings
 from independence_bench.store.database import open_store
-from independence_bench.store.registry import keep_picture
+from independence_bench.store.registry import store_picture
 
 CHARACTERS = ("persona-keeper", "persona-drops-3", "persona-slips-3")
 # four pixels
@@ -30,9 +30,9 @@ def stems(path: Path) -> None:
         old.unlink()
     play("v2", path, Settings(), names=("rock", "mirror"))
     folder = path.with_name("companion")
-    for name, text in protocol_files(load_sheet(EXAMPLES / "companion.yaml")).items():
+    for name, text in make_protocol_files(load_sheet(EXAMPLES / "companion.yaml")).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     play(folder, path, Settings(), names=CHARACTERS, runs=2)
-    with open_store(str(path)) as store, store.writing() as connection:
-        keep_picture(connection, "persona-mira", b64encode(PICTURE).decode("ascii"))
+    with open_store(str(path)) as store, store.open_transaction() as connection:
+        store_picture(connection, "persona-mira", b64encode(PICTURE).decode("ascii"))

@@ -17,15 +17,15 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_content
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.prompt import rubric_hash
+from independence_bench.judging.prompt import hash_rubric
 from independence_bench.models.messages import Usage
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Configuration, Mark, Protocol
-from independence_bench.protocol.loader import load_with_files
-from independence_bench.protocol.plan import Job, jobs, opening
+from independence_bench.protocol.loader import load_protocol_and_files
+from independence_bench.protocol.plan import Job, list_jobs, start_scenario
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.database import Store, open_store
@@ -62,9 +62,9 @@ class Writer:
         self.store: Store = open_store(path)
         self.bought: dict[str, int] = {}  # key of a judgement -> its attempt
         self.protocol: Protocol
-        self.protocol, self.files = load_with_files(protocol)
-        with self.store.writing() as connection:
-            registry.keep_protocol(
+        self.protocol, self.files = load_protocol_and_files(protocol)
+        with self.store.open_transaction() as connection:
+            registry.store_protocol(
                 connection, self.protocol.hash, self.protocol.name, self.files, NOW
             )
 
@@ -78,30 +78,30 @@ class Writer:
     ) -> None:
         """Every scenario of *subject*, said by *say* and marked by *judges*."""
         where = configurations or self.protocol.configurations
-        with self.store.writing() as connection:
-            registry.keep_subject(connection, subject)
-        for job in jobs(self.protocol, where, subject, runs):
+        with self.store.open_transaction() as connection:
+            registry.store_subject(connection, subject)
+        for job in list_jobs(self.protocol, where, subject, runs):
             self._keep(job, say, judges)
 
     def _keep(self, job: Job, say: Say, judges: Sequence[tuple[ChatModel | str, Judge]]) -> None:
         chance = random.Random(job.transcript_id)  # noqa: S311
-        talk = opening(self.protocol, job.configuration, job.scenario)
+        talk = start_scenario(self.protocol, job.configuration, job.scenario)
         said = []
-        with self.store.writing() as connection:
-            while (name := talk.awaiting) is not None:
+        with self.store.open_transaction() as connection:
+            while (name := talk.next_reply) is not None:
                 spoken = say(job, name, chance)
-                key = content_hash([job.transcript_id, len(said)])
+                key = hash_content([job.transcript_id, len(said)])
                 heard = [line.text for line in talk.transcript.lines]
                 sent = json.dumps({"model": job.subject.model, "messages": heard})
                 attempt = self._attempts(connection, key, job.subject, sent, spoken)
-                results.keep_replies(connection, [(key, attempt, spoken.reply, NOW)])
+                results.store_replies(connection, [(key, attempt, spoken.reply, NOW)])
                 said.append((key, spoken.reply))
                 if spoken.reply.reason is not None:
                     break
-                talk = talk.answered(Words(spoken.reply.text, spoken.reply.notes))
+                talk = talk.add_reply(Words(spoken.reply.text, spoken.reply.notes))
             invalid = next((reply.reason for _, reply in said if reply.reason), None)
-            played = results.Played(job, self.protocol.hash, talk.transcript, said, invalid)
-            results.keep_transcripts(connection, [(played, NOW)])
+            played = results.PlayedJob(job, self.protocol.hash, talk.transcript, said, invalid)
+            results.store_transcripts(connection, [(played, NOW)])
             if invalid is None:
                 for model, mark in judges:
                     self._judge(connection, job, talk.transcript, model, mark)
@@ -116,18 +116,18 @@ class Writer:
     ) -> None:
         if isinstance(model, str):  # somebody whose label is not made of a model's settings
             hash_, label, spec = (
-                content_hash(["judge", model]),
+                hash_content(["judge", model]),
                 model,
                 json.dumps({"kind": "person", "name": model}),
             )
         else:
             marking = ModelJudge(model)
             hash_, label, spec = marking.hash, marking.label, marking.spec
-        registry.keep_judge(connection, hash_, label, spec)
-        rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
+        registry.store_judge(connection, hash_, label, spec)
+        rubric = hash_rubric(self.protocol.judge_instructions, job.scenario)
         reasoning, held = judge(job, said, random.Random(f"{hash_}{job.transcript_id}"))  # noqa: S311
         made = results.Judgement(
-            key=content_hash([said.heard_hash, rubric, hash_]),
+            key=hash_content([said.heard_hash, rubric, hash_]),
             heard_hash=said.heard_hash,
             rubric_hash=rubric,
             judge_hash=hash_,
@@ -137,11 +137,11 @@ class Writer:
         attempt = (
             self._marking(connection, made.key, model) if isinstance(model, ChatModel) else None
         )
-        results.keep_judgements(connection, [(made.key, attempt, made, NOW)])
+        results.store_judgements(connection, [(made.key, attempt, made, NOW)])
 
     def _marking(self, connection: Connection, key: str, judge: ChatModel) -> int:
         if key not in self.bought:
-            attempts.claim(
+            attempts.claim_calls(
                 connection,
                 [CallInfo(key, "judgement", judge.endpoint, judge.model, "{}")],
                 {},
@@ -154,7 +154,7 @@ class Writer:
                 ANSWERED, "", usage, 2.5, "{}", 200, "stop", judge.model, "Acme Cloud", "id"
             )
             attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
-            attempts.release(connection, [key], OWNER)
+            attempts.release_claims(connection, [key], OWNER)
             self.bought[key] = attempt
         return self.bought[key]
 
@@ -162,7 +162,7 @@ class Writer:
         self, connection: Connection, key: str, subject: ChatModel, sent: str, spoken: Spoken
     ) -> int:
         info = CallInfo(key, "reply", subject.endpoint, subject.model, sent)
-        attempts.claim(connection, [info], {}, OWNER, NOW)
+        attempts.claim_calls(connection, [info], {}, OWNER, NOW)
         attempt = 0
         answered = (
             ANSWERED if spoken.reply.reason is None else "broken",
@@ -187,7 +187,7 @@ class Writer:
                 "id",
             )
             attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
-        attempts.release(connection, [key], OWNER)
+        attempts.release_claims(connection, [key], OWNER)
         return attempt
 
 

@@ -122,6 +122,8 @@ def build_row_columns(
     is True), those beside them (False), or all (None). A column without any value is left out.
     """
     every = [one for one in list_table_columns(Row) if wide in (None, one.column.wide)]
+    if wide is None:  # what the numbers are based on before the numbers
+        every.sort(key=lambda one: len(one.path) == 1)
     return [
         (
             Column(one.column.title, short=one.column.short or None, spare=one.column.spare),
