@@ -384,10 +384,13 @@ def changed_unseen(path: Path, content: bytes) -> None:
 
 
 def test_a_file_that_was_exchanged_is_another_model_for_the_next_process(tmp_path: Path) -> None:
-    """Whatever `assertions.json` says: its size and its time prove nothing."""
+    """Whatever `known.json` says: its size and its time prove nothing."""
     path = tmp_path / "m.gguf"
     path.write_bytes(MODEL)
-    seen = "from independence_bench.models.local.files import find_model_file; print(find_model_file('m').identity)"
+    seen = (
+        "from independence_bench.models.local.files import find_model_file;"
+        "print(find_model_file('m').identity)"
+    )
     assert find_model_file(str(path)).name == "m"
     first = subprocess.run(
         [sys.executable, "-c", seen], capture_output=True, text=True, check=True
