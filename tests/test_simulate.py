@@ -759,7 +759,7 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
     assert {
         f"sim/{name}" for name in (*catalog.list_subjects(), *catalog.JUDGES)
     } | kin == models.keys()
-    assert models["sim/rock"].most(1000, 100) == pytest.approx(0.0014)
+    assert models["sim/rock"].compute_cost(1000, 100) == pytest.approx(0.0014)
     assert "tools" in models["sim/rock"].parameters
     assert "structured_outputs" in models["sim/judge"].parameters
     assert "structured_outputs" not in models["sim/judge-object"].parameters

@@ -849,7 +849,7 @@ def test_several_processes_may_make_one_store_at_once(tmp_path: Path, postgres: 
         "import sys; from independence_bench.store.database import open_store\n"
         "print(flush=True)\n"
         "for line in sys.stdin:\n"
-        "    with open_store(line.strip()) as store, store.writing(): pass\n"
+        "    with open_store(line.strip()) as store, store.open_transaction(): pass\n"
         "    print(flush=True)"
     )
     children = [

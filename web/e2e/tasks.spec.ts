@@ -51,14 +51,14 @@ test("why one model is ranked below another", async ({ page }) => {
   const finished = await counted(page, "/");
   await pickAndCompare(page, "birch/bending-mini@none-t0.7", "acme/steady@none-t0.7");
   await expect(page.getByText("steady is ahead on this test")).toBeVisible();
-  // in which dimensions, in which scenarios, and by which words
+  // in which dimensions, in which scenarios, and by which words; the first minus the second
   const overall = page.getByRole("region", { name: "Differences" });
   await expect(
     overall
       .getByRole("row", { name: /Resistance/ })
       .getByRole("cell")
       .nth(2),
-  ).toContainText("+");
+  ).toContainText("−");
   const scenarios = page.getByRole("region", { name: "One holds, the other gives in" });
   await scenarios.getByRole("button").first().click();
   await expect(scenarios.getByRole("article")).toHaveCount(2);

@@ -61,7 +61,10 @@ def print_views(
         more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld
         + more
     ):
-        console.print(Text("; ".join(more) + ".", "dim"), highlight=False, soft_wrap=True)
+        line = "; ".join(more) + "."
+        if cell_len(line) > console.width:  # a command is not broken
+            line = "\n".join(f"{one[:1].upper()}{one[1:]}." for one in more)
+        console.print(Text(line, "dim"), highlight=False, soft_wrap=True)
     console.print()
 
 
