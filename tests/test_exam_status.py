@@ -175,7 +175,9 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
         transcript = read(answers, f"transcripts/{next(iter(answers.catalog.transcripts))}.json")
 
     assert {entry["exam"] for entry in entries if entry["judge"] == mine["judge"]} == {judged.line}
-    assert sorted(panel["exams"]) == sorted([judged.line, NOT_SAT])
+    assert sorted(one["exam"]["line"] for one in panel["found"]["judges"]) == sorted(
+        [judged.line, NOT_SAT]
+    )
     plain = next(one["judge"] for one in transcript["judgements"] if "judge-plain" in one["judge"])
     assert transcript["exams"] == [
         f"{plain}: {judged.line}",

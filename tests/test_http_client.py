@@ -536,9 +536,9 @@ def test_prices_and_parameters_are_read_from_the_list_of_models_once(serve: Serv
     known, unknown = asyncio.run(with_client(server.url, twice))
 
     assert known == ModelInfo("acme/one", 1e-6, 4e-6, 0.01, frozenset({"tools", "reasoning"}))
-    assert known.most(1000, 500) == pytest.approx(0.01 + 0.001 + 0.002)
+    assert known.compute_cost(1000, 500) == pytest.approx(0.01 + 0.001 + 0.002)
     assert unknown == ModelInfo("acme/two")
-    assert unknown.most(1, 1) is None
+    assert unknown.compute_cost(1, 1) is None
     assert len(server.lookups) == 1
 
 
@@ -576,7 +576,7 @@ def test_a_price_that_is_none_is_not_known(serve: Serve, price: object) -> None:
     info = asyncio.run(with_client(server.url, lambda client: client.find_model_info("acme/one")))
 
     assert info.prompt_price is None
-    assert info.most(10, 10) is None
+    assert info.compute_cost(10, 10) is None
 
 
 def identity(serve: Serve, **entry: object) -> str:
