@@ -166,6 +166,13 @@ def test_no_quota_for_one_model_says_nothing_of_the_others() -> None:
         assert fault.message.endswith("choose another model, or a plan that includes this one")
 
 
+def test_a_key_that_a_proxy_does_not_know_is_a_wrong_key() -> None:
+    """LiteLLM 1.108.7 without a database says this of any key but its own."""
+    body = told("No connected db.", type="no_db_connection", param=None, code="400")
+
+    assert read(body, 400).kind is Kind.UNAUTHORIZED
+
+
 @pytest.mark.parametrize("status", [409, 424, 498, 499, 529])
 def test_what_passes_is_unavailable(status: int) -> None:
     """Behind the server something failed, or a proxy gave up: none of it is the request's fault."""

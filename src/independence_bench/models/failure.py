@@ -75,6 +75,8 @@ _TEMPLATE = (
     *("error rendering prompt", "only user and assistant roles", "only user, assistant"),
 )
 _NO_MODEL = ("invalid model name passed in model=",)
+# LiteLLM without a database, of any key but its own
+_WRONG_KEY = ("no_db_connection",)
 # LM Studio, with status 200
 _NO_API = ("unexpected endpoint or method",)
 
@@ -109,7 +111,7 @@ def classify_error(
         return Kind.UNAVAILABLE
     if status == 402:
         return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
-    if status == 401:
+    if status == 401 or _has_any_word(told, _WRONG_KEY):
         return Kind.UNAUTHORIZED
     refused = status == 501 or (400 <= status < 500 and status not in _PASSING)
     if refused and status not in (404, 405, 501) and _has_any_word(told, _BUSY):
