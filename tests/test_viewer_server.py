@@ -381,7 +381,7 @@ def waiting(browser: Browser, path: str) -> Future[tuple[int, Any, bytes]]:
     """Who asks for *path*, as soon as the server has the question."""
     before, asked = browser.at_work, ThreadPoolExecutor(1).submit(browser.get, path)
     deadline = time.monotonic() + 600
-    while browser.at_work <= before:
+    while browser.at_work <= before and not asked.done():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return asked
