@@ -5,8 +5,10 @@ the machine.
 from __future__ import annotations
 
 import json
+import shutil
 import socket
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -111,15 +113,27 @@ def test_no_other_site_spends_or_uses_a_token(
     assert browser.get("/api/token", "POST", token=once, Origin=own)[0] == 200
 
 
+@contextmanager
+def impatient_server(played: Path, where: str) -> Iterator[Browser]:
+    """A server that waits a second for a request, over a copy: a slow first reading is kept in the
+    store that is served.
+    """
+    shutil.copy(played, where)
+    with open_store(where, create=False) as store, served(store, idle=1) as browser:
+        yield browser
+
+
 @pytest.mark.parametrize(
     "sent",
     [b"", b"G", b"GET / HTTP/1.1\r\nHost: x\r\n",
      b"GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Length: 9\r\n\r\nx",
      b"GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n"],
 )  # fmt: skip
-def test_a_connection_on_which_nothing_is_asked_is_closed(played: Path, sent: bytes) -> None:
+def test_a_connection_on_which_nothing_is_asked_is_closed(
+    played: Path, where: str, sent: bytes
+) -> None:
     """Silent, half-sent, and kept alive after an answer: the server ends each of them."""
-    with open_store(played, create=False) as store, served(store, idle=1) as browser:
+    with impatient_server(played, where) as browser:
         with socket.create_connection(("127.0.0.1", browser.port)) as opened:
             opened.sendall(sent.replace(b"PORT", str(browser.port).encode()))
             while opened.recv(65536):
@@ -137,9 +151,9 @@ def sent_until_it_ends(opened: socket.socket, part: bytes) -> bool:
     return True
 
 
-def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path) -> None:
+def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path, where: str) -> None:
     """A header that grows by a byte now and then is half a request, however long that goes on."""
-    with open_store(played, create=False) as store, served(store, idle=1) as browser:
+    with impatient_server(played, where) as browser:
         with socket.create_connection(("127.0.0.1", browser.port)) as opened:
             opened.sendall(b"GET / HTTP/1.1\r\nX: ")
             opened.settimeout(0.05)
@@ -151,9 +165,9 @@ def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path) -> None:
         assert browser.get("/api/index.json")[0] == 200
 
 
-def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path) -> None:
+def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path, where: str) -> None:
     """Its window is shut and stays so: the server gives up the rest."""
-    with open_store(played, create=False) as store, served(store, idle=1) as browser:
+    with impatient_server(played, where) as browser:
         ask = f"GET /api/exam.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n"
         ask += f"Authorization: {browser.access.header}\r\n\r\n"
         with socket.socket() as opened:
