@@ -103,6 +103,8 @@ def test_a_leaderboard_that_is_empty_says_why(stores: Mapping[str, str], tmp_pat
         aib.leaderboard(stores[V2], judge="nobody")
     with pytest.raises(WrongUse, match="rules is 'strict'"):
         aib.leaderboard(stores[V2], rules="strict")
+    with pytest.raises(WrongUse, match="rules is 'strict'"):
+        aib.compare("first", "second", store=stores[V2], rules="strict")
     with pytest.raises(StoreError, match="there is no store"):
         aib.leaderboard(tmp_path / "none.db")
 

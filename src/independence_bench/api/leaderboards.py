@@ -26,10 +26,8 @@ from independence_bench.analysis.row_costs import (
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_stored_subjects
 from independence_bench.api.selection import Selection
-from independence_bench.errors import WrongUse
 from independence_bench.lookup import normalize_names
 from independence_bench.protocol.definition import EARLIER_FORM, Protocol
-from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.store import registry
@@ -96,8 +94,6 @@ def leaderboard(
 
     Raises StoreError if there is no store, WrongUse for a name that fits nothing.
     """
-    if rules not in RULES:
-        raise WrongUse(f"rules is {rules!r}; it should be {' or '.join(RULES)}")
     selection = Selection(
         str(store or find_default_store()),
         None if protocol is None else str(protocol),

@@ -29,7 +29,7 @@ from independence_bench.store.database import Store, open_store
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The stored results that are meant, by the names of the options. An option that is left open
-    means all.
+    means all. Raises WrongUse for *rules* that nothing scores by.
     """
 
     store: str
@@ -42,6 +42,10 @@ class Selection:
     modes: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     exp: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.rules not in RULES:
+            raise WrongUse(f"rules is {self.rules!r}; it should be {' or '.join(RULES)}")
 
     @contextmanager
     def open_for_reading(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
