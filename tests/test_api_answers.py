@@ -22,7 +22,7 @@ from independence_bench.api.answers import Answer
 from independence_bench.errors import NotComplete, StoreError, WrongUse
 
 MADE = Path(__file__).parent / "data" / "20698ef"
-V2, PERSONA, PUBLISHED, FIRST = "v2", "persona", "published", "first"
+V2, PERSONA, PUBLISHED, EXAM, FIRST = "v2", "persona", "published", "exam", "first"
 ROCK, RANDOM = "sim:sim/rock@none-t0.7", "sim:sim/random@none-t0.7"
 KEEPER, DROPS = "sim:sim/persona-keeper@none-t0.7", "sim:sim/persona-drops-3@none-t0.7"
 
@@ -31,12 +31,12 @@ KEEPER, DROPS = "sim:sim/persona-keeper@none-t0.7", "sim:sim/persona-drops-3@non
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """The kept stores by their names, and the sheet of the character beside them."""
     folder = tmp_path_factory.mktemp("kept")
-    for name in (V2, PERSONA, PUBLISHED):
+    for name in (V2, PERSONA, PUBLISHED, EXAM):
         restored(folder / f"{name}.db", MADE / f"{name}.sqlite3.xz")
     first_stores.restored(folder / f"{FIRST}.db")
     for name in ("mira.yaml", "mira.lines.yaml"):
         shutil.copy(MADE / name, folder)
-    return {name: str(folder / f"{name}.db") for name in (V2, PERSONA, PUBLISHED, FIRST)}
+    return {name: str(folder / f"{name}.db") for name in (V2, PERSONA, PUBLISHED, EXAM, FIRST)}
 
 
 @pytest.fixture
@@ -114,6 +114,7 @@ def test_without_pyarrow_or_pandas_it_says_what_to_install(
 ) -> None:
     """The values need neither."""
     board = aib.leaderboard(stores[V2])
+    board.table()  # so that pyarrow has looked for pandas before it is hidden
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(WrongUse, match=r"need pandas: pip install 'ai-.*\[export\]' pandas"):
         board.frame()
@@ -269,6 +270,155 @@ def test_a_character_is_played_as_by_the_command(
     assert column(again, "item") == [item["item"] for item in said["subjects"][0]["items"]]
     assert set(column(played, "after")) == {0, 2}
     assert not again.crossed
+
+
+# ---------------------------------------------------------------- scenarios, judges, records
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "settings"),
+    [(V2, [], {}), (V2, ["--judge", "lenient"], {"judge": "lenient"}), (PUBLISHED, [], {})],
+)
+def test_scenarios_have_the_numbers_of_the_command(
+    stores: Mapping[str, str], name: str, options: list[str], settings: dict[str, Any]
+) -> None:
+    """A row for each scenario of each judge; a configuration that was not played is an error."""
+    said = printed("scenarios", "--store", stores[name], *options)
+    answer = aib.scenarios(stores[name], **settings)
+
+    assert answer.values() == said
+    rows = [scenario for of_judge in said for scenario in of_judge["scenarios"]]
+    assert column(answer, "difficulty") == [row["difficulty"] for row in rows] != []
+    with pytest.raises(WrongUse, match="no conversations of"):
+        aib.scenarios(stores[V2], protocol="lite")
+
+
+def test_judges_have_the_numbers_of_the_command(stores: Mapping[str, str]) -> None:
+    """A row for each judge; a part of a label chooses; without judgements it says what to do."""
+    said = printed("judges", "--store", stores[V2])
+    answer = aib.judges(stores[V2])
+
+    assert answer.values() == said
+    rows = [judge for compared in said["judges"] for judge in compared["judges"]]
+    assert column(answer, "label") == [row["label"] for row in rows]
+    assert len(rows) > 1
+    some = aib.judges(stores[V2], judges="lenient").rows()
+    assert ["lenient" in row["label"] for row in some] == [True] * len(some) != []
+    with pytest.raises(WrongUse, match="no judge is called nobody"):
+        aib.judges(stores[V2], judges="nobody")
+    assert "aib judge -j MODEL" in aib.judges(stores[V2], protocol="lite").nothing
+
+
+def test_results_of_the_exam_are_those_of_the_command(stores: Mapping[str, str]) -> None:
+    """Without judges nobody is asked; a rubric chooses; a store without any has no rows."""
+    said = printed("exam", "--store", stores[EXAM])
+    answer = aib.exam(store=stores[EXAM])
+
+    assert answer.values() == said
+    assert answer.complete
+    rubrics = [rubric for judge in said["judges"] for rubric in judge["rubrics"]]
+    assert column(answer, "rubric") == [rubric["rubric"] for rubric in rubrics] != []
+    one = rubrics[0]["rubric"]
+    assert set(column(aib.exam(store=stores[EXAM], rubrics=one), "rubric")) == {one}
+    assert aib.exam(store=stores[V2]).rows() == []
+    with pytest.raises(WrongUse, match="no rubric is called mood"):
+        aib.exam(store=stores[EXAM], rubrics="mood")
+    with pytest.raises(WrongUse, match="--jury: name two judges or more"):
+        aib.exam(store=stores[EXAM], juries=["alone"])
+
+
+def test_an_exam_is_taken_as_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the function bought the command does not buy again, and both say the same."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIB_STORE", "aib.db")
+    lines: list[str] = []
+    with simulating(tmp_path):
+        taken = aib.exam("sim:sim/judge", rubrics="drift", tell=lines.append)
+        spent = aib.costs().costs.whole
+        said = printed("exam", "-j", "sim:sim/judge", "--rubric", "drift", "--yes")
+
+    assert taken.complete
+    assert taken.values() == said
+    assert len(taken.rows()) == 1
+    assert aib.costs().costs.whole == spent
+
+
+@pytest.mark.parametrize("name", [V2, PERSONA, PUBLISHED, EXAM, FIRST])
+def test_costs_and_an_audit_are_those_of_the_command(stores: Mapping[str, str], name: str) -> None:
+    """Every payment, and every finding of the protocol that was played last."""
+    spent = printed("costs", "--store", stores[name])
+    answer = aib.costs(stores[name])
+    assert answer.values() == spent
+    lists = [(of, row) for of in ("commands", "subjects", "judges") for row in spent[of]]
+    assert [row["of"] for row in answer.rows()] == [of for of, _ in lists]
+
+    if name != EXAM:  # no protocol was played there
+        said = printed("audit", "--store", stores[name])
+        audited = aib.audit(stores[name])
+        assert audited.values() == said
+        assert audited.error_count == said["errors"]
+        assert len(audited.rows()) == len(said["findings"])
+
+
+def test_an_audit_that_finds_nothing_to_read_is_an_error(
+    stores: Mapping[str, str], tmp_path: Path
+) -> None:
+    """A protocol that was not played, and a store that is not there."""
+    with pytest.raises(WrongUse, match="no conversations of lite"):
+        aib.audit(stores[PUBLISHED], protocol="lite")
+    for read in (aib.audit, aib.costs, aib.judges, aib.scenarios, aib.extract_names):
+        with pytest.raises(StoreError, match="there is no store"):
+            read(tmp_path / "none.db")
+
+
+def test_names_are_those_of_the_command(stores: Mapping[str, str]) -> None:
+    """A row for each conversation in which a model chooses who to be; models choose rows."""
+    said = printed("extract-names", "--store", stores[PUBLISHED])
+    answer = aib.extract_names(stores[PUBLISHED])
+
+    assert answer.values() == said
+    chosen = [choice["first"]["name"] for choice in said["choices"]]
+    assert column(answer, "first.name") == chosen
+    assert set(chosen) > {None}
+    first = said["choices"][0]["subject"]
+    assert set(column(aib.extract_names(stores[PUBLISHED], models=first), "subject")) == {first}
+    with pytest.raises(WrongUse, match="has no scenario that asks for a name"):
+        aib.extract_names(stores[PERSONA])
+
+
+def test_a_report_is_that_of_the_command(stores: Mapping[str, str], tmp_path: Path) -> None:
+    """The same files with the same bytes, the Markdown first."""
+    paths = aib.generate_report(tmp_path / "ours", store=stores[V2], keep=True)
+    command("generate-report", "--out", str(tmp_path / "theirs"), "--keep", "--store", stores[V2])
+
+    theirs = sorted((tmp_path / "theirs").iterdir())
+    assert sorted(path.name for path in paths) == [path.name for path in theirs]
+    assert paths[0].name == "LEADERBOARD.md"
+    for path in theirs:
+        assert (tmp_path / "ours" / path.name).read_bytes() == path.read_bytes()
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(WrongUse, match="the report cannot be written"):
+        aib.generate_report(tmp_path / "file", store=stores[V2])
+
+
+def test_an_estimate_is_that_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls, tokens and dollars, and the difference that the runs will show."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIB_STORE", "aib.db")
+    with simulating(tmp_path):
+        models = ["sim:sim/rock", "sim:sim/mirror"]
+        answer = aib.estimate_cost(models, protocol="lite", judge="sim:sim/judge", runs=3)
+        typed = ("--protocol", "lite", "--judge", "sim:sim/judge", "--runs", "3")
+        said = printed("estimate-cost", *models, *typed)
+
+    assert answer.values() == said
+    assert answer.dollars == said["dollars"]
+    assert len(answer.rows()) == len(models)
+    assert said["detectable"]["points"] > 0
 
 
 # ---------------------------------------------------------------- a data set

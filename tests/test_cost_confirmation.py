@@ -4,7 +4,6 @@ asked.
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -15,8 +14,8 @@ import pytest
 from scripted_model import Answer, ScriptedModel, steady
 from test_cli import CALLS, KEY, User
 
-from independence_bench.cli.judging import ask_with_progress
-from independence_bench.engine.ask_judges import make_name_asker
+from independence_bench.cli.calling import ask_judge_with_progress
+from independence_bench.engine.ask_judges import ask_one_judge, make_name_asker
 from independence_bench.engine.run import Run
 from independence_bench.errors import WrongUse
 from independence_bench.models.endpoints import read_models_file
@@ -174,11 +173,12 @@ def test_questions_that_are_only_counted_are_asked_about_by_their_number(
         judge_only=True,
         allow=lambda _endpoint: None,
     )
+    ask = partial(ask_one_judge, order)
     asker_of = partial(make_name_asker, [])
     with open_store(user.folder / "aib.db") as store, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SCRIPTED_KEY", KEY)
         with pytest.raises(WrongUse, match=r"That is 5,001 calls, .* price not known. Go ahead"):
-            asyncio.run(ask_with_progress(order, store, asker_of, 5_001, answered=False))
-        for calls, answered in ((5_000, False), (5_001, True)):
-            report = asyncio.run(ask_with_progress(order, store, asker_of, calls, answered))
-            assert report is not None
+            ask_judge_with_progress(partial(ask, store, asker_of, 5_001), order, store, yes=False)
+        for calls, yes in ((5_000, False), (5_001, True)):
+            asking = partial(ask, store, asker_of, calls)
+            assert ask_judge_with_progress(asking, order, store, yes) is not None

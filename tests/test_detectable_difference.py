@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from terminal_text import displayed
 
+from independence_bench.analysis.detectable import find_detectable_difference
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     make_rerun_scores,
@@ -21,10 +22,7 @@ from independence_bench.analysis.statistics.planning import (
     make_expected_scores,
     predict_scores,
 )
-from independence_bench.report.estimate_view import (
-    find_detectable_difference,
-    render_detectable_difference,
-)
+from independence_bench.report.estimate_view import render_detectable_difference
 
 ONE = Design(np.array([[1.0]]), np.array([0]))  # one mark in one transcript is the whole score
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))

@@ -27,7 +27,7 @@ from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
-from independence_bench.cli.report import make_report_files
+from independence_bench.api.reports import make_report_files
 from independence_bench.escape import escape_line
 from independence_bench.figures import format_difference
 from independence_bench.judging.extraction import UNREAD, ChosenName

@@ -312,7 +312,7 @@ class Work:
 
     async def play_run(self, wanted: Run, store: Store) -> Report:
         """Play and judge what is *wanted*, and return the report."""
-        report = await carry_out_run(wanted, store, self._tell_preview, self._record_asker)
+        report = await carry_out_run(wanted, store, self._tell_preview, self.watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
@@ -322,7 +322,7 @@ class Work:
     ) -> Report:
         """Play and judge what is *wanted* of each of *protocols*, and return the report."""
         report = await schedule.play_protocols(
-            wanted, protocols, store, self._tell_previews, self._record_asker
+            wanted, protocols, store, self._tell_previews, self.watch
         )
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
@@ -365,7 +365,8 @@ class Work:
             self._tell_preview(preview)
         return True
 
-    async def _record_asker(self, asker: Asker | HandedOut) -> None:
+    async def watch(self, asker: Asker | HandedOut) -> None:
+        """Remember *asker*, which the first Ctrl-C stops."""
         self._asker = asker if isinstance(asker, Asker) else None
 
     def _handle_signal(self, number: int, _frame: object) -> None:

@@ -1,4 +1,6 @@
-"""`aib leaderboard` as a function: the leaderboards of a store, as values and as a data frame."""
+"""`aib leaderboard` and `aib scenarios` as functions: the leaderboards of a store, and how hard
+each scenario is, as values and as data frames.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     compare_configurations,
 )
+from independence_bench.analysis.item_analysis import ItemAnalysis, analyse_items
 from independence_bench.analysis.leaderboard import make_leaderboards, read_board_records
 from independence_bench.analysis.row_costs import (
     add_reasoning_tokens,
@@ -25,11 +28,12 @@ from independence_bench.analysis.row_costs import (
 )
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_stored_subjects
-from independence_bench.api.selection import Selection
+from independence_bench.api.selection import Selection, read_configured_boards
 from independence_bench.lookup import normalize_names
 from independence_bench.protocol.definition import EARLIER_FORM, Protocol
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import format_boards_json
+from independence_bench.report.scenarios_view import format_scenarios_json
 from independence_bench.store import registry
 from independence_bench.store.database import Store, find_default_store
 
@@ -168,3 +172,61 @@ def list_configuration_comparisons(every: Sequence[Board]) -> list[Configuration
         for comparison in (compare_configurations(every, judge) for judge in judges)
         if comparison is not None
     ]
+
+
+# ---------------------------------------------------------------- scenarios
+
+
+@dataclass(frozen=True, slots=True)
+class Scenarios(Answer):
+    """How hard each scenario is, on the leaderboard of each judge. `rows` has a row for each
+    scenario and judge.
+    """
+
+    measured: tuple[tuple[Board, ItemAnalysis], ...]
+
+    def json(self) -> str:
+        """Return what `aib scenarios --json` prints."""
+        return format_scenarios_json(self.measured)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each scenario, judge by judge."""
+        shared = ("protocol", "configurations", "judge")
+        return [
+            {name: of_judge[name] for name in shared} | scenario
+            for of_judge in self.values()
+            for scenario in of_judge["scenarios"]
+        ]
+
+
+def scenarios(
+    store: str | Path | None = None,
+    *,
+    protocol: str | Path | None = None,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    weights: str | None = None,
+    variants: str | Sequence[str] = (),
+    modes: str | Sequence[str] = (),
+) -> Scenarios:
+    """Return how hard each scenario is for the ranked models, as `aib scenarios` shows it.
+
+    Raises StoreError if there is no store, WrongUse if nothing was played in that configuration.
+    """
+    selection = Selection(
+        str(store or find_default_store()),
+        None if protocol is None else str(protocol),
+        weights,
+        judge,
+        ",".join(jury) or None,
+        variants=normalize_names(variants),
+        modes=normalize_names(modes),
+    )
+    return read_scenarios(selection)
+
+
+def read_scenarios(selection: Selection) -> Scenarios:
+    """Read what `scenarios` returns from the results that *selection* means."""
+    with selection.open_for_reading() as (opened, protocol):
+        scored = read_configured_boards(selection, opened, protocol)
+    return Scenarios(tuple((board, analyse_items(board)) for board in scored))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from independence_bench.analysis.audit import SEVERITIES, Severity
-from independence_bench.analysis.audit import audit_protocol as audit_of
+from independence_bench.api.records import read_audit
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     json_option,
@@ -18,12 +18,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import add_selection_options, rules_option
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.published_scoring import RULES
-from independence_bench.report.stored_view import (
-    SHOWN,
-    format_audit_json,
-    render_audit,
-)
+from independence_bench.report.stored_view import SHOWN, render_audit
 
 
 @click.command(name="audit")
@@ -56,16 +51,10 @@ def audit(
     selection = Selection(**selected)
     if path:
         selection = replace(selection, store=path)
-    with selection.open_for_reading(earlier=True) as (opened, protocol):
-        audited = audit_of(opened, protocol, RULES[selection.rules])
-        if not audited.conversations and not audited.findings and not protocol.earlier_form:
-            raise WrongUse(
-                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in "
-                f"{opened.shown}"
-            )
+    answer = read_audit(selection, lowest)
     if as_json:
-        click.echo(format_audit_json(audited, lowest))
+        click.echo(answer.json())
     else:
-        print_blocks(render_audit(audited, lowest, top), legend=legend)
-    if audited.error_count:
+        print_blocks(render_audit(answer.report, lowest, top), legend=legend)
+    if answer.error_count:
         context.exit(1)

@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -38,6 +38,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
+from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report, Run
 from independence_bench.engine.session import find_protocol_files, find_roster
@@ -54,6 +55,8 @@ from independence_bench.store.database import Store
 from independence_bench.store.workers import sum_job_spending
 
 A = TypeVar("A")
+Watch = Callable[[Asker], Awaitable[None]]  # runs beside the asking
+Approve = Callable[[Forecast], bool]  # whether the cost is accepted
 SHORT = 10  # rows of a leaderboard that is shown whole after a command
 NEIGHBOURS = 2  # rows above, and below, each of its subjects on a longer one
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
@@ -210,6 +213,28 @@ async def play_with_progress(
     watch = display if cluster is None else display.show_one_line
     report = await commands.carry_out_run(
         wanted, store, check_and_approve, watch, cluster, print_remarks
+    )
+    if report is not None:
+        say_run_end(report, store, display.format_progress(report, over=True))
+    return report
+
+
+def ask_judge_with_progress(
+    ask: Callable[[Watch, Approve], Coroutine[Any, Any, Report | None]],
+    wanted: Run,
+    store: Store,
+    yes: bool,
+) -> Report | None:
+    """Have the judge of *wanted* answer what *ask* asks, with progress on stderr, and print how it
+    ended. *ask* gets what runs beside it, and what approves its cost.
+
+    None if a person said no to the cost; nobody is asked if *yes* or a budget is given, or if it is
+    cheap.
+    """
+    display = ProgressDisplay(make_remarks_console())
+    answered = has_cost_answer(yes, wanted)
+    report = run_to_end(
+        ask(display.show_one_line, lambda forecast: confirm_cost(forecast, answered))
     )
     if report is not None:
         say_run_end(report, store, display.format_progress(report, over=True))

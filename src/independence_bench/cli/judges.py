@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.judge_agreement import compare_judges
+from independence_bench.api.judges import read_judges
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
@@ -18,7 +18,7 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.selection import add_selection_options
-from independence_bench.report.judges_view import format_validations_json, render_validation
+from independence_bench.report.judges_view import render_validation
 from independence_bench.report.table import RowFilter
 
 
@@ -49,15 +49,11 @@ def judges(
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
     judge, `aib label` a person; the embedded judge is included like any other.
     """
-    with Selection(**selected).open_for_reading() as (opened, protocol):
-        validated = compare_judges(opened, protocol, names)
+    answer = read_judges(Selection(**selected), names)
     if as_json:
-        click.echo(format_validations_json(validated))
-    elif validated:
-        views = [render_validation(validation) for validation in validated]
+        click.echo(answer.json())
+    elif answer.validations:
+        views = [render_validation(validation) for validation in answer.validations]
         print_chosen_views(*views, shown=RowFilter(top, find), legend=legend)
     else:
-        print_remarks(
-            f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge "
-            "-j MODEL`"
-        )
+        print_remarks(answer.nothing)

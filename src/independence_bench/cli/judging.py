@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,18 +11,16 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.chosen_names import (
-    NamesRead,
-    add_name_changes,
-    list_chosen_names,
-    list_naming_scenarios,
-    list_unread_conversations,
-)
-from independence_bench.analysis.exam.answers import read_exam_papers
-from independence_bench.analysis.exam.result import make_jury_paper
-from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.api.chosen_names import read_chosen_names, read_names
 from independence_bench.api.commands import check_judges, plan_judging, run_judges_in_turn
-from independence_bench.api.named import find_stored_subjects
+from independence_bench.api.exams import (
+    choose_rubrics,
+    plan_exam,
+    preview_exams,
+    read_exam_results,
+    split_juries,
+    take_exams,
+)
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     FILLED,
@@ -44,28 +42,15 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import add_selection_options, take_selection
-from independence_bench.engine.ask import Asker, ask_until_settled
-from independence_bench.engine.ask_judges import (
-    JudgeAsker,
-    make_name_asker,
-    preview_exam,
-    take_exam,
-)
 from independence_bench.engine.preview import Forecast, Preview, make_preview
-from independence_bench.engine.run import Report, Run, Session
+from independence_bench.engine.run import Report, Run
 from independence_bench.engine.session import find_roster, open_session
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.figures import format_count
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.exam.questions import load_exam_protocol, load_questions
-from independence_bench.judging.judge import ModelJudge
-from independence_bench.lookup import find_by_label, split_list, suggest_names
-from independence_bench.models.local import NAME
-from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Protocol
 from independence_bench.report.estimate_view import describe_forecast
-from independence_bench.report.exam_view import format_exams_json, grade_paper, render_exams
-from independence_bench.report.names_view import format_names_json, render_names
+from independence_bench.report.exam_view import render_exams
+from independence_bench.report.names_view import render_names
 from independence_bench.report.table import RowFilter
 from independence_bench.store.database import Store, open_store
 
@@ -201,18 +186,10 @@ def extract_names(
     that no model has read, once each, and its readings are stored. Imported data has the readings
     that were published with it. What became of a name or a gender comes from the judge's marks.
     """
-    selection = take_selection(asked)
+    selection, complete = take_selection(asked), True
     with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
-        if not list_naming_scenarios(protocol):
-            raise WrongUse(
-                f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
-            )
-        chosen = (
-            find_stored_subjects(opened, protocol, selection.models) if selection.models else None
-        )
-        readings = read_chosen_names(opened, protocol, chosen)
-        complete = True
-        if judge is not None and list_unread_conversations(readings):
+        answer = read_chosen_names(opened, protocol, selection.models)
+        if judge is not None and answer.unread:
             wanted = Run(
                 protocol=(protocol, files),
                 judge=judge,
@@ -220,13 +197,17 @@ def extract_names(
                 allow=find_permissions(),
                 **asked,
             )
-            complete = have_names_read(wanted, list_unread_conversations(readings), opened, yes)
-            readings = read_chosen_names(opened, protocol, chosen)
-        readings = add_name_changes(readings, make_leaderboards(opened, protocol))
+            print_remarks(
+                f"{format_count(len(answer.unread), 'conversation')} to be read by {judge}"
+            )
+            reading = partial(read_names, wanted, opened, answer.unread)
+            report = calling.ask_judge_with_progress(reading, wanted, opened, yes)
+            complete = report is not None and report.complete
+            answer = read_chosen_names(opened, protocol, selection.models)
     if as_json:
-        click.echo(format_names_json(protocol, readings))
-    elif readings:
-        view = render_names(protocol, readings)
+        click.echo(answer.json())
+    elif answer.readings:
+        view = render_names(protocol, answer.readings)
         print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
     else:
         print_remarks(
@@ -235,63 +216,6 @@ def extract_names(
         )
     if not complete:
         raise SystemExit(1)
-
-
-def read_chosen_names(
-    store: Store, protocol: Protocol, chosen: Sequence[ChatModel] | None
-) -> list[NamesRead]:
-    """Return what is known about the names that the models *chosen* chose; None: of all models."""
-    hashes = None if chosen is None else {subject.hash for subject in chosen}
-    return [
-        reading
-        for reading in list_chosen_names(store, protocol)
-        if hashes is None or reading.subject_hash in hashes
-    ]
-
-
-def have_names_read(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
-    """Have the judge of *wanted* read what is *left*, with progress on stderr. Returns whether all
-    of it was read.
-    """
-    if wanted.judge == NAME:
-        raise WrongUse("the embedded judge cannot read names; name a model with -j")
-    print_remarks(f"{format_count(len(left), 'conversation')} to be read by {wanted.judge}")
-    answered = calling.has_cost_answer(yes, wanted)
-    report = calling.run_to_end(
-        ask_with_progress(wanted, store, partial(make_name_asker, left), len(left), answered)
-    )
-    return report is not None and report.complete
-
-
-async def ask_with_progress(
-    wanted: Run,
-    store: Store,
-    asker_of: Callable[[ModelJudge, Session, int], JudgeAsker],
-    calls: int,
-    answered: bool,
-) -> Report | None:
-    """Have the judge that *wanted* names answer what *asker_of* asks, with progress on stderr, and
-    print how it ended.
-
-    None if a person said no. *calls*: the most calls that it may take; *answered* as for
-    `calling.confirm_cost`.
-    """
-    display = ProgressDisplay(make_remarks_console())
-    async with open_session(wanted, store) as session:
-        assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        free = session.clients[session.judge.model.endpoint].endpoint.free
-        if not free and not calling.confirm_cost(
-            Forecast(calls, dollars=None, paid_calls=calls), answered
-        ):
-            return None
-
-        async def make_asker(session: Session) -> Asker:
-            assert isinstance(session.judge, ModelJudge)  # noqa: S101 - as above
-            return asker_of(session.judge, session, session.calls_at_once)
-
-        report = await ask_until_settled(session, make_asker, display.show_one_line)
-    calling.say_run_end(report, store, display.format_progress(report, over=True))
-    return report
 
 
 # ---------------------------------------------------------------- the exam
@@ -337,57 +261,25 @@ def exam(
     stopped, and without -j it shows the results of every judge in the store. They appear in no
     other table. docs/judges.md defines the figures and the thresholds.
     """
-    chosen = _choose_rubrics(rubrics)
-    panels = [split_list(jury) for jury in juries]
-    if any(len(set(names)) < 2 for names in panels):
-        raise WrongUse(
-            "--jury: name two judges or more, with commas; `aib exam` lists those that have sat"
-        )
+    chosen, panels = choose_rubrics(rubrics), split_juries(juries)
     complete, sat = True, None
     with open_store(store, typed=format_command_line()) as opened:
         if judges:
-            wanted = Run(
-                protocol=(load_exam_protocol(load_questions()[chosen[0]].protocol), {}),
-                judge_only=True,
-                allow=find_permissions(),
-                **asked,
-            )
+            wanted = replace(plan_exam(chosen), allow=find_permissions(), **asked)
             complete, sat = _examine_judges(
                 wanted, tuple(dict.fromkeys(judges)), chosen, opened, not yes
             )
-        with opened.open_snapshot() as connection:
-            papers = read_exam_papers(connection, chosen)
-    shown = [paper for paper in papers if sat is None or paper.hashes & sat]
-    for names in panels:
-        named = {place: paper.judge for place, paper in enumerate(papers)}
-        members = [
-            papers[find_by_label(named, name, "judge", "these have sat it:")] for name in names
-        ]
-        shown += [*(member for member in members if member not in shown), make_jury_paper(members)]
-    results = [one for paper in shown if (one := grade_paper(paper)) is not None]
+        answer = read_exam_results(opened, chosen, panels, sat, complete)
     if as_json:
-        click.echo(format_exams_json(results))
-    elif results:
-        print_blocks(render_exams(results, bool(judges or juries)), legend=legend)
+        click.echo(answer.json())
+    elif answer.results:
+        print_blocks(render_exams(answer.results, bool(judges or juries)), legend=legend)
     elif complete:
         print_remarks(
             f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one"
         )
     if not complete:
         raise SystemExit(1)
-
-
-def _choose_rubrics(rubrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the question files of those names, in their order; all if none is named. Raises
-    WrongUse for an unknown name.
-    """
-    for name in rubrics:
-        if name not in load_questions():
-            raise WrongUse(
-                f"--rubric: no rubric is called {name}; "
-                f"{suggest_names(name, load_questions(), 'there are')}"
-            )
-    return tuple(name for name in load_questions() if not rubrics or name in rubrics)
 
 
 def _examine_judges(
@@ -402,46 +294,20 @@ def _examine_judges(
     asyncio.run(check_judges(wanted, judges, store))
     sat: set[str] = set()
     display = ProgressDisplay(make_remarks_console())
-    preview = asyncio.run(_preview_exams(wanted, judges, rubrics, store))
+    previews = preview_exams(wanted, judges, rubrics, store, _print_judge_forecast)
+    preview = asyncio.run(previews)
     if not calling.approve_preview(preview, ask and preview.forecast.dollars != 0, answered=True):
         return False, sat
 
-    async def run_turn(of_judge: Run) -> Report:
-        sitting = await take_exam(of_judge, rubrics, store, display.show_one_line)
-        report = sitting.report
-        sat.update(sitting.hashes)
-        calling.say_run_end(
-            report,
-            store,
-            *([display.format_progress(report, over=True)] if report.subjects else []),
-        )
-        return report
+    def say_end(report: Report) -> None:
+        done = [display.format_progress(report, over=True)] if report.subjects else []
+        calling.say_run_end(report, store, *done)
 
-    return bool(
-        calling.run_to_end(run_judges_in_turn(wanted, judges, run_turn, print_remarks))
-    ), sat
+    taking = take_exams(
+        wanted, judges, rubrics, store, display.show_one_line, print_remarks, sat, say_end
+    )
+    return bool(calling.run_to_end(taking)), sat
 
 
-async def _preview_exams(
-    wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store
-) -> Preview:
-    """Forecast the exams of all *judges*, and print each forecast if there are several. A judge
-    that does not answer is left out.
-    """
-    previews = []
-    for name in judges:
-        try:
-            preview = await preview_exam(replace(wanted, judge=name), rubrics, store)
-        except EndpointUnusable:
-            if len(judges) == 1:
-                raise
-            continue
-        previews.append(preview)
-        if len(judges) > 1:
-            print_remarks(f"{name}: {describe_forecast(preview.forecast)}")
-    if not previews:
-        raise EndpointUnusable("none of these judges can be called")
-    remarks = tuple(dict.fromkeys(remark for preview in previews for remark in preview.remarks))
-    forecast = sum((preview.forecast for preview in previews), Forecast())
-    # which this one makes
-    return replace(previews[0], forecast=forecast, remarks=remarks, exam=None)
+def _print_judge_forecast(judge: str, preview: Preview) -> None:
+    print_remarks(f"{judge}: {describe_forecast(preview.forecast)}")

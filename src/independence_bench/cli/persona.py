@@ -23,7 +23,6 @@ from independence_bench.api.characters import (
 )
 from independence_bench.api.named import store_exclusions
 from independence_bench.cli import calling
-from independence_bench.cli.judging import ask_with_progress
 from independence_bench.cli.options import (
     FILLED,
     Number,
@@ -40,6 +39,7 @@ from independence_bench.cli.options import (
     store_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.engine.ask_judges import ask_one_judge
 from independence_bench.engine.ask_writers import ROUNDS, make_line_asker, write_items
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import EFFORTS, Report, Run
@@ -456,9 +456,12 @@ def _write_missing_lines(
     )
     asker_of = partial(make_line_asker, sheet, left, written, today)
     with open_store(store, typed=format_command_line()) as opened:
-        answered = calling.has_cost_answer(yes, wanted)
-        asked = ask_with_progress(wanted, opened, asker_of, 2 * ROUNDS * len(left), answered)
-        report = calling.run_to_end(asked)
+        report = calling.ask_judge_with_progress(
+            partial(ask_one_judge, wanted, opened, asker_of, 2 * ROUNDS * len(left)),
+            wanted,
+            opened,
+            yes,
+        )
     return report is not None and report.complete
 
 

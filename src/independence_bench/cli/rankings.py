@@ -9,9 +9,12 @@ from typing import Any
 import click
 
 from independence_bench.analysis.board import Board, IndexPrice
-from independence_bench.analysis.item_analysis import analyse_items
-from independence_bench.api.leaderboards import list_configuration_comparisons, read_leaderboard
-from independence_bench.api.selection import Selection, read_configured_boards
+from independence_bench.api.leaderboards import (
+    list_configuration_comparisons,
+    read_leaderboard,
+    read_scenarios,
+)
+from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -35,7 +38,7 @@ from independence_bench.report.leaderboard_view import (
     render_board,
     render_rule_differences,
 )
-from independence_bench.report.scenarios_view import format_scenarios_json, render_scenarios
+from independence_bench.report.scenarios_view import render_scenarios
 from independence_bench.report.settings_view import render_configurations
 from independence_bench.report.table import EVERYTHING, Block, RowFilter
 
@@ -134,12 +137,9 @@ def scenarios(
     Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
     figures are.
     """
-    selection = Selection(**selected)
-    with selection.open_for_reading() as (opened, protocol):
-        scored = read_configured_boards(selection, opened, protocol)
-    measured = [(board, analyse_items(board)) for board in scored]
+    answer = read_scenarios(Selection(**selected))
     if as_json:
-        click.echo(format_scenarios_json(measured))
+        click.echo(answer.json())
     else:
-        views = [render_scenarios(board, analysis) for board, analysis in measured]
+        views = [render_scenarios(board, analysis) for board, analysis in answer.measured]
         print_chosen_views(*views, shown=RowFilter(top, find), legend=legend)

@@ -16,7 +16,8 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
+from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.api.estimates import forecast_run
 from independence_bench.api.named import find_protocol, find_stored_subjects
 from independence_bench.cli import calling
 from independence_bench.cli.calling import price_option
@@ -42,25 +43,15 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import add_selection_options, take_selection
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
-from independence_bench.engine.preview import Preview, make_preview
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import EFFORTS, Run
-from independence_bench.engine.session import list_named_models, open_session, resolve_run
+from independence_bench.engine.session import list_named_models, resolve_run
 from independence_bench.errors import BenchError, NoSubject, ProtocolError, SubjectError
 from independence_bench.escape import escape_line
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec
 from independence_bench.models.trust import find_key_variables
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.report.encode import format_json
-from independence_bench.report.estimate_view import (
-    Detectable,
-    build_estimate_values,
-    describe_preview,
-    estimate_mean_index,
-    estimate_variation,
-    find_detectable_difference,
-    render_detectable_difference,
-    render_estimate,
-)
+from independence_bench.report.estimate_view import describe_preview
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -245,9 +236,10 @@ def _print_list_forecast(wanted: Run, store: str) -> None:
     read.
     """
     with suppress(BenchError), open_store(store) as opened:
-        preview, _ = asyncio.run(_forecast_run(replace(wanted, all=True), opened))
+        estimate = asyncio.run(forecast_run(replace(wanted, all=True), opened))
         print_remarks(
-            "`aib run --all` plays the shipped list (docs/models.md):", *describe_preview(preview)
+            "`aib run --all` plays the shipped list (docs/models.md):",
+            *describe_preview(estimate.preview),
         )
 
 
@@ -414,40 +406,10 @@ def estimate_cost(
     except ProtocolError as error:
         raise _explain_stored_protocol(error, asked["protocol"], store) from error
     with open_store(store) as opened:
-        preview, shows = asyncio.run(_forecast_run(wanted, opened))
-    for remark in preview.remarks:
+        answer = asyncio.run(forecast_run(wanted, opened))
+    for remark in answer.preview.remarks:
         print_remarks(f"note: {escape_line(remark)}")
     if as_json:
-        click.echo(format_json({**build_estimate_values(preview), "detectable": shows}))
+        click.echo(answer.json())
     else:
-        views = [
-            render_estimate(preview),
-            *([] if shows is None else [render_detectable_difference(shows)]),
-        ]
-        print_blocks(*views, legend=legend)
-
-
-async def _forecast_run(wanted: Run, store: Store) -> tuple[Preview, Detectable | None]:
-    """Forecast what is *wanted*, and the difference that its runs can detect; None if it gives no
-    index.
-    """
-    async with open_session(wanted, store, asking=False) as session:
-        preview = await make_preview(session)
-        if session.experiments:
-            return preview, None
-        same = [
-            board
-            for board in make_leaderboards(
-                store, session.protocol, Wanted(configurations=session.configurations)
-            )
-            if set(board.configurations) == set(session.configurations)
-        ]
-        judge = (session.judge.hash,) if session.judge else ()
-        board = max(
-            same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None
-        )
-        expected = estimate_variation(
-            session.protocol, session.configurations, board, session.subjects
-        )
-        index = estimate_mean_index(board, {subject.hash for subject in session.subjects})
-        return preview, find_detectable_difference(expected, index, session.runs)
+        print_blocks(*answer.views(), legend=legend)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import click
 from sqlalchemy import Connection
 
-from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, find_stored_subjects, open_results
+from independence_bench.api.records import costs as read_costs
 from independence_bench.cli.options import (
     FILLED,
     ask_confirmation,
@@ -26,10 +26,7 @@ from independence_bench.escape import escape_line
 from independence_bench.figures import format_count, format_dollars
 from independence_bench.lookup import suggest_names
 from independence_bench.models.response import clean_text
-from independence_bench.report.stored_view import (
-    format_costs_json,
-    render_costs,
-)
+from independence_bench.report.stored_view import render_costs
 from independence_bench.report.table import RowFilter
 from independence_bench.report.terminal import print_views
 from independence_bench.store import attempts, deletion, registry
@@ -50,14 +47,12 @@ def costs(top: int | None, find: str | None, legend: bool, as_json: bool, store:
     ones. Dollars are those that the providers reported; where one reported none, they are computed
     from its list price and shown apart.
     """
-    with open_store(store, create=False) as opened:
-        with opened.open_snapshot() as connection:
-            spending = read_costs(connection)
-        if as_json:
-            click.echo(format_costs_json(spending))
-        else:
-            view = render_costs(spending, opened.shown)
-            print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
+    answer = read_costs(store)
+    if as_json:
+        click.echo(answer.json())
+    else:
+        view = render_costs(answer.costs, answer.store)
+        print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
 
 
 LONGEST = 500  # characters of a reason

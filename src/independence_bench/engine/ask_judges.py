@@ -104,6 +104,35 @@ class JudgeAsker(Asker):
         await self.hold_conversations(executor, self._progress, self._tasks)
 
 
+async def ask_one_judge(
+    wanted: Run,
+    store: Store,
+    make_asker: Callable[[ModelJudge, Session, int], JudgeAsker],
+    calls: int,
+    watch: Callable[[Asker], Awaitable[None]],
+    approve: Callable[[Forecast], bool],
+) -> Report | None:
+    """Have the judge of *wanted*, a model, answer everything that *make_asker*'s asker asks, and
+    return the report; None if *approve* says no to the cost. What is answered is stored.
+
+    *make_asker* gets the judge, the session, and how many calls it makes at once; *calls* is the
+    most calls that it may make; *watch* runs beside it. Raises what `open_session` raises.
+    """
+
+    def find_judge(session: Session) -> ModelJudge:
+        assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        return session.judge
+
+    async def make_judge_asker(session: Session) -> Asker:
+        return make_asker(find_judge(session), session, session.calls_at_once)
+
+    async with open_session(wanted, store) as session:
+        free = session.clients[find_judge(session).model.endpoint].endpoint.free
+        if not free and not approve(Forecast(calls, dollars=None, paid_calls=calls)):
+            return None
+        return await ask_until_settled(session, make_judge_asker, watch)
+
+
 # ---------------------------------------------------------------- the exam
 
 

@@ -1,0 +1,111 @@
+"""`aib costs` and `aib audit` as functions: what a store's records cost, and whether its numbers
+follow from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from independence_bench.analysis.audit import AuditReport, Severity, audit_protocol
+from independence_bench.analysis.costs import Costs, read_costs
+from independence_bench.api.answers import Answer
+from independence_bench.api.selection import Selection
+from independence_bench.errors import WrongUse
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.scoring import OWN
+from independence_bench.report.stored_view import format_audit_json, format_costs_json
+from independence_bench.store.database import find_default_store, open_store
+
+# ---------------------------------------------------------------- costs
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCosts(Answer):
+    """The cost of every call that was made since a store began. `rows` has a row for each command,
+    each model and each judge that made a call.
+    """
+
+    costs: Costs
+    store: str  # as it is shown to a user
+
+    def json(self) -> str:
+        """Return what `aib costs --json` prints."""
+        return format_costs_json(self.costs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of commands, then of models, then of judges; `of` names the list."""
+        values = self.values()
+        lists = ("commands", "subjects", "judges")
+        return [{"of": name} | row for name in lists for row in values[name]]
+
+
+def costs(store: str | Path | None = None) -> StoreCosts:
+    """Return what each command, model and judge has cost, as `aib costs` shows it. Raises
+    StoreError if there is no store.
+    """
+    address = str(store or find_default_store())
+    with open_store(address, create=False) as opened, opened.open_snapshot() as connection:
+        return StoreCosts(read_costs(connection), opened.shown)
+
+
+# ---------------------------------------------------------------- audit
+
+
+@dataclass(frozen=True, slots=True)
+class Audit(Answer):
+    """Every number of a protocol, computed again from its records. `rows` has a row for each kind
+    of finding.
+    """
+
+    report: AuditReport
+    lowest: Severity = "note"  # findings below it are counted and not listed
+
+    @property
+    def error_count(self) -> int:
+        """Number of findings of severity error; the command exits with 1 if there are some."""
+        return self.report.error_count
+
+    def json(self) -> str:
+        """Return what `aib audit --json` prints."""
+        return format_audit_json(self.report, self.lowest)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each kind of finding, the worst first."""
+        found: list[dict[str, Any]] = self.values()["findings"]
+        return found
+
+
+def audit(
+    store: str | Path | None = None,
+    *,
+    protocol: str | Path | None = None,
+    rules: str = OWN.name,
+    weights: str | None = None,
+) -> Audit:
+    """Compute every number again from its records, as `aib audit` does. Changes nothing.
+
+    Raises StoreError if there is no store, WrongUse if the protocol was not played.
+    """
+    selection = Selection(
+        str(store or find_default_store()),
+        None if protocol is None else str(protocol),
+        weights,
+        rules=rules,
+    )
+    return read_audit(selection)
+
+
+def read_audit(selection: Selection, lowest: Severity = "note") -> Audit:
+    """Audit the results that *selection* means; findings below the severity *lowest* are not
+    listed.
+    """
+    with selection.open_for_reading(earlier=True) as (opened, protocol):
+        report = audit_protocol(opened, protocol, RULES[selection.rules])
+        if not report.conversations and not report.findings and not protocol.earlier_form:
+            raise WrongUse(
+                f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in "
+                f"{opened.shown}"
+            )
+    return Audit(report, lowest)
