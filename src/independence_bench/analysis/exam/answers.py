@@ -96,7 +96,7 @@ def read_exam_answers(
 
 @dataclass(frozen=True, slots=True)
 class ExamPaper:
-    """All answers of one judge, or of a jury."""
+    """All exam answers of one judge, or of a jury."""
 
     judge: str  # label
     answers: tuple[ExamAnswer, ...]

@@ -62,7 +62,7 @@ class Fitness:
 
 @dataclass(frozen=True, slots=True)
 class ExamFigure:
-    """Agreement of a judge's marks with the known states, with its interval."""
+    """Agreement of a judge's scores with the known states, with its interval."""
 
     value: float
     interval: Interval | None  # 95%, for other questions like these; None: too few questions

@@ -94,7 +94,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variations:
-    """Variances of one score for each of several subjects, arrays of one length."""
+    """Variances of one score for each of several subjects; arrays [subjects]."""
 
     variance: Floats
     room: Floats  # mean x (1 - mean), without bias: the largest that the variance could be
@@ -146,8 +146,10 @@ class Measured:
 
     @cached_property
     def pair_pool(self) -> Floats:
-        """Five sums over all pairs of subjects, in the form of `Variations.pool`, that say how the
-        differences of pairs vary over scenarios. Zeros if that is not known.
+        """Five sums over all pairs of subjects that say how the differences of pairs vary over
+        scenarios: the number of pairs, and the sums of variances, of room (mean x (1 - mean) of
+        both), of squared room, and of squared variances. Zeros if the variation over scenarios is
+        not known.
         """
         number, pool = len(self.mean), np.zeros(5)
         if self.new_scenarios is not None:
@@ -276,10 +278,10 @@ def moderate_dispersions(
     towards the common dispersion of the *pool* of all subjects, and the degrees of freedom that the
     pool counts for.
 
-    The common dispersion is the sum of the pool's variances (`Variations.pool`) over its sum of
-    mean x (1 - mean), with *believed* as one more subject. It counts as much as its weight in
-    degrees of freedom of a subject with the pool's average mean x (1 - mean), at *most* so many. So
-    a subject at the ceiling, whose own variance says nothing, gets the common dispersion.
+    The common dispersion is the pool's sum of variances over its sum of mean x (1 - mean), with
+    *believed* as one more subject. It counts as much as its weight in degrees of freedom of a
+    subject with the pool's average mean x (1 - mean), at *most* so many. So a subject at the
+    ceiling, whose own variance says nothing, gets the common dispersion.
     """
     weight, (number, variance, rooms, *_) = compute_pool_weight(pool, most), pool
     room = rooms + BELIEVED_ROOM

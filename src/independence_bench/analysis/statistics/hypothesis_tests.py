@@ -205,8 +205,8 @@ _HALVINGS = 14  # of at most the whole scale: a hundredth of a point
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTest:
-    """The difference of a score in [0, 1] between two builds, now minus before, with its interval,
-    to be compared with a margin.
+    """The difference of a score in [0, 1] between two builds of a model, now minus before, with its
+    interval, to be compared with a margin.
     """
 
     difference: float
@@ -280,8 +280,8 @@ def make_margin_test(
     """Return the test that compares two builds of a model: the score of subject number *now* minus
     that of subject number *before*, with its interval at *level*.
 
-    None if whole runs are shifted too much for an interval (`run_effects.beyond`), if no subject
-    has two runs and a dimension that counts has a single scenario, and if a score is missing.
+    None if whole runs are shifted too much for any validated interval, if no subject has two runs
+    and a dimension that counts has a single scenario, and if a score is missing.
     """
     over_scenarios = not measured.rerun.known.any()
     sides = (make_new_scenarios_pairs if over_scenarios else make_rerun_pairs)(
