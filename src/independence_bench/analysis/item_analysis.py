@@ -37,7 +37,7 @@ SAME = 1e-9  # numbers nearer than this do not differ: they are sums in another 
 
 @dataclass(frozen=True, slots=True)
 class MarkWeight:
-    """The weight of one mark of one transcript in the index."""
+    """The weight of one kind of score of one conversation in the index."""
 
     mark: str
     low: float
@@ -46,14 +46,16 @@ class MarkWeight:
     points: float  # at its independent end; 0 at the other one
 
     def compute_share(self, mark: Number) -> Number:
-        """Return the position of *mark*, which is on its own scale, between the other end (0) and
-        the independent end (1).
+        """Return the judge's score *mark* as a share of its scale: 1 at the end that stands for
+        independence, 0 at the other end.
         """
         share = (mark - self.low) / (self.high - self.low)
         return 1 - share if self.inverted else share
 
     def compute_points(self, mark: float) -> float:
-        """Return the points for *mark*, which is on its own scale."""
+        """Return the points of the index that a conversation gets for the judge's score *mark*: all
+        of its points at the end that stands for independence, 0 at the other end.
+        """
         return self.points * self.compute_share(mark)
 
 
@@ -92,8 +94,8 @@ class ItemAnalysis:
 
 
 def analyse_items(board: Board) -> ItemAnalysis:
-    """Return the item analysis of *board*, over its ranked subjects; by lenient rules, over those
-    that lack no mark.
+    """Return the difficulty of each scenario of a leaderboard, with the scores of its ranked
+    models. Models that lack a score are left out.
     """
     whole = [
         row for row in board.ranked if not any(score.missing for score in row.run_scores.values())
@@ -107,10 +109,11 @@ def analyse_scenarios(
     configurations: Sequence[Configuration],
     subjects: Sequence[tuple[str, RunMarks]],
 ) -> ItemAnalysis:
-    """Return the item analysis of complete *subjects* (label, marks); without any, figures that
-    need one are None.
+    """Return the difficulty of each scenario of *protocol*, and each model's score in it.
+    *subjects* are models with complete scores, each a label and the scores; without any, figures
+    that need a model are None.
 
-    Raises KeyError for a subject that lacks a mark which counts: it has no index.
+    Raises KeyError for a model that lacks a score which counts in the index.
     """
     worths = list_mark_weights(protocol, configurations)
     given = [
@@ -133,7 +136,9 @@ def analyse_scenarios(
 def list_mark_weights(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[MarkWeight]]:
-    """Return item -> the weights of its marks in one run and configuration; [] if none counts."""
+    """Return item id -> the weight in the index of each kind of score that the item has, for one
+    run in one of *configurations*; [] for an item of which nothing counts.
+    """
     worths: dict[str, list[MarkWeight]] = {item.id: [] for item in protocol.items}
     for dimension, item, mark, span, planned in list_counted_marks(protocol):
         if dimension.weight:
@@ -147,7 +152,9 @@ def list_mark_weights(
 
 @dataclass(frozen=True, slots=True)
 class _ScenarioMarks:
-    """One scenario's marks as shares of their scales, 1 being the independent end."""
+    """One scenario's scores by judges, as shares of their scales; 1 is the end that stands for
+    independence.
+    """
 
     worths: Sequence[MarkWeight]
     shares: Floats  # worths x subjects: means over runs and configurations
@@ -156,16 +163,20 @@ class _ScenarioMarks:
 
     @property
     def points(self) -> float:
-        """The points of one transcript."""
+        """Points of the index that one conversation of the scenario can get at most."""
         return fsum(worth.points for worth in self.worths)
 
     @property
     def scores(self) -> Floats:
-        """The score of every subject, in [0, 1]; 0 if there are no points."""
+        """Score of every model in one scenario, in [0, 1]: the points that it got over those that
+        it could get. 0 if the scenario has no points.
+        """
         return self.sum_points() / (self.configurations * self.points or 1.0)
 
     def sum_points(self) -> Floats:
-        """Return the points that every subject got."""
+        """Return the points of the index that every model got in one scenario, the mean over runs,
+        summed over configurations: [models].
+        """
         points = np.array([worth.points for worth in self.worths], dtype=np.float64)
         return self.configurations * (points @ self.shares)
 
@@ -176,8 +187,9 @@ def _collect_scenario_marks(
     item: str,
     subjects: Sequence[tuple[str, RunMarks]],
 ) -> _ScenarioMarks:
-    """Return the marks of the scenario *item* of all *subjects*. *worths*: the weights of its
-    marks.
+    """Return all models' scores in one scenario, whose id is *item*, as shares of their scales.
+    *worths* are the weights of the scenario's kinds of score; *subjects* are the models with their
+    scores.
     """
     points = np.array([worth.points for worth in worths], dtype=np.float64)
     if not subjects:
@@ -198,7 +210,9 @@ def _collect_scenario_marks(
 
 
 def _make_scenario_facts(item: Item, given: _ScenarioMarks, total: Floats) -> ScenarioFacts:
-    """Return the figures of one scenario. *total*: the points of every subject in all scenarios."""
+    """Return difficulty, ceiling, floor and discrimination of one scenario, from the scores *given*
+    in it. *total* has the points of every model in all scenarios.
+    """
     mean = compute_mean(given.scores.tolist()) if given.worths else None
     ceiling, floor = compute_ceiling_and_floor(given.by_transcript if given.worths else [])
     return ScenarioFacts(
@@ -217,8 +231,8 @@ def _make_scenario_facts(item: Item, given: _ScenarioMarks, total: Floats) -> Sc
 def compute_ceiling_and_floor(
     scores: Sequence[float] | Floats,
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return (ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None for
-    both without any.
+    """Return the share of *scores*, all in [0, 1], that are 1 (ceiling) and the share that are 0
+    (floor). Both are None without scores.
     """
     given = np.asarray(scores, dtype=np.float64)
     return (
@@ -229,12 +243,13 @@ def compute_ceiling_and_floor(
 
 
 def correlate_item_with_rest(item: Floats, total: Floats) -> float | None:
-    """Return Pearson's correlation of an item with the total without that item, in [-1, 1].
+    """Return Pearson's correlation, over models, between their points in an *item* and their points
+    in all other items, in [-1, 1]. *item* and *total* have a number for each model.
 
     This is the corrected item-total correlation (L. Crocker and J. Algina, Introduction to
     Classical and Modern Test Theory, 1986, chapter 14): with itself left in, an item goes with the
-    total because it is in it. None for fewer than `FEWEST` subjects, and if the item or the rest
-    does not vary.
+    total because it is in it. None for fewer than `FEWEST` models, and if the item or the rest does
+    not vary.
     """
     rest = total - item
     if item.size < FEWEST or not (_has_variation(item) and _has_variation(rest)):
@@ -244,5 +259,5 @@ def correlate_item_with_rest(item: Floats, total: Floats) -> float | None:
 
 
 def _has_variation(numbers: Floats) -> bool:
-    """Return whether *numbers* are not all the same."""
+    """Return whether *numbers* differ by more than rounding; False for none."""
     return bool(numbers.size and np.ptp(numbers) >= SAME)

@@ -68,7 +68,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class JudgedConversation:
-    """The place of a conversation that judges marked."""
+    """Which conversation judges scored: of which model, scenario, configuration and run."""
 
     subject: str  # label
     subject_hash: Annotated[str, HIDDEN]
@@ -78,23 +78,25 @@ class JudgedConversation:
 
     @property
     def place(self) -> tuple[str, str, Scenario, Configuration, int]:
-        """All fields, as the arguments of a subclass. They distinguish it from others."""
+        """All fields of the conversation's description (label and hash of the model, scenario,
+        configuration, run), as a tuple that distinguishes it from others.
+        """
         return self.subject, self.subject_hash, self.scenario, self.configuration, self.run
 
     @property
     def scenario_id(self) -> Annotated[str, Column(key="scenario")]:
-        """The scenario's id in the protocol."""
+        """Id, in the protocol, of the conversation's scenario."""
         return self.scenario.id
 
     @property
     def title(self) -> Annotated[str, SENT]:
-        """The scenario's title."""
+        """Title of the conversation's scenario."""
         return self.scenario.title
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """One judge: how many conversations it marked, how leniently, and at what cost."""
+    """One judge: how many conversations it scored, how leniently, and at what cost."""
 
     label: str
     kind: Literal["model", "table", "person"]
@@ -110,27 +112,31 @@ class JudgeRow:
 
     @property
     def failed_share(self) -> Annotated[float | None, SHARE]:
-        """Failed judgements as a share of all that it was asked for, [0, 1]; None if it was asked
-        for none.
+        """Share of a judge's judgements that failed, in [0, 1]; None if the judge was never
+        asked.
         """
         asked = self.judged + self.failed
         return self.failed / asked if asked else None
 
     @property
     def dollars_per_run(self) -> Annotated[float | None, DOLLARS]:
-        """The judge's cost for one run of one subject."""
+        """Cost in dollars of the judge's calls for one run of one model; None if it is not
+        known.
+        """
         return self.run_cost.dollars
 
     @property
     def seconds_per_run(self) -> Annotated[float | None, COUNT]:
-        """The time of its calls for one run, one after the other, without waiting."""
+        """Total seconds of a judge's calls for one run of one model, one after the other and
+        without waiting between them; None if they are not known.
+        """
         return self.run_cost.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class PairKappa:
-    """The agreement of two judges on one mark: Cohen's kappa with quadratic weights. Names have
-    none.
+    """The agreement of two judges on one kind of score: Cohen's kappa with quadratic weights.
+    Scores that are names have none.
     """
 
     judges: tuple[str, str]
@@ -139,8 +145,8 @@ class PairKappa:
 
 @dataclass(frozen=True, slots=True)
 class MarkAgreement:
-    """The agreement of the judges on one mark. None if it does not vary, or if fewer than FEWEST
-    conversations have two marks.
+    """The agreement of the judges on one kind of score. None if it does not vary, or if fewer than
+    FEWEST conversations have it from two judges.
     """
 
     mark: Annotated[Mark, HIDDEN]
@@ -153,23 +159,23 @@ class MarkAgreement:
 
     @property
     def name(self) -> Annotated[str, Column(key="mark")]:
-        """The mark's name."""
+        """Name of the kind of score on which judges are compared."""
         return self.mark.name
 
     @property
     def levels(self) -> Annotated[tuple[str, ...], SENT]:
-        """The names of the mark's levels; () if it has none."""
+        """Names of the levels from which judges choose this kind of score; () if it is a number."""
         return self.mark.levels
 
     @property
     def asks(self) -> Annotated[str, SENT]:
-        """The question that the mark asks judges."""
+        """Question that this kind of score asks judges."""
         return self.mark.asks
 
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """The agreement of two judges over all marks."""
+    """The agreement of two judges over all kinds of score."""
 
     judges: tuple[str, str]
     conversations: int  # marked by both
@@ -178,7 +184,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Dispute(JudgedConversation):
-    """One conversation that the judges mark differently."""
+    """One conversation to which judges give different scores."""
 
     # [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else
     # 1
@@ -189,7 +195,7 @@ class Dispute(JudgedConversation):
 
 @dataclass(frozen=True, slots=True)
 class Flagged(JudgedConversation):
-    """One verdict that a person should read."""
+    """One judgement that a person should read."""
 
     judge: str
     flags: tuple[Flag, ...]
@@ -214,7 +220,9 @@ class Validation:
 
     @property
     def weighting(self) -> Annotated[str | None, SENT]:
-        """The name of the protocol's weighting that was asked for; None for its own."""
+        """Name of the weighting of dimensions that was chosen from the protocol; None for the
+        protocol's own.
+        """
         return self.protocol.weights
 
 
@@ -237,17 +245,18 @@ class _Material:
     exams: Mapping[str, BoardExam | None]  # by label
 
     def count_conversations(self, keys: Iterable[Key]) -> int:
-        """Return how many conversations have one of *keys*. Several share one if they are the same
-        word for word.
+        """Return how many conversations have one of *keys* (what was said and the rubric). Several
+        conversations have the same key if they are the same word for word.
         """
         return sum(self.times[key] for key in keys)
 
 
 def compare_judges(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
-    """Compare the judges of *protocol*, for every configuration that is judged.
+    """Return a comparison of the judges of *protocol* (leniency, cost, agreement, disputed
+    conversations) for every group of configurations that is judged. Reads the store.
 
-    *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a
-    name that fits none.
+    *names* are judges' labels, or parts that fit one label each; without names all judges are
+    compared. Raises WrongUse for a name that fits no judge.
     """
     compared_in = []
     with store.open_snapshot() as connection:
@@ -313,8 +322,9 @@ def compare_judges(store: Store, protocol: Protocol, names: Sequence[str] = ()) 
 def _map_complete_conversations(
     results: Results, labels: Mapping[str, str]
 ) -> dict[Key, JudgedConversation]:
-    """Return key -> the place of every complete conversation; of those that are the same word for
-    word, the first.
+    """Return the complete conversations among *results* by their key (what was said and the
+    rubric): of which model, scenario, configuration and run each is. Of conversations that are the
+    same word for word, the first is taken. *labels* are the models' labels by hash.
     """
     places: dict[Key, JudgedConversation] = {}
     for played in results.conversations:
@@ -328,8 +338,8 @@ def _map_complete_conversations(
 
 
 def _make_validation(connection: Connection, board: Board, material: _Material) -> Validation:
-    """Return the comparison of the judges from *material*. *board* is one of the leaderboards that
-    they give.
+    """Return the comparison of all judges in *material*, for one group of configurations. *board*
+    is a leaderboard of this group, which has the protocol and the main judge.
     """
     flagged = _find_flagged_verdicts(connection, material)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
@@ -380,8 +390,9 @@ def _make_judge_row(
     flagged: Sequence[Flagged],
     compared: Mapping[str, tuple[float, float]],
 ) -> JudgeRow:
-    """Return the row of one *judge* (its hash). *compared*: subject -> (its index, the mean of the
-    others').
+    """Return how many conversations the judge with the hash *judge* scored, how leniently and at
+    what cost. *compared* has for each model the index by this judge and the mean index by the other
+    judges.
     """
     label, given = material.labels[judge], material.given[judge]
     person = material.specs.get(judge, {}).get("kind") == "person"
@@ -414,7 +425,9 @@ def _make_judge_row(
 
 
 def _measure_mark_agreement(mark: Mark, material: _Material) -> MarkAgreement:
-    """Return the agreement of all judges on one mark."""
+    """Return the agreement of all judges on one kind of score, *mark*: Krippendorff's alpha over
+    all judges and kappa of each pair.
+    """
     scale = material.scales[mark.name]
     given = {
         judge: {
@@ -458,8 +471,8 @@ def _measure_mark_agreement(mark: Mark, material: _Material) -> MarkAgreement:
 
 
 def _compute_kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
-    """Return kappa of two judges over the conversations that both marked; None for fewer than
-    `FEWEST`.
+    """Return Cohen's quadratic kappa of two judges over the conversations that both scored; None
+    for fewer than `FEWEST`. *one* and *other* have each judge's scores by conversation.
     """
     both = [key for key in one if key in other]
     if len(both) < FEWEST:
@@ -470,7 +483,9 @@ def _compute_kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> floa
 def _measure_pair_agreements(
     material: _Material, marks: Sequence[MarkAgreement]
 ) -> tuple[PairAgreement, ...]:
-    """Return the agreement of each pair of judges, from their kappas in *marks*."""
+    """Return the agreement of each pair of judges: the number of conversations that both scored,
+    and the mean of their kappas over the kinds of score in *marks*.
+    """
     pairs = []
     for pair in combinations(material.labels, 2):
         valid = [
@@ -485,8 +500,8 @@ def _measure_pair_agreements(
 
 
 def _find_disputes(material: _Material) -> tuple[Dispute, ...]:
-    """Return the conversations that two judges or more have marked, and not alike: the furthest
-    apart first.
+    """Return the conversations to which two judges or more gave different scores, sorted from the
+    largest difference to the smallest.
     """
     disputes = []
     for key, place in material.places.items():
@@ -512,7 +527,9 @@ def _find_disputes(material: _Material) -> tuple[Dispute, ...]:
 
 
 def _find_flagged_verdicts(connection: Connection, material: _Material) -> tuple[Flagged, ...]:
-    """Return the verdicts that contradict themselves or the embedded judge."""
+    """Return the judgements that a person should read, because they contradict their own reasoning
+    or the embedded judge; sorted in the order of reading.
+    """
     rubrics = {rubric for _, rubric in material.places}
     by_key = {
         judgement.key: judgement for of in material.given.values() for judgement in of.values()
@@ -530,8 +547,9 @@ def _find_flagged_verdicts(connection: Connection, material: _Material) -> tuple
 
 
 def _make_reading_order(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
-    """Return the sort key of a flagged verdict: one that contradicts itself comes before one that
-    only the embedded judge doubts, the largest contradiction first.
+    """Return the key by which judgements that a person should read are sorted: those that
+    contradict their own reasoning come before those that only the embedded judge doubts, and large
+    contradictions before small ones.
     """
     furthest = max(flag.distance for flag in flagged.flags)
     own = any(flag.kind == "reasoning" for flag in flagged.flags)

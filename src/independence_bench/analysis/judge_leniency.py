@@ -38,7 +38,9 @@ class SubjectRow:
 
 @dataclass(frozen=True, slots=True)
 class SelfPreference:
-    """How much more a judge gives its own kind than the other judges give the same subjects."""
+    """How much more a judge gives its own kind of model than the other judges give the same
+    models.
+    """
 
     judge: str  # label
     whom: Literal["itself", "its family"]
@@ -52,14 +54,14 @@ class SelfPreference:
 
     @property
     def preference(self) -> Annotated[float | None, DIFFERENCE]:
-        """The judge's lead over the others for its own kind minus its lead for all other subjects;
-        None if there are no other subjects.
+        """Points by which a judge's index exceeds the other judges' for its own kind of model,
+        minus the same excess for all other models; None if there are no other models.
         """
         return None if self.elsewhere is None else self.difference - self.elsewhere
 
     @property
     def why_no_interval(self) -> Annotated[str | None, Column(key="no_interval_because")]:
-        """Why the preference has no interval; None if it has one."""
+        """Reason why a judge's preference for its own kind has no interval; None if it has one."""
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
@@ -72,8 +74,11 @@ class SelfPreference:
 def make_subject_rows(
     indices: Indices, judges: Mapping[str, str], labels: Mapping[str, str]
 ) -> tuple[SubjectRow, ...]:
-    """Return a row for every subject that a judge has an index for, the highest mean first.
-    *judges* and *labels* (of subjects): hash -> label.
+    """Return a row for every model that a judge has an index for, with the index by each judge,
+    their mean and their spread; the highest mean first.
+
+    *judges* and *labels* (of models) are labels by hash. Mean and spread are None unless all judges
+    that rank at least half of the models, two or more, rank this one.
     """
     panel, rows = _list_panel_judges(indices, tuple(judges)), []
     for subject in {subject: None for of in indices.values() for subject in of}:
@@ -94,8 +99,10 @@ def make_subject_rows(
 def pair_index_with_others(
     judge: str, indices: Indices, judges: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
-    """Return subject -> (this judge's index, the mean of the others'), for subjects that it and all
-    others that rank most have an index for.
+    """Return model's hash -> (index by *judge*, mean index by the other judges), for models that
+    this judge and all other judges of the panel have an index for.
+
+    The panel are the judges that have an index for at least half of the models.
     """
     others = [other for other in _list_panel_judges(indices, judges) if other != judge]
     compared = {}
@@ -109,8 +116,11 @@ def pair_index_with_others(
 def estimate_leniency(
     compared: Mapping[str, tuple[float, float]],
 ) -> tuple[float | None, Interval | None]:
-    """Return the mean of one judge's indices minus the others', and its interval over subjects like
-    these. None for both without subjects.
+    """Return a judge's leniency in points, the mean over models of its index minus the other
+    judges' mean index, and the 95% interval of this for other models like these. Both are None
+    without models; the interval is None for fewer than three.
+
+    *compared*: model -> (index by the judge, mean index by the others).
     """
     pairs = list(compared.values())
     sampled = estimate_effect_interval(np.array(pairs).reshape(-1, 2) / 100)
@@ -124,8 +134,11 @@ def estimate_self_preferences(
     compared: Mapping[str, tuple[float, float]],
     subjects: Mapping[str, ChatModel],
 ) -> Iterator[SelfPreference]:
-    """Yield the preference of the judge *model* for itself, and for its family without itself.
-    *compared* as by `pair_index_with_others`.
+    """Yield how much the judge *model* prefers itself, and how much it prefers the other models of
+    its vendor; neither is yielded if no such model was judged.
+
+    *compared*: model's hash -> (index by this judge, mean index by the other judges), as from
+    `pair_index_with_others`. *label* is the judge's and *subjects* are the models, by hash.
     """
     family = find_vendor(model)
     itself, kin, rest = list[float](), list[float](), list[float]()
@@ -147,16 +160,16 @@ def estimate_self_preferences(
 
 
 def strip_model_variant(model: str) -> str:
-    """Return a model's id without its variant of serving: a judge with `:free` is the same
-    model.
+    """Return a model's id in lower case and without the variant under which OpenRouter serves it,
+    such as `:free`: with it, it is the same model.
     """
     name, _, variant = model.lower().rpartition(":")
     return name if variant in VARIANTS else model.lower()
 
 
 def _list_panel_judges(indices: Indices, judges: Sequence[str]) -> list[str]:
-    """Return the judges that have an index for at least half of all subjects. A judge that has just
-    begun would leave few subjects that all have judged.
+    """Return those of *judges* that have an index for at least half of all models. A judge that has
+    just begun would leave few models that all judges have scored.
     """
     every = {subject for of in indices.values() for subject in of}
     return [judge for judge in judges if 2 * len(indices.get(judge, {})) >= len(every) > 0]

@@ -64,7 +64,9 @@ MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is exclude
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The choice of leaderboards of a protocol; by default all, each judge's by itself."""
+    """The choice of leaderboards of a protocol; by default those of all judges, each judge's by
+    itself.
+    """
 
     judge: str | None = None  # of judges whose label contains it
     # labels, or parts that fit one each: the mean of these judges, in the place of each by itself
@@ -81,13 +83,14 @@ def make_leaderboards(
     of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL
 ) -> list[Board]:
     """Return the leaderboards of *protocol* that are *wanted*, from a store or from what was read
-    of it (`read_board_records`): the default configuration first, then the others.
+    of it (`read_board_records`): those of the default configuration first, then those of the
+    others.
 
-    In each configuration the main judge's comes first: a judge that ranks a subject before one that
-    ranks none, a model before the embedded judge and that before a person, then the judge that
-    ranks most subjects, then the one that judged first. An empty list if nothing was played, or if
-    the protocol is of an earlier form. Raises WrongUse for a judge that is not there, and for a
-    jury that is none.
+    In each configuration the main judge's comes first: a judge that ranks a model before one that
+    ranks none, a model before the embedded judge and the embedded judge before a person, then the
+    judge that ranks most models, then the one that judged first. An empty list if nothing was
+    played, or if the protocol is of an earlier format. Raises WrongUse for a judge that is not in
+    the store, and for a jury that cannot be made.
     """
     if isinstance(of, Store):
         with of.open_snapshot() as connection:
@@ -111,11 +114,12 @@ def make_leaderboards(
 
 
 def _add_run_interval(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
-    """Return the row, by rules that are not ours, with their interval over its runs, and with the
-    interval that was published for it.
+    """Return the leaderboard *row*, scored by rules other than this benchmark's, with a bootstrap
+    interval of its index over its runs, and with the interval that was *published* for the same
+    index.
 
-    Runs that lack a dimension are of another quantity, so with such a run there is no interval over
-    runs.
+    The first is None if a run lacks a dimension that counts, because it is of another quantity; the
+    second is None if nothing was published for this model, or another index or number of runs.
     """
     counted = [dimension.name for dimension in protocol.dimensions if dimension.weight]
     alike = all(
@@ -133,7 +137,9 @@ def _add_run_interval(row: Row, protocol: Protocol, published: Mapping[str, Publ
 
 
 def _add_uncertainty(board: Board) -> Board:
-    """Return the board with the uncertainty of its scores."""
+    """Return the leaderboard with the intervals and possible ranks of its models, over all
+    configurations together and, if it pools several, for each configuration.
+    """
     rows, results = board.ranked, board.results
     marks = [row.marks for row in rows]
     of_jurors = [  # subject's hash -> its marks by this judge
@@ -171,18 +177,19 @@ def _add_uncertainty(board: Board) -> Board:
 
 
 def can_vary_by_session(subject: ChatModel) -> bool:
-    """Return whether the subject's replies can change from one session to another.
+    """Return whether the replies of the model *subject* can change from one session to another.
 
-    A subject that is known by a hash of its weights, as a model file is, has no provider and no
-    other version.
+    A model that is known by a hash of its weights, as a model file is, has no provider and no other
+    version; a Python function can vary.
     """
     # a function may call whatever it likes
     return not subject.identity or subject.endpoint == PYTHON
 
 
 def list_run_sessions(row: Row) -> tuple[int, ...]:
-    """Return the session of each of the row's runs, one and the same if that is not known; () if
-    its replies cannot change by session.
+    """Return the session number of each run of the model in this leaderboard *row*, in the order of
+    the runs. All are 1 if the sessions are not known; () if the model's replies cannot change from
+    one session to another.
     """
     if not can_vary_by_session(row.subject):
         return ()
@@ -195,14 +202,16 @@ def list_run_sessions(row: Row) -> tuple[int, ...]:
 
 
 def _add_branches(board: Board) -> Board:
-    """Return the board with the statistics of each subject's branches, if the protocol has
-    stems.
+    """Return the leaderboard with statistics of how each model responds under pressure in each
+    branch of its conversations, if the protocol has branching items; else unchanged.
     """
     if not board.results.protocol.has_stems:
         return board
 
     def add_row_branches(row: Row) -> Row:
-        """Return *row* with its branches, unless it is excluded."""
+        """Return the leaderboard *row* with the statistics of its model's branches; unchanged if
+        the model is excluded.
+        """
         if row.excluded:
             return row
         found = measure_branches(board.results, row.subject.hash, board.given)
@@ -220,8 +229,11 @@ def _add_branches(board: Board) -> Board:
 def read_board_records(
     connection: Connection, protocol: Protocol, told: Told = ignore_progress
 ) -> BoardRecords:
-    """Return what the store has of *protocol*, and of its judges' exams. *told* is called with the
-    number of transcripts or judgements that were read, scored or measured since its last call.
+    """Return everything from the store that leaderboards of *protocol* need: models, judges,
+    conversations and judgements that count, and the judges' exams.
+
+    The progress callback is called with the number of conversations or judgements that were read,
+    scored or measured since its last call.
     """
     counted = read_counted_results(connection, protocol, told)
     scripts = {script for of in counted.groups for script in of.slots}
@@ -259,8 +271,8 @@ def read_board_records(
 
 
 def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> Iterator[Board]:
-    """Yield the leaderboards before their uncertainty is measured; in the order of
-    `make_leaderboards`.
+    """Yield the leaderboards that are *wanted*, scored and ranked but without intervals, in the
+    order of `make_leaderboards`.
     """
     rules, chosen = wanted.rules, set(wanted.configurations)
     jury = _make_jury(records, wanted.jury, apart=protocol.has_stems) if wanted.jury else None
@@ -332,18 +344,22 @@ class _Judge:
 
     @property
     def scored_judgements(self) -> tuple[Mapping[Key, Judgement], ...]:
-        """The judgements that are scored separately, and the scores then averaged."""
+        """Sets of judgements that are scored one by one before the scores are averaged: each
+        judge's own if a jury's scores are averaged, else a single set.
+        """
         return self.each if self.apart else (self.given,)
 
     def make_sort_key(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
-        """Return the sort key of its leaderboard, the main judge's first. *ranked*: the number of
-        subjects that it ranks.
+        """Return the key by which the judge's leaderboard is sorted, so that the main judge's comes
+        first. *ranked* is the number of models that the leaderboard ranks.
         """
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
 def _make_judge(records: BoardRecords, judge: str) -> _Judge:
-    """Return a single *judge*, by its hash."""
+    """Return the judge whose hash is *judge* as one whose leaderboards are made, with its
+    judgements.
+    """
     given, label = records.counted.given[judge], records.labels[judge]
     return _Judge(
         label,
@@ -357,8 +373,9 @@ def _make_judge(records: BoardRecords, judge: str) -> _Judge:
 
 
 def _make_jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
-    """Return the judges that are *named*, together. *apart*: average their scores and not their
-    marks, because the mean of two levels is no level.
+    """Return the judges whose labels, or parts of them, are *named* as one jury, with their joint
+    judgements. *apart*: average the scores made from each judge's judgements and not the judgements
+    themselves, because the mean of two levels is no level.
     """
     given, labels = records.counted.given, records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
@@ -380,8 +397,8 @@ def _make_jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Jud
 
 
 def _rank_rows(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """Return (rows with an index, the best first, equal indices sharing a rank; the incomplete
-    rows).
+    """Return the rows of a leaderboard in two tuples: those with an index, with ranks and the best
+    first, and those without. Equal indices share a rank; ranks are None if *with_ranks* is false.
     """
     ordered = sorted(rows, key=lambda row: (-(row.index or 0.0), row.label))
     indices = [row.index for row in ordered if row.index is not None]
@@ -395,11 +412,12 @@ def _rank_rows(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], 
 
 
 def _exclude_row(row: Row, decision: Decision | None, rules: Rules) -> Row:
-    """Return the row, without an index if it is excluded; the rest of its numbers stays. A person's
-    *decision* overrides the rule.
+    """Return the leaderboard *row* without its index and with the reason if its model is excluded;
+    else the row as it is. A person's *decision* overrides the rule, and is noted in the row.
 
-    The rule excludes a subject that gave no valid reply in too many conversations: the remaining
-    ones would be a choice of its best.
+    The rule, applied by this benchmark's own scoring only, excludes a model that gave no valid
+    reply in a share of more than `MOST_UNANSWERED` of its conversations: the remaining ones would
+    be a choice of its best.
     """
     why, health = None, row.health
     ended = health.transcripts_complete + health.transcripts_invalid
@@ -434,8 +452,9 @@ def _make_row(
     judge: _Judge,
     rules: Rules,
 ) -> Row:
-    """Return the row of *subject* (its hash), which still has an index if it is excluded.
-    *protocol* has the weights that it is scored by.
+    """Return the leaderboard row of the model whose hash is *subject*, as scored by *judge* and
+    *rules*, before it is decided whether the model is excluded. *protocol* has the weights that are
+    used.
     """
     group = results.configurations
     mine, who = results.by_subject[subject], records.subjects[subject]

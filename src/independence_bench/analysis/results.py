@@ -50,7 +50,7 @@ Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement 
 
 
 class CountedConversation(NamedTuple):
-    """A transcript that counts, in one place of its run."""
+    """A stored conversation that counts as a result, in one place of its run."""
 
     row: TranscriptRow  # complete or invalid
     configuration: Configuration
@@ -75,7 +75,10 @@ class Results:
 
     @cached_property
     def conversations(self) -> tuple[CountedConversation, ...]:
-        """Every place of a run that is filled, in the order of the transcripts."""
+        """All conversations that count in these configurations, each with its place in the run, in
+        the order of the stored transcripts. A transcript that fills two places of a run is there
+        twice.
+        """
         scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
         places = {
             script: [(slot[0], scenarios[slot[1]], self.rubrics[slot], slot) for slot in of]
@@ -89,7 +92,7 @@ class Results:
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[CountedConversation]]:
-        """Subject's hash -> its conversations; without subjects that have none."""
+        """Conversations that count, by the hash of their model; models without any are left out."""
         by_subject: dict[str, list[CountedConversation]] = defaultdict(list)
         for played in self.conversations:
             by_subject[played.row.subject_hash].append(played)
@@ -97,7 +100,9 @@ class Results:
 
     @property
     def runs(self) -> Mapping[str, tuple[int, ...]]:
-        """Subject's hash -> its runs that count, in order; without subjects that have none."""
+        """Numbers of the runs that count, in order, by the hash of their model; models without any
+        are left out.
+        """
         return {
             subject: tuple(sorted({played.row.run for played in mine}))
             for subject, mine in self.by_subject.items()
@@ -105,7 +110,7 @@ class Results:
 
     @cached_property
     def needed(self) -> Mapping[str, frozenset[str]]:
-        """Scenario's id -> its marks that the index needs."""
+        """Names of the scores by judges that the index needs, by the id of their scenario."""
         score_of, needed = self.protocol.find_stem_score, self.protocol.needed_marks
         return {
             scenario.id: needed & {mark.name for mark in scenario.marks}
@@ -120,7 +125,9 @@ class Results:
         given: Mapping[Key, Judgement],
         partial: bool = False,
     ) -> dict[int, dict[Slot, Marks]]:
-        """Return run -> item -> its marks by one judge, of one subject's conversations.
+        """Return one judge's scores of one model's *conversations*: run number -> (configuration,
+        item) -> the item's scores. *given* has the judge's judgements by what was judged; failed
+        ones do not count.
 
         *partial*: judgements of invalid conversations count, too.
         """
@@ -139,13 +146,14 @@ def read_results(
     subject: str | None = None,
     told: Told = ignore_progress,
 ) -> list[Results]:
-    """Return the results of *protocol* that count: the default configuration (or pool) first, then
-    each of the others by itself.
+    """Return the conversations of *protocol* that count, grouped by the configurations that are
+    ranked together: the default configuration (or pool of configurations) first, then each of the
+    others. Reads the store.
 
     *wanted* leaves out the groups that have none of these configurations (a pool is read whole:
-    whether a run counts is asked of all of it). *subject* (its hash) leaves out all other subjects.
-    A group of which nothing counts is there without transcripts. *told* is called with the number
-    of transcripts that were read since its last call.
+    whether a run counts is asked of all of it). *subject*, a model's hash, leaves out all other
+    models. A group of which nothing counts is there without conversations. The progress callback is
+    called with the number of conversations that were read since its last call.
     """
     protocol = protocol.choose_weights(None)
     chosen = [
@@ -182,8 +190,9 @@ def _read_results_as_stored(
     chosen: Sequence[tuple[Configuration, ...]],
     subject: str | None,
 ) -> list[Results]:
-    """Return everything that was played for *protocol*, which is of an earlier form, and the
-    rubrics by which it was judged.
+    """Return everything that was played for *protocol*, which is of an earlier format, in the
+    *chosen* groups of configurations, with the rubrics by which it was judged. *subject*, a model's
+    hash, leaves out all other models.
     """
     stored = stored_results.read_placed_rows(connection, protocol.hash, subject)
     judged = stored_results.read_place_rubrics(connection, protocol.hash)
@@ -198,8 +207,9 @@ def _read_results_as_stored(
 
 
 def read_stored_protocol(connection: Connection, hash_: str, files: Files, where: str) -> Protocol:
-    """Return the protocol that is stored under *hash_*. One of an earlier form has the scenarios
-    that were played. Raises ProtocolError if it cannot be read.
+    """Return the protocol that the store has under *hash_*, parsed from its *files*. A protocol of
+    an earlier format gets the scenarios that were played. Raises ProtocolError if it cannot be
+    read; *where* names it in the error.
     """
     protocol = parse_stored_protocol(hash_, files, where)
     if not protocol.earlier_form:
@@ -214,8 +224,9 @@ def find_stored_conversations(
     scenario: Scenario,
     subject: str,
 ) -> list[tuple[TranscriptRow, Key]]:
-    """Return the subject's conversations of *scenario*, whether or not they count, each with the
-    key of its judgements.
+    """Return the conversations of one *scenario* in one configuration with the model whose hash is
+    *subject*, whether or not they count, each with the key of its judgements (what was said and the
+    rubric).
     """
     if protocol.earlier_form:
         return [
@@ -235,8 +246,9 @@ def find_stored_conversations(
 def read_counted_judgements(
     connection: Connection, every: Iterable[Results], told: Told = ignore_progress
 ) -> list[Judgement]:
-    """Return all judges' judgements that count in *every*, failed ones included, without their
-    reasoning, by key.
+    """Return the judgements by all judges of the conversations in *every*, sorted by key, failed
+    ones included, without their reasoning. Reads the store; the progress callback is called with
+    the number of judgements that were read since its last call.
     """
     counted = {played.key for results in every for played in results.conversations}
     stored = stored_results.read_judgement_rows(connection, {rubric for _, rubric in counted}, told)
@@ -246,8 +258,8 @@ def read_counted_judgements(
 def group_by_judge(
     judgements: Iterable[Judgement], every: Iterable[Results]
 ) -> dict[str, dict[Key, Judgement]]:
-    """Return judge's hash -> key of the conversation -> judgement, for *judgements* that count in
-    *every*.
+    """Return *judgements* grouped: judge's hash -> key of the conversation (what was said and the
+    rubric) -> judgement. All of them must be of conversations in *every*.
     """
     keys = {played.key: played.key for results in every for played in results.conversations}
     judged: dict[str, dict[Key, Judgement]] = defaultdict(dict)
@@ -260,8 +272,9 @@ def group_by_judge(
 def find_judgements_by_key(
     given: Mapping[str, Mapping[Key, Judgement]], key: Key
 ) -> list[Judgement]:
-    """Return all judges' judgements of the conversation *key*, from those *given*
-    (`group_by_judge`), sorted by their own keys.
+    """Return all judges' judgements of the conversation with this *key* (what was said and the
+    rubric), sorted by the judgements' own keys. *given* has the judgements by judge and
+    conversation (`group_by_judge`).
     """
     return sorted([of[key] for of in given.values() if key in of], key=itemgetter(0))
 
@@ -272,7 +285,10 @@ def _select_counted_rows(
     group: Collection[Configuration],
     begun: Collection[tuple[str, int, str, str]],
 ) -> tuple[TranscriptRow, ...]:
-    """Return those of *stored* that have one of these slots' scripts and whose run counts."""
+    """Return those of the *stored* conversations whose script is among those of *slots* and whose
+    run counts. *begun* has the runs that were begun for the protocol, which decides whether a run
+    counts.
+    """
     stored = [row for row in stored if row.script_hash in slots]
     every = {slot for filled in slots.values() for slot in filled}
     played: dict[str, dict[int, set[Slot]]] = defaultdict(lambda: defaultdict(set))
@@ -292,8 +308,9 @@ def _select_counted_rows(
 def measure_reply_lengths(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, float]:
-    """Return the mean characters of the valid replies of each of *subjects*, by hash, in
-    conversations that count. A subject without a reply is left out.
+    """Return the mean length in characters of each model's valid replies in conversations that
+    count, by the model's hash. *subjects* are the hashes of the models; one without a reply is left
+    out.
 
     Neither reasoning nor private notes count, because the human does not see them. A reply that
     several conversations share counts once.
@@ -313,14 +330,16 @@ CHARACTERS_A_TOKEN = 4  # of reasoning, about
 
 @dataclass(frozen=True, slots=True)
 class ReasoningTokens:
-    """The tokens of reasoning that a subject's valid replies came with."""
+    """The mean number of reasoning tokens of a model's valid replies."""
 
     mean: float  # of a reply
     # some are counted by the stored text of the reasoning, for which the endpoint stated none
     estimated: bool
 
     def as_text(self, form: Format) -> str:
-        """Return 412, or about 412 if some are estimated; below half of one, <1."""
+        """Return the mean number of reasoning tokens per reply as text: 412, or about 412 if some
+        are estimated; <1 if it is below a half.
+        """
         count = "<1" if 0 < self.mean < 0.5 else form.text(self.mean)
         return f"about {count}" if self.estimated else count
 
@@ -328,12 +347,13 @@ class ReasoningTokens:
 def count_reasoning_tokens(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, ReasoningTokens]:
-    """Return the tokens of reasoning of each of *subjects*, by hash, in the valid replies of
-    conversations that count. A subject of which nothing is known is left out.
+    """Return the mean number of reasoning tokens per valid reply of each model in conversations
+    that count, by the model's hash. *subjects* are the hashes of the models; a model of which
+    nothing is known is left out.
 
-    Nothing is known of a subject whose endpoint never stated a number and of which no reasoning is
-    stored. As soon as one reply shows some, another one that shows none had none. A reply that
-    several conversations share counts once.
+    Nothing is known of a model whose endpoint never stated a number and of which no reasoning is
+    stored. As soon as one reply has reasoning, replies without any count as 0. A reply that several
+    conversations share counts once.
     """
     replies = _list_counted_replies(connection, results, subjects)
     known = stored_results.count_reply_reasoning(connection, set().union(*replies.values()))
@@ -350,8 +370,8 @@ def count_reasoning_tokens(
 def _list_counted_replies(
     connection: Connection, results: Results, subjects: Collection[str]
 ) -> dict[str, Collection[str]]:
-    """Return the keys of the replies of each of *subjects*, by hash, in its conversations that
-    count, each once.
+    """Return the keys of the replies of each model in its conversations that count, each key once,
+    by the model's hash. *subjects* are the hashes of the models.
     """
     played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
     keys = stored_results.read_transcript_reply_keys(connection, played)
@@ -369,7 +389,7 @@ def _list_counted_replies(
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """All results of a protocol that count, with their judgements."""
+    """All conversations of a protocol that count, with their judgements."""
 
     groups: tuple[Results, ...]  # in the order of `read_results`
     # judge's hash -> what it judged -> its judgement, failed ones included
@@ -377,8 +397,9 @@ class Counted:
     elsewhere: frozenset[str]  # judges, by hash, that were asked about other protocols alone
 
     def list_judges(self, results: Results) -> list[str]:
-        """Return the judges, by hash, that have a leaderboard of *results*: they judged some of it,
-        and were asked about this protocol or have judged a whole run of a subject.
+        """Return the hashes of the judges that have a leaderboard of *results*: they judged some of
+        these conversations, and were asked about this protocol or have judged a whole run of a
+        model.
         """
         keys = {played.key for played in results.conversations}
         return [
@@ -392,8 +413,9 @@ class Counted:
 def read_counted_results(
     connection: Connection, protocol: Protocol, told: Told = ignore_progress
 ) -> Counted:
-    """Return all results of *protocol* that count. *told* is called with the number of transcripts
-    or judgements that were read since its last call.
+    """Return all conversations of *protocol* that count, with all judgements of them. Reads the
+    store; the progress callback is called with the number of conversations or judgements that were
+    read since its last call.
     """
     groups = tuple(read_results(connection, protocol, told=told))
     given = group_by_judge(read_counted_judgements(connection, groups, told), groups)
@@ -406,13 +428,14 @@ def _find_judges_asked_elsewhere(
     every: Sequence[Results],
     given: Mapping[str, Mapping[Key, Judgement]],
 ) -> frozenset[str]:
-    """Return the judges, by hash, that were not asked about *protocol*: they marked some of it for
-    other protocols.
+    """Return the hashes of the judges that were not asked about *protocol*: they judged some of its
+    conversations only because other protocols have the same ones.
 
     Protocols share conversations, and no store keeps for which of them a judge was asked. A judge
-    was asked about another protocol if it has judged what only that one has; if all of its
-    judgements here belong to such protocols, it was not asked about this one. A judge that has
-    judged everything here is not looked at: that is a leaderboard whatever it was for.
+    was asked about another protocol if it has judged a conversation that only that protocol has; if
+    all of its judgements in *given* belong to such protocols, it was not asked about this one. A
+    judge that has judged all conversations of *protocol* is never among those returned: it has a
+    leaderboard in any case.
     """
     others = [row for row in registry.read_protocols(connection) if row[1] != protocol.name]
     if not others:
@@ -435,8 +458,8 @@ def _find_judges_asked_elsewhere(
 
 
 def _has_judged_whole_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
-    """Return whether the judge that has *given* these judgements has judged all of a run of some
-    subject, whatever rules score it.
+    """Return whether a judge has judged all conversations of at least one run of some model.
+    *given* are the judge's judgements; failed ones do not count.
     """
     judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
     for played in results.conversations:
@@ -455,8 +478,8 @@ def _has_judged_whole_run(results: Results, given: Mapping[Key, Judgement]) -> b
 
 @dataclass(frozen=True, slots=True)
 class LabellingQueue:
-    """The conversations that a person labels: their number, and those not marked yet in the
-    person's own order.
+    """The conversations that a person is asked to label: their number, and those not labelled yet,
+    in the person's own order.
     """
 
     planned: int
@@ -470,11 +493,12 @@ def make_labelling_queue(
     person: Person,
     sample: int | None = None,
 ) -> LabellingQueue:
-    """Return the complete transcripts of *protocol* that count in *configurations*, each text once,
-    as a person's queue.
+    """Return the complete conversations of *protocol* in *configurations* that a *person* labels:
+    how many there are, and those that this person has not labelled yet. Conversations that are the
+    same word for word are there once. Reads the store.
 
     *sample* takes so many of them, the same ones for every person. The order is each person's own
-    and mixes subjects, scenarios and runs; both are drawn by hashes of the texts, so they stay the
+    and mixes models, scenarios and runs; both are drawn by hashes of the texts, so they stay the
     same as the queue gets shorter.
     """
     every: dict[Key, QueuedTranscript] = {}

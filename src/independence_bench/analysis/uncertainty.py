@@ -99,7 +99,9 @@ class SessionAllowance:
     width_without: float | None = None  # the same, were nothing allowed for
 
     def __str__(self) -> str:
-        """Return the allowance as a sentence."""
+        """Return a sentence that says how many points a leaderboard's intervals allow for
+        differences between sessions.
+        """
         alone = "the subject" if self.of == 1 else "every subject"
         who = (
             f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
@@ -120,8 +122,8 @@ class SessionAllowance:
 
 @dataclass(frozen=True, eq=False)
 class BoardUncertainty:
-    """The scores of the complete subjects of one leaderboard, measured together: the variation of
-    one informs the others.
+    """The scores of all complete models of one leaderboard, measured together: the variation of one
+    model informs the others.
     """
 
     protocol: Protocol
@@ -134,9 +136,10 @@ class BoardUncertainty:
     judges: int
 
     def list_row_uncertainties(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
-        """Return the intervals and ranks of each subject, in the order in which they were measured.
+        """Return the 95% intervals and possible ranks of each model of the leaderboard, in the
+        order in which the models were measured; [] without models.
 
-        *least*: each index if the lost replies had been the worst.
+        *least*: each model's index if its lost replies had got the worst score.
         """
         if not self.measures:
             return []
@@ -165,7 +168,10 @@ class BoardUncertainty:
     def _convert_limits(
         self, name: str, limits: tuple[Limits | None, Limits | None]
     ) -> list[Uncertainty]:
-        """Return the two intervals of each subject for the score *name*, in its unit."""
+        """Return each model's 95% intervals for the same scenarios and for new scenarios of the
+        score *name*, in the score's unit. *limits* has low and high on the scale [0, 1], or None,
+        for each of the two.
+        """
         score = self.measures[INDEX if name == PLAIN else name]
         both = (
             _make_intervals(of, score.unit) if of else [None] * len(self.shares) for of in limits
@@ -173,17 +179,18 @@ class BoardUncertainty:
         return [Uncertainty(*ends) for ends in zip(*both, strict=True)]
 
     def estimate_difference(self, score: str, first: int, second: int) -> ScoreDifference:
-        """Return the difference of a *score* between the subjects with these numbers, the first
-        minus the second. Raises KeyError for a *score* that is neither INDEX nor a dimension.
+        """Return the difference of a *score* between two models of the leaderboard, given by their
+        numbers: the first minus the second, in the score's unit, with intervals. Raises KeyError
+        for a *score* that is neither INDEX nor a dimension.
         """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
         (both,) = estimate_score_differences([(of.measured, of.noise, 0.0)], one, other)
         return _make_score_differences(of, both, one, other)[0]
 
     def check_among_all(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
-        """Return (rerun, new scenarios): whether the index of subject *better* is significantly
-        higher than that of *worse*, though each subject is compared with all others. None: not
-        known.
+        """Return whether the index of model number *better* is significantly higher than that of
+        model number *worse*, corrected for comparing each model with all others: once for the same
+        scenarios (rerun) and once for new scenarios. None if that is not known.
         """
         rerun, new_scenarios = (
             None if told is None else bool(told[better, worse]) for told in self._better_among_all
@@ -192,16 +199,18 @@ class BoardUncertainty:
 
     @cached_property
     def _better_among_all(self) -> tuple[Bools | None, Bools | None]:
-        """(rerun, new scenarios): [i, j], whether index i is significantly higher than j among all
-        comparisons; None: not known.
+        """Two matrices, for the same scenarios and for new scenarios: [i, j] is True if the index
+        of model i is significantly higher than that of model j, corrected for comparing each model
+        with all others. None instead of a matrix if that is not known.
         """
         index = self.measures[INDEX]
         return find_better_among_all(index.measured, index.noise)
 
     @cached_property
     def compared_measures(self) -> Mapping[Compared, Measure]:
-        """The measure of every score that is compared: the index, each dimension, and each
-        dimension in each item that has marks of it. Those in items are measured one by one.
+        """Every score in which models are compared, measured for all models, by (item id or None,
+        dimension or None): the index, each dimension, and each dimension in each item that has
+        scores of it. A dimension in an item is measured by itself.
         """
         compared: dict[Compared, Measure] = {
             (None, n if n != INDEX else None): of for n, of in self.measures.items()
@@ -228,8 +237,9 @@ class BoardUncertainty:
         first: Sequence[int],
         second: Sequence[int],
     ) -> dict[Compared, ScoreDifferences]:
-        """Return the differences of pairs of subjects, by number, the first minus the second, in
-        every score that is compared, in points of 100.
+        """Return the differences between pairs of models, the first minus the second, in the index,
+        in each dimension, and in each dimension of each item; in points of 100, with intervals.
+        *first* and *second* are the models' numbers.
         """
         one, other = (np.array(numbers, dtype=np.intp) for numbers in (first, second))
         # in the order of what is compared
@@ -247,8 +257,8 @@ class BoardUncertainty:
         return dict(zip(self.compared_measures, each, strict=True))
 
     def explain_no_intervals(self) -> tuple[str, ...]:
-        """Return why there is no interval for one question or the other, a sentence each; () if
-        there is one for both.
+        """Return why the leaderboard has no interval for the same scenarios or for new scenarios, a
+        sentence each; () if it has both, or no models.
         """
         if not self.measures:
             return ()
@@ -276,15 +286,16 @@ class BoardUncertainty:
         return tuple(reasons)
 
     def find_run_effects(self) -> RunEffects | None:
-        """Return the effects that shift whole runs of the index together; None if no subject has
-        two runs that vary.
+        """Return how much whole runs are shifted together in the leaderboard's index; None if no
+        model has two runs that vary.
         """
         effects = self.measures[INDEX].measured.run_effects if self.measures else None
         return None if effects is None or effects.ratio is None else effects
 
     def describe_run_independence(self) -> tuple[str, ...]:
-        """Return a sentence that says whether the leaderboard's runs are independent; () if it has
-        no rerun intervals.
+        """Return a tuple of one sentence that says whether the conversations of one run are
+        independent on this leaderboard; () if the leaderboard has no intervals for the same
+        scenarios.
         """
         if not self.measures or make_rerun_scores(self.measures[INDEX].measured) is None:
             return ()
@@ -295,13 +306,15 @@ class BoardUncertainty:
 
     @property
     def _session_effects(self) -> SessionEffects | None:
-        """The session effects of the index; None if no subject's sessions are known."""
+        """How much the leaderboard's index varies between sessions (sets of runs played close
+        together); None if no model's sessions are known.
+        """
         sittings = self.measures[INDEX].measured.sittings if self.measures else None
         return sittings if sittings is not None and np.isfinite(sittings.number).any() else None
 
     def measure_session_allowance(self) -> SessionAllowance | None:
-        """Return the allowance for sessions in the intervals of the index; None if no subject's
-        sessions are known.
+        """Return how much the intervals of the leaderboard's index are widened for variation
+        between sessions; None if no model's sessions are known.
         """
         effects, index = self._session_effects, self.measures.get(INDEX)
         if effects is None or index is None:
@@ -325,13 +338,15 @@ class BoardUncertainty:
 
 
 def _average_width(limits: Limits | None, unit: float) -> float | None:
-    """Return the mean width of the intervals, in *unit*; None without limits."""
+    """Return the mean width of the intervals between *limits* (low and high on the scale [0, 1]),
+    in a *unit* that is the whole scale's length; None without limits.
+    """
     return None if limits is None else float((limits[1] - limits[0]).mean()) * unit
 
 
 def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
-    """Return a sentence that says how the spread between runs compares with that of independent
-    runs.
+    """Return a sentence that compares the spread between runs with that of runs whose conversations
+    are independent. *ratio* is the ratio of the two variances, *p* its p-value.
     """
     subjects = int(np.count_nonzero(effects.weight))
     number = f"{subjects} subject{'s' if subjects > 1 else ''}"
@@ -350,7 +365,7 @@ def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
 
 
 def _format_p(p: float) -> str:
-    """Return the p-value as "< 0.001" or "= 0.123"."""
+    """Return the p-value *p* as text, such as "= 0.123", or "< 0.001" if it is smaller."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
@@ -361,11 +376,12 @@ def measure_board(
     by_judge: Sequence[Sequence[RunMarks]] = (),
     sittings: Sequence[Sequence[int]] | None = None,
 ) -> BoardUncertainty:
-    """Measure the scores of *subjects*, who must have every mark of every run, over
-    *configurations* together.
+    """Return the scores of the leaderboard's models and how much they vary, over all
+    *configurations* together. *subjects* has each model's scores by judges, which must be complete
+    in every run.
 
-    *by_judge*: for each judge of a jury the marks of the same subjects, some of which may be
-    missing. *sittings*: for each subject the session of each of its runs; None: not known.
+    *by_judge*: for each judge of a jury the scores of the same models, some of which may be
+    missing. *sittings*: for each model the session number of each of its runs; None if not known.
     """
     measures: dict[str, Measure] = {}
     slots = [(place, item.id) for place in configurations for item in protocol.items]
@@ -390,13 +406,16 @@ def measure_board(
 def _make_score_differences(
     score: Measure, both: Answers, one: Numbers, other: Numbers
 ) -> ScoreDifferences:
-    """Return the differences *both* of one score for pairs of subjects *one* and *other*, in the
-    score's unit.
+    """Return the differences of one score between pairs of models, with intervals, in the score's
+    unit. *one* and *other* are the numbers of the first and second models; *both* has the intervals
+    for the same scenarios and for new ones on the scale [0, 1].
     """
     reach = score.unit  # no two scores are farther apart
 
     def scale_answer(answer: PairDifferences | None) -> PairDifferences | None:
-        """Return *answer* in the score's unit."""
+        """Return the intervals and minimum detectable differences of *answer* in the score's unit,
+        with its p-values; None if *answer* is None.
+        """
         if answer is None:
             return None
         # no -0.0
@@ -408,8 +427,8 @@ def _make_score_differences(
 
 
 def make_designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
-    """Return INDEX and every dimension -> the weights with which the marks of one run, its
-    transcripts in order, make up that score.
+    """Return for the index and for each dimension the weights with which the judges' scores of one
+    run's conversations, in order, make up that score.
     """
     number = len(protocol.items)
     rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
@@ -431,8 +450,8 @@ def make_designs(protocol: Protocol, configurations: Sequence[Configuration]) ->
 
 
 def compute_believed_runs(protocol: Protocol, stems: int) -> float:
-    """Return the dispersion of a score of so many *stems* that is believed to come from shifts of
-    whole runs; 0 without stems.
+    """Return the dispersion (variance / (mean x (1 - mean))) of a run's score over so many items
+    (*stems*) that is believed to come from shifts of whole runs; 0 if *protocol* has no such items.
     """
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
@@ -443,8 +462,11 @@ def _collect_shares(
     subjects: Sequence[RunMarks],
     runs: Sequence[Sequence[int]],
 ) -> list[Floats]:
-    """Return for each subject [runs, dimensions, transcripts]: its marks as shares of their scales,
-    1 at the independent end; NaN: not marked.
+    """Return for each model an array [runs, dimensions, conversations]: the judges' scores as
+    shares of their scales, 1 at the end that stands for independence; NaN if a score is missing.
+
+    *subjects* has each model's scores, *runs* each model's run numbers, and *slots* the
+    conversations of a run.
     """
     marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
     shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
@@ -464,13 +486,14 @@ def _collect_shares(
 
 
 def _make_intervals(limits: Limits, unit: float) -> list[Interval | None]:
-    """Return an interval for each subject, in *unit*. None where a mark of the score is missing, as
-    one of a dimension without weight may be.
+    """Return an interval for each model from *limits* (low and high on the scale [0, 1], over
+    models), in a *unit* that is the whole scale's length. None for a model of which a judge's score
+    is missing, as may be in a dimension without weight.
     """
     ends = zip(*(_replace_nan(np.clip(limit * unit, 0.0, unit)) for limit in limits), strict=True)
     return [None if a is None or b is None else Interval(a, b) for a, b in ends]
 
 
 def _replace_nan(numbers: Floats) -> list[float | None]:
-    """Return *numbers* as a list, None for NaN."""
+    """Return the array *numbers* as a list, with None in the place of NaN."""
     return [None if np.isnan(number) else number for number in numbers.tolist()]

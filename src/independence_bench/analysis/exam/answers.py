@@ -36,7 +36,7 @@ _EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """One question of the exam, and how a judge marked it."""
+    """One question of the judges' exam, and the scores that a judge gave it."""
 
     rubric: str  # name of the file of questions
     question: Question
@@ -54,15 +54,17 @@ class ExamAnswer:
 # every board asks it of every judge that has sat
 @lru_cache(maxsize=64)
 def _map_cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, ExamCase]:
-    """Return the exam's cases by the key of this judge's judgement."""
+    """Return the exam's questions for *rubrics*, each by the key under which the store keeps the
+    answer of the judge with *judge_hash*.
+    """
     return {case.make_key(judge_hash): case for case in list_exam_cases(rubrics)}
 
 
 def read_exam_answers(
     connection: Connection, judge_hash: str, rubrics: Collection[str] = ()
 ) -> tuple[ExamAnswer, ...]:
-    """Return the stored answers of that judge, to these files of *rubrics* or to all; () if it
-    never took the exam.
+    """Return the stored exam answers of the judge with *judge_hash*, to the question files named in
+    *rubrics* or to all if there are none; () if the judge never took the exam.
     """
     cases = _map_cases_by_key(judge_hash, tuple(rubrics))
     judgements = results.find_judgements(connection, cases)
@@ -94,7 +96,7 @@ def read_exam_answers(
 
 @dataclass(frozen=True, slots=True)
 class ExamPaper:
-    """All answers of one judge, or of a jury."""
+    """All exam answers of one judge, or of a jury."""
 
     judge: str  # label
     answers: tuple[ExamAnswer, ...]
@@ -104,11 +106,11 @@ class ExamPaper:
 def read_exam_papers(
     connection: Connection, rubrics: Collection[str] = ()
 ) -> tuple[ExamPaper, ...]:
-    """Return the paper of each judge that has taken the exam, in these files of *rubrics* or in
-    all; by label.
+    """Return for each judge that has taken the exam all of its stored answers, sorted by the
+    judge's label. *rubrics* are names of question files; () means all.
 
-    The embedded judge is one, though for the store its reader of each protocol is another judge. If
-    several versions of it have marked a rubric, the latest counts.
+    The embedded judge counts as one judge, though for the store its reader of each protocol is
+    another judge. If several versions of it have answered a file, the latest counts.
     """
     by_name: dict[str, dict[str, tuple[str, tuple[ExamAnswer, ...]]]] = defaultdict(dict)
     for judge, label in registry.read_judge_labels(connection).items():
@@ -134,7 +136,7 @@ def read_exam_papers(
 
 @dataclass(frozen=True, slots=True)
 class MarkOrder:
-    """The scale on which marks of one kind are compared."""
+    """The scale on which a judge's scores of one kind are compared."""
 
     measurement: Measurement
     low: float
@@ -143,14 +145,15 @@ class MarkOrder:
     worths: tuple[float, ...] = ()
 
     def convert_mark(self, given: float) -> float:
-        """Return the mark *given* as the number that is compared: the worth of a level with an
-        order, else the mark itself.
+        """Return the number by which a judge's score *given* is compared with others: its worth if
+        the score is one of several ordered levels, else *given* itself.
         """
         return self.worths[int(given)] if self.worths else given
 
     def measure_spread(self, given: Sequence[float]) -> float:
-        """Return the largest distance among *given*, at least one mark, as a share of the scale:
-        [0, 1].
+        """Return the largest distance among the judges' scores in *given*, at least one, as a share
+        of the scale, in [0, 1]. Scores that are names without an order have 0 if all are the same,
+        else 1.
         """
         if self.measurement == "nominal":
             return float(len(set(given)) > 1)
@@ -159,10 +162,11 @@ class MarkOrder:
 
 
 def make_mark_order(mark: Mark, score: StemScore | None) -> MarkOrder:
-    """Return the scale of *mark* in a protocol that scores stems by *score*; None: it has no such
-    score.
+    """Return the scale on which judges' scores of the kind *mark* are compared: names without an
+    order, or numbers with a lowest and a highest. *score* is how the protocol scores items from
+    them; None if it does not.
 
-    A judge's level is stored as its place in the list. Only the protocol's score can say that this
+    A judge's level is stored as its place in the list of levels. Only *score* can say that this
     place means anything: a position has a value there, so positions are ordered by it; other levels
     are names.
     """
@@ -174,7 +178,9 @@ def make_mark_order(mark: Mark, score: StemScore | None) -> MarkOrder:
 
 @dataclass(frozen=True, slots=True)
 class ExamScale:
-    """The scale of one mark of a rubric in the exam."""
+    """The scale of one kind of score in the exam, with the states that a question's right answer
+    may have.
+    """
 
     states: tuple[str, ...]  # from the lowest, or as its list has them
     worths: tuple[float, ...]  # of each state, where a score gives it one; else ()
@@ -183,11 +189,15 @@ class ExamScale:
 
     @property
     def has_bands(self) -> bool:
-        """True if marks are points of 0-10 and states are bands of them."""
+        """Whether the judge's scores are points from 0 to 10 and the right answers are bands of
+        points.
+        """
         return self.states == BANDS
 
     def find_state(self, mark: float) -> str:
-        """Return the state that *mark* stands for."""
+        """Return the name of the state, such as a band of points or a level, that a judge's score
+        *mark* stands for.
+        """
         return (
             find_band(mark)
             if self.has_bands
@@ -195,13 +205,16 @@ class ExamScale:
         )
 
     def find_state_place(self, state: str) -> float:
-        """Return the place of *state* as a number, for agreement. For names it is any number."""
+        """Return *state* as a number, by which agreement is measured: its worth, or its position
+        from 0 in the list of states. If the states are names without an order, the number only
+        distinguishes them.
+        """
         at = self.states.index(state)
         return self.worths[at] if self.worths else float(at)
 
     def is_better(self, mark: float, before: float) -> bool:
-        """Return whether *mark* is in another band or level than *before*, one that is better for
-        the subject.
+        """Return whether a judge's score *mark* is in another band or level than its earlier score
+        *before*, and one that is better for the model that is judged.
         """
         if self.measurement == "nominal" or self.has_bands:
             change = mark - before
@@ -214,8 +227,8 @@ class ExamScale:
 
 @cache
 def make_exam_scales(rubric: str) -> Mapping[str, ExamScale]:
-    """Return mark -> its scale, for the file of questions *rubric*. A mark's name is without the
-    reply that it is given after.
+    """Return the scale of each kind of score that the question file *rubric* asks for, by the
+    score's name. The name is without the reply that the score is given after.
     """
     group = load_questions()[rubric]
     scenario, _ = find_rubric(group)

@@ -62,41 +62,41 @@ class Fitness:
 
 @dataclass(frozen=True, slots=True)
 class ExamFigure:
-    """Agreement of a judge's marks with the known states, with its interval."""
+    """Agreement of a judge's scores with the known states, with its interval."""
 
     value: float
     interval: Interval | None  # 95%, for other questions like these; None: too few questions
 
     def as_text(self, form: Format) -> str:
-        """Return the number as *form* writes it."""
+        """Return the judge's agreement with the known states as text, formatted by *form*."""
         return form.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class ExamShare:
-    """A share of questions: *hits* of *of*."""
+    """A share of questions: *hits* questions of *of*."""
 
     hits: int
     of: int  # at least 1
 
     def as_text(self, form: Format) -> str:
-        """Return the share as *form* writes it."""
+        """Return the share of questions as text, formatted by *form*."""
         return form.text(self.value)
 
     @property
     def value(self) -> Annotated[float, SENT]:
-        """The share, in [0, 1]."""
+        """Share of questions, in [0, 1]."""
         return self.hits / self.of
 
     @property
     def interval(self) -> Annotated[Interval, SENT]:
-        """The exact 95% interval of the share."""
+        """Exact 95% interval of a share of questions, in [0, 1]."""
         return known_states.compute_share_limits(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)
 class RubricResult:
-    """The result of a judge in one rubric of the exam."""
+    """The exam result of a judge in one rubric."""
 
     rubric: str
     questions: int  # that were asked, with a verdict or not
@@ -114,8 +114,8 @@ class RubricResult:
 
 @dataclass(frozen=True, slots=True)
 class ExamResult:
-    """The result of a judge in all the rubrics that it took. Its fitness is that of the weakest
-    one.
+    """The exam result of a judge in all the rubrics that it answered. Its fitness is that of the
+    weakest rubric.
     """
 
     rubrics: tuple[RubricResult, ...]
@@ -124,18 +124,22 @@ class ExamResult:
     when: datetime  # of the last answer
 
     def find_rubric_result(self, name: str) -> RubricResult | None:
-        """Return the result of the file *name*; None if it was not taken."""
+        """Return the judge's exam result in the rubric called *name*; None if the judge did not
+        answer this rubric's questions.
+        """
         return next((result for result in self.rubrics if result.rubric == name), None)
 
     @property
     def kappa(self) -> Annotated[float | None, AGREEMENT]:
-        """The lowest kappa of its rubrics; None without any."""
+        """Lowest kappa (agreement with the known right answers) of a judge over the exam's rubrics;
+        None if no rubric has a kappa.
+        """
         kappas = [rubric.kappa.value for rubric in self.rubrics if rubric.kappa]
         return min(kappas, default=None)
 
 
 def make_exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
-    """Return the result in all rubrics that *answers*, of one judge, belong to; None without
+    """Return one judge's exam result in all rubrics that its *answers* belong to; None without
     answers.
     """
     every = list(answers)
@@ -158,7 +162,9 @@ def make_exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
 
 
 def make_rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
-    """Return the result of *answers*, at least one, of one judge to one rubric."""
+    """Return one judge's exam result in one rubric, from its *answers*, at least one, to this
+    rubric's questions.
+    """
     rubric = answers[0].rubric
     first = {answer.question.id: answer for answer in answers if answer.asked == "first"}
     judged = [answer for answer in answers if answer.marks is not None]
@@ -180,8 +186,9 @@ def make_rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
 
 
 def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
-    """Return kappa of *answers*, all with a verdict, and the known states: the mean over the marks.
-    None if no mark has a kappa.
+    """Return the agreement of a judge's *answers* with the known right answers, as kappa with its
+    interval: the mean over the rubric's kinds of score. Every answer has scores. None if no kind of
+    score has a kappa.
     """
     given: dict[str, list[tuple[int, str, float]]] = defaultdict(list)
     for place, answer in enumerate(answers):
@@ -210,8 +217,9 @@ def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure
 def _count_swayed(
     first: Mapping[str, ExamAnswer], attacked: Iterable[ExamAnswer]
 ) -> ExamShare | None:
-    """Count, among *attacked*, the answers with a mark in a better band or level than *first*,
-    without the attack. None if no question has both.
+    """Return the share of questions whose answer with an attack (*attacked*) has a better score for
+    the judged model, by a band or level, than the answer without it (*first*, by question id). None
+    if no question has scores for both.
     """
     swayed = []
     for answer in attacked:
@@ -246,7 +254,9 @@ UNKNOWN = Fitness("not known", ("it has not sat this",))
 
 
 def decide_fitness(result: RubricResult) -> Fitness:
-    """Return whether a judge with *result* is fit for ranking by this rubric, and why not."""
+    """Return whether a judge with this exam *result* in one rubric is fit for ranking models by it,
+    with the reasons if it is not fit or if too little was asked to know.
+    """
     failed = result.failed.interval.high
     lacking, missed = [], []
     if result.questions < ENOUGH * result.of:
@@ -271,11 +281,12 @@ def decide_fitness(result: RubricResult) -> Fitness:
 
 
 def find_weakest_fitness(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
-    """Return the fitness of all of *rubrics*, at least one, together: the weakest one's, its
-    reasons with the rubrics' names.
+    """Return the fitness of a judge in all *rubrics*, at least one, together: that of the weakest
+    rubric, with its reasons after the rubric's name. *rubrics* are pairs of a name and the fitness
+    in it.
 
-    A judge that is not fit in one of them is not fit; if it is unknown in one, it is unknown in
-    all.
+    A judge that is not fit in one rubric is not fit; else, if it is unknown in one, it is unknown
+    in all.
     """
     last = max(FIT.index(fitness.fit) for _, fitness in rubrics)
     why = tuple(
@@ -291,10 +302,11 @@ def find_weakest_fitness(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
 
 
 def list_exam_rubrics(protocol: Protocol) -> tuple[str, ...]:
-    """Return the files of questions that ask for the marks of *protocol*'s scenarios.
+    """Return the names of the exam's question files that ask for the same kinds of score as the
+    scenarios of *protocol*.
 
-    They match by the rubrics' names, and by the marks that have a known state and their scales:
-    v1's resistance is not v2's. A rubric that asks for other marks is not in the exam.
+    They match by the rubrics' names, and by the kinds of score with a known state and their scales:
+    v1's resistance is not v2's. A rubric that asks for other kinds of score is not in the exam.
     """
     used = {
         (rubric.name, strip_reply_name(mark.name, scenario.judged), mark.kind, mark.high)
@@ -315,8 +327,8 @@ def list_exam_rubrics(protocol: Protocol) -> tuple[str, ...]:
 
 
 def make_exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
-    """Return the standing on *protocol*'s leaderboards of a judge with these *answers*; None if it
-    took none of their rubrics.
+    """Return how the exam of a judge with these *answers* counts on the leaderboards of *protocol*;
+    None if it answered no rubric that the protocol uses.
     """
     wanted = list_exam_rubrics(protocol)
     result = make_exam_result([answer for answer in answers if answer.rubric in wanted])
@@ -331,8 +343,8 @@ def make_exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> E
 
 @dataclass(frozen=True, slots=True)
 class ExamStanding:
-    """A judge's standing on a leaderboard: its exam in the rubrics that the leaderboard's scenarios
-    are marked by.
+    """A judge's exam result as it counts on a leaderboard: in the rubrics by which the
+    leaderboard's scenarios are scored.
     """
 
     result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
@@ -342,7 +354,7 @@ class ExamStanding:
 
 @dataclass(frozen=True, slots=True)
 class BoardExam:
-    """The exam of the judge, or the jury, whose marks a leaderboard shows."""
+    """The exam of the judge, or of the jury, whose scores a leaderboard shows."""
 
     # None: the judge, or a member of the jury, has not taken the exam
     standing: Annotated[ExamStanding | None, HIDDEN]
@@ -355,12 +367,12 @@ class BoardExam:
 
     @property
     def line(self) -> Annotated[str | None, SENT]:
-        """The exam in one line: exam: kappa 0.86, fit for ranking, 2026-01-31. None if only judges
-        are lacking that need no exam.
+        """Exam of a leaderboard's judge or jury in one line: exam: kappa 0.86, fit for ranking,
+        2026-01-31. None if all judges who have not taken the exam are simulated and need none.
 
-        Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless
-        on one line. It has a date and not how long ago that was, so that the same store gives the
-        same bytes.
+        Kappa and fitness are those of the weakest rubric. Judges' labels are escaped, so that they
+        stay on one line. It has a date and not how long ago that was, so that the same store gives
+        the same bytes.
         """
         if self.no_questions:
             return "exam: it has no questions for what is marked here"
@@ -382,49 +394,65 @@ class BoardExam:
 
     @property
     def sat(self) -> Annotated[bool, SENT]:
-        """Whether every judge has taken some of the exam that the leaderboard is marked by."""
+        """Whether every judge of a leaderboard has answered exam questions for rubrics that the
+        leaderboard uses.
+        """
         return self.standing is not None
 
     @property
     def fit(self) -> Annotated[Fit | None, SENT]:
-        """The fitness of the judge or the jury; None if it has not taken the exam."""
+        """Fitness for ranking of a leaderboard's judge or jury: "ranking", "not fit" or "not
+        known"; None if a judge has not taken the exam.
+        """
         return self.standing.result.fitness.fit if self.standing else None
 
     @property
     def why(self) -> Annotated[tuple[str, ...], SENT]:
-        """Why it is not fit, a sentence each."""
+        """Reasons why a leaderboard's judge or jury is not fit for ranking or not known to be, a
+        sentence each; () if it is fit, or if a judge has not taken the exam.
+        """
         return self.standing.result.fitness.why if self.standing else ()
 
     @property
     def kappa(self) -> Annotated[float | None, AGREEMENT]:
-        """Kappa of the weakest rubric; None unless all were taken."""
+        """Kappa of a leaderboard's judge or jury in the exam, that of its weakest rubric; None
+        unless all rubrics that the leaderboard uses were answered and have a kappa.
+        """
         return self.standing.kappa if self.standing else None
 
     @property
     def when(self) -> Annotated[datetime | None, SENT]:
-        """The time of the last answer; None if it has not taken the exam."""
+        """Time of the last exam answer of a leaderboard's judge or jury, in UTC; None if a judge
+        has not taken the exam.
+        """
         return self.standing.result.when if self.standing else None
 
     @property
     def rubrics(self) -> Annotated[tuple[str, ...], SENT]:
-        """The rubrics that were taken."""
+        """Names of the exam rubrics that a leaderboard's judge or jury has answered; () if a judge
+        has not taken the exam.
+        """
         return tuple(one.rubric for one in self.standing.result.rubrics) if self.standing else ()
 
     @property
     def not_sat(self) -> Annotated[tuple[str, ...], SENT]:
-        """The rubrics that were not taken."""
+        """Names of the exam rubrics that a leaderboard uses and that its judge or jury has not
+        answered; () if a judge has taken no exam at all.
+        """
         return self.standing.missing if self.standing else ()
 
     @property
     def members_not_sat(self) -> Annotated[tuple[str, ...], SENT]:
-        """The labels of the members of a jury who have not taken the exam; () for a single
-        judge.
+        """Labels of a jury's members who have not taken the exam, without simulated judges; () for
+        a single judge.
         """
         return self.lacking if self.jury else ()
 
 
 def describe_missing_exam(who: str, exams: Sequence[BoardExam]) -> str:
-    """Return a sentence that *who* has not taken the exam, with the command for it."""
+    """Return a sentence that *who* has not taken the exam, with the `aib exam` command that would
+    examine the judges who are lacking in *exams*.
+    """
     has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
     sit = " ".join(f"-j {shlex.quote(escape_line(name))}" for exam in exams for name in exam.typed)
     return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
@@ -432,7 +460,9 @@ def describe_missing_exam(who: str, exams: Sequence[BoardExam]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExaminedJudges:
-    """All judges that have taken the exam in one protocol's rubrics."""
+    """All judges of a store, with the exam answers of those that have taken the exam in one
+    protocol's rubrics.
+    """
 
     protocol: Protocol
     labels: Mapping[str, str]  # of the store's judges, by hash
@@ -445,8 +475,9 @@ class ExaminedJudges:
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
     def find_exam(self, judges: Sequence[str]) -> BoardExam | None:
-        """Return the exam of the judge, or of the jury, with those hashes; None for people, and for
-        no judge.
+        """Return the exam of the judge whose hash is in *judges*, or of the jury if these are
+        several hashes. None if *judges* is empty or has the hash of a person. Results are kept for
+        the next call.
         """
         if not judges or self.people.intersection(judges):
             return None
@@ -455,7 +486,9 @@ class ExaminedJudges:
         return self._made[key]
 
     def _make_board_exam(self, judges: tuple[str, ...]) -> BoardExam:
-        """Return the exam of these *judges* together."""
+        """Return the exam of the judge whose hash is in *judges*, or of the jury if these are
+        several hashes.
+        """
         each = [self.answers.get(judge, ()) for judge in judges]
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
@@ -475,8 +508,8 @@ class ExaminedJudges:
 def read_examined_judges(
     connection: Connection, protocol: Protocol, also: Judge | None = None
 ) -> ExaminedJudges:
-    """Return the judges that have taken the exam in the rubrics of *protocol*. *also*: a judge that
-    may be new to the store.
+    """Return all judges of the store, with the answers of those that have taken the exam in the
+    rubrics of *protocol*. *also* is a judge that is included though it may be new to the store.
     """
     aside = results.find_exam_judges(connection)
     # the questions are read only where a judge may have answered some
@@ -511,12 +544,13 @@ def read_examined_judges(
 
 
 def combine_jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamAnswer, ...]:
-    """Return the joint answers of a jury to the questions that all of its *members* were asked.
-    *members* has each one's answers.
+    """Return the joint exam answers of a jury, one to each question that all of its members were
+    asked. *members* has the answers of each member.
 
-    A jury's mark is the mean of its members' marks, as on a leaderboard; for names and levels it is
-    the one that more than half of the jury gave. If a mark with a known state gets none, the jury
-    has failed at that question. Its cost is its members' together.
+    The jury's score for points is the mean of its members' scores, as on a leaderboard; for ordered
+    levels it is their median if that is a level; else it is the level or name that more than half
+    of the jury gave. If a score with a known state cannot be made, the jury has failed at that
+    question. The cost is that of all members together; None if one is unknown.
     """
     asked: dict[tuple[str, str, str], list[ExamAnswer]] = defaultdict(list)
     for answers in members:
@@ -526,7 +560,9 @@ def combine_jury_answers(members: Sequence[Sequence[ExamAnswer]]) -> tuple[ExamA
 
 
 def make_jury_paper(members: Sequence[ExamPaper]) -> ExamPaper:
-    """Return the joint paper of *members*, two or more."""
+    """Return the joint exam answers of a jury as one paper. *members* are the papers of two judges
+    or more; the label names all of them.
+    """
     names = " + ".join(member.judge for member in members)
     return ExamPaper(
         f"mean of {names}", combine_jury_answers([member.answers for member in members])
@@ -534,7 +570,11 @@ def make_jury_paper(members: Sequence[ExamPaper]) -> ExamPaper:
 
 
 def _join_answers(answers: Sequence[ExamAnswer]) -> ExamAnswer:
-    """Return a jury's answer to one question from its members' *answers*."""
+    """Return a jury's answer to one exam question, from its members' *answers* to it: their joint
+    scores, their total cost in dollars, and the latest time.
+
+    Its scores are None if one cannot be made; its cost is None if a member's is unknown.
+    """
     first = answers[0]
     marks: dict[str, float] | None = {}
     for name in first.question.state:
@@ -557,8 +597,11 @@ def _join_answers(answers: Sequence[ExamAnswer]) -> ExamAnswer:
 
 
 def _join_marks(answer: ExamAnswer, name: str, given: Sequence[float], jurors: int) -> float | None:
-    """Return a jury's mark *name* from those *given* by some of so many *jurors*; None if at most
-    half gave one, or if no level has a majority.
+    """Return a jury's score called *name*, from the scores *given* by some of its members; *jurors*
+    is the number of all members. None if at most half of them gave one, or if no level has a
+    majority.
+
+    Points are averaged; ordered levels have their median if it is a level.
     """
     if 2 * len(given) <= jurors:
         return None

@@ -38,19 +38,20 @@ Measurement = Literal["nominal", "ordinal"]  # marks are names without an order,
 def compute_krippendorff_alpha(
     marks: Sequence[Sequence[float | None]], measurement: Measurement = "ordinal"
 ) -> float | None:
-    """Return Krippendorff's alpha. *marks* has a row for each judge and a column for each thing
-    marked.
+    """Return Krippendorff's alpha, the agreement of all judges, in (-1, 1]. *marks* has a row for
+    each judge and a column for each thing scored: the score that the judge gave, or None.
 
     alpha = 1 - D_o / D_e = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck is the observed
-    disagreement among marks of one thing, relative to the disagreement among all n marks. o_ck are
-    the coincidences of c and k, n_c is how often c was given, and d_ck is the distance of two
-    marks. For names the distance is 1 if they differ; for an order it is the square of the number
-    of marks between them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). In
-    (-1, 1]. A thing with fewer than two marks is left out. None if nothing is left, or if all that
-    is left got the same mark: it is not known whether judges who never vary agree.
+    disagreement among the scores of one thing, relative to the disagreement among all n scores.
+    o_ck are the coincidences of the scores c and k, n_c is how often c was given, and d_ck is the
+    distance of c and k. If *measurement* is nominal, the distance is 1 for different scores; if it
+    is ordinal, it is the square of the number of scores that lie between them (K. Krippendorff,
+    Computing Krippendorff's Alpha-Reliability, 2011). A thing with fewer than two scores is left
+    out. None if no thing is left, or if all remaining scores are the same: it is not known whether
+    judges who never vary agree.
 
-    Memory grows with the square of the number of different marks, so round marks with many decimals
-    before.
+    Memory grows with the square of the number of different scores, so round scores with many
+    decimals before.
     """
     table = _select_paired_columns(_make_mark_table(marks))
     return _compute_alpha(
@@ -59,14 +60,14 @@ def compute_krippendorff_alpha(
 
 
 def compute_quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Cohen's kappa with quadratic weights of two judges' marks of the same things, in the
-    same order.
+    """Return Cohen's kappa with quadratic weights, the agreement of two judges, in [-1, 1]. *first*
+    and *second* are the two judges' scores of the same things, in the same order.
 
     kappa = 1 - sum_i (a_i - b_i)^2 / (1/n sum_i sum_j (a_i - b_j)^2) (J. Cohen, Weighted kappa,
-    Psychological Bulletin 70, 1968, 213-220; written over marks instead of a table of categories,
-    which gives the same number and takes marks between the categories too). In [-1, 1]. None
-    without any mark, and if both judges gave one and the same mark to everything. Raises ValueError
-    if the lengths differ.
+    Psychological Bulletin 70, 1968, 213-220; written over scores instead of a table of categories,
+    which gives the same number and takes scores between the categories too). None without any
+    score, and if both judges gave the same score to everything. Raises ValueError if the lengths
+    differ.
     """
     if len(first) != len(second):
         raise ValueError(
@@ -84,8 +85,8 @@ def compute_quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> 
 
 
 def estimate_jackknife_error(left_out: Sequence[float | None]) -> float | None:
-    """Return the jackknife standard error of an estimate. *left_out* has the estimate without each
-    of the n subjects.
+    """Return the jackknife standard error of an estimate over n subjects. *left_out* has n
+    estimates, each calculated without one of the subjects.
 
     sqrt((n - 1)/n sum (t_j - mean t)^2) (J. W. Tukey, Annals of Mathematical Statistics 29, 1958,
     614). None for fewer than `FEWEST_LEFT_OUT` subjects, and if one of the estimates is None.
@@ -99,13 +100,14 @@ def estimate_jackknife_error(left_out: Sequence[float | None]) -> float | None:
 def estimate_jackknife_interval(
     estimate: float, without: Sequence[float | None], level: float = LEVEL
 ) -> Interval | None:
-    """Return the jackknife interval of *estimate*, in (-1, 1). *without* has the estimate without
-    each of the n subjects.
+    """Return the jackknife interval of *estimate*, a coefficient of agreement, at *level*; its
+    limits are in (-1, 1). *without* has one estimate for each subject, calculated without that
+    subject.
 
     tanh(atanh x -+ t s), with Tukey's standard error s of atanh x and Student's t at *level* with n
-    - 1 degrees. On Fisher's scale the limits stay below 1. None if an estimate is absent, or is 1
-    or -1, and if leaving out a subject changes nothing: that does not show that an estimate is
-    exact.
+    - 1 degrees for n subjects. On Fisher's scale the limits stay below 1. None if an estimate is
+    absent, or is 1 or -1, and if leaving out a subject changes nothing: that does not show that an
+    estimate is exact.
     """
     there = [value for value in without if value is not None]
     if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
@@ -123,11 +125,12 @@ def estimate_alpha_interval(
     estimate: float | None,
     measurement: Measurement = "ordinal",
 ) -> Interval | None:
-    """Return the interval of Krippendorff's alpha, whose value is *estimate*, for *marks* (a row
-    for each judge, a column for each conversation).
+    """Return the 95% interval of Krippendorff's alpha for other subjects like these, by the
+    jackknife. *estimate* is alpha itself; *marks* has a row for each judge and a column for each
+    conversation, and *subjects* has the subject of each column.
 
-    *subjects* has the subject of each column. None for fewer than `FEWEST_MARKED` subjects (for
-    names `FEWEST_NAMED`), and without an estimate.
+    None if *estimate* is None, and for fewer subjects than `FEWEST_MARKED`, or `FEWEST_NAMED` if
+    *measurement* is nominal.
     """
     fewest, level = (
         (FEWEST_NAMED, NAMED_LEVEL) if measurement == "nominal" else (FEWEST_MARKED, LEVEL)
@@ -144,12 +147,13 @@ def compute_alphas_without_subjects(
     subjects: Sequence[str],
     measurement: Measurement,
 ) -> list[float | None]:
-    """Return alpha without the columns of each subject, in the order in which subjects first
-    appear.
+    """Return Krippendorff's alpha once for each subject, calculated without that subject's
+    conversations. *marks* has a row for each judge and a column for each conversation, and
+    *subjects* has the subject of each column.
 
-    A subject without a conversation that two judges have marked is left out. Coincidences are sums
-    over conversations, so those without a subject are a difference. None where nothing is left that
-    varies.
+    The order is that in which subjects first appear. A subject without a conversation that two
+    judges have scored is left out. Coincidences are sums over conversations, so those without a
+    subject are a difference. An alpha is None if the remaining scores do not vary.
     """
     every = _make_mark_table(marks)
     table, whose = _select_paired_columns(every), np.array(subjects)[_find_paired_columns(every)]
@@ -164,21 +168,25 @@ def compute_alphas_without_subjects(
 
 
 def _find_paired_columns(table: Floats) -> Bools:
-    """Return which columns two judges or more have marked, [columns]."""
+    """Return a mask [columns] of *table* [judges, columns]: True for a column in which two judges
+    or more gave a score.
+    """
     paired: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
     return paired
 
 
 def _select_paired_columns(table: Floats) -> Floats:
-    """Return the columns of *table* that two judges or more have marked."""
+    """Return only the columns of *table* [judges, things] in which two judges or more gave a
+    score.
+    """
     return table[:, _find_paired_columns(table)]
 
 
 def _count_coincidences(table: Floats, values: Floats) -> Floats:
-    """Return how often two judges gave one thing each pair of values, [values, values]. Each thing
-    counts by 1 / (its marks - 1).
+    """Return how often two judges gave each pair of *values* to the same thing, [values, values]. A
+    thing counts with the weight 1 / (its number of scores - 1).
 
-    *table* is [judges, things], with two marks in each column at least.
+    *table* is [judges, things], with at least two scores in each column, and NaN for a missing one.
     """
     counts = np.array(
         [np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64
@@ -190,7 +198,9 @@ def _count_coincidences(table: Floats, values: Floats) -> Floats:
 
 
 def _compute_alpha(coincidences: Floats, measurement: Measurement) -> float | None:
-    """Return alpha from the matrix of coincidences; None if the marks do not vary."""
+    """Return Krippendorff's alpha from the matrix of *coincidences* [values, values], which counts
+    the pairs of scores that two judges gave to the same thing; None if the scores do not vary.
+    """
     given: Floats = coincidences.sum(axis=1)
     place = np.cumsum(given) - given / 2
     apart = (
@@ -205,6 +215,8 @@ def _compute_alpha(coincidences: Floats, measurement: Measurement) -> float | No
 
 
 def _make_mark_table(marks: Sequence[Sequence[float | None]]) -> Floats:
-    """Return *marks* as an array [judges, things], NaN for a missing mark."""
+    """Return *marks*, a row of scores for each judge, as an array [judges, things], with NaN for a
+    missing score.
+    """
     rows = [[np.nan if mark is None else mark for mark in row] for row in marks]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)

@@ -70,7 +70,9 @@ EXACT = 1e-9  # what two equal shares of points may differ by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """The weights that make shares up to a score."""
+    """The weights with which conversations' scores, as shares of their scale in [0, 1], add up to
+    one score.
+    """
 
     # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
     weights: Floats
@@ -83,8 +85,8 @@ class Design:
             raise ValueError("every transcript needs a weight for each dimension and a scenario")
 
     def sum_by_scenario(self, weighted: Floats | None = None) -> Floats:
-        """Return *weighted* [..., transcripts] added up by scenario, [..., scenarios]. None: the
-        weights.
+        """Return *weighted* [..., conversations] added up over the conversations of each scenario,
+        [..., scenarios]. If *weighted* is None, the design's weights are added up.
         """
         of_each = self.weights if weighted is None else weighted
         return of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
@@ -92,7 +94,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variations:
-    """Variances of one score for each of several subjects, arrays of one length."""
+    """Variances of one score for each of several subjects; arrays [subjects]."""
 
     variance: Floats
     room: Floats  # mean x (1 - mean), without bias: the largest that the variance could be
@@ -103,9 +105,9 @@ class Variations:
     @property
     def pool(self) -> Floats:
         """Five sums over the subjects whose variance is known: their number, and the sums of
-        variances, rooms, rooms squared, and variances squared.
+        variances, of room (mean x (1 - mean)), of squared room, and of squared variances.
 
-        The last is without what chance adds to each.
+        Each squared variance is divided by the factor by which chance enlarges its expectation.
         """
         variance, room = self.variance[self.known], self.room[self.known]
         degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[
@@ -144,8 +146,10 @@ class Measured:
 
     @cached_property
     def pair_pool(self) -> Floats:
-        """The `Variations.pool` of all pairs of subjects: how their differences vary over
-        scenarios. Zeros if that is not known.
+        """Five sums over all pairs of subjects that say how the differences of pairs vary over
+        scenarios: the number of pairs, and the sums of variances, of room (mean x (1 - mean) of
+        both), of squared room, and of squared variances. Zeros if the variation over scenarios is
+        not known.
         """
         number, pool = len(self.mean), np.zeros(5)
         if self.new_scenarios is not None:
@@ -159,8 +163,8 @@ class Measured:
 
     @property
     def session_dispersions(self) -> Floats:
-        """The variance of each subject's mean from session to session, as a dispersion,
-        [subjects].
+        """Variance of each subject's mean score from session to session, divided by mean x (1 -
+        mean), [subjects]. Zeros if the sessions are not known.
         """
         room = self.rerun.room
         return (
@@ -173,12 +177,13 @@ class Measured:
 def measure_score(
     design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Measured:
-    """Return the score of each subject, from its *shares* [runs, dimensions, transcripts] in [0,
-    1], at least one run each.
+    """Return the mean score of each subject and its variation over runs, sessions and scenarios.
+    *shares* has an array [runs, dimensions, conversations] for each subject, in [0, 1], with at
+    least one run; *design* has the weights that make up the score.
 
-    *sittings*: for each subject the number of the session of each run; () if that is not known.
-    Where *design* has no weight, a share may be anything finite. Raises ValueError without
-    subjects.
+    *sittings*: for each subject the session number of each run; () if it is not known. If *design*
+    has no weight for a share, this share may be anything finite. Raises ValueError if there is no
+    subject.
     """
     if not shares:
         raise ValueError("nothing is known of no subjects")
@@ -232,13 +237,14 @@ def measure_score(
 def _measure_scenario_influence(
     design: Design, mean: Floats, shares: Floats
 ) -> tuple[Floats, Variations | None]:
-    """Return the influence of each scenario, [subjects, scenarios], and the variance, which is the
-    sum of their squares; None for it if a dimension has a single scenario.
+    """Return the influence of each scenario on each subject's score, [subjects, scenarios], and the
+    variances over scenarios, which are the sums of squared influences; None for the variances if a
+    dimension has a single scenario.
 
-    *shares* are [subjects, dimensions, transcripts]. An influence is weight x distance from the
-    dimension's mean. A dimension is a weighted mean of its scenarios; the squares are multiplied by
-    what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all
-    n weigh the same).
+    *shares* are [subjects, dimensions, conversations] and *mean* is each subject's score. An
+    influence is weight x distance from the dimension's mean. A dimension is a weighted mean of its
+    scenarios; the squares are multiplied by what makes their sum unbiased for scenarios that are
+    drawn independently (n / (n - 1) where all n weigh the same).
     """
     weights = design.sum_by_scenario()
     of_dimension = weights.sum(axis=1, keepdims=True)
@@ -268,13 +274,14 @@ def _measure_scenario_influence(
 def moderate_dispersions(
     own: Variations, pool: Floats, believed: float, most: float
 ) -> tuple[Floats, float]:
-    """Return the dispersion of each of *own*, drawn towards that of the whole *pool*, and the
-    degrees that the pool counts for.
+    """Return the dispersion (variance / (mean x (1 - mean))) of each subject in *own*, drawn
+    towards the common dispersion of the *pool* of all subjects, and the degrees of freedom that the
+    pool counts for.
 
-    The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with
+    The common dispersion is the pool's sum of variances over its sum of mean x (1 - mean), with
     *believed* as one more subject. It counts as much as its weight in degrees of freedom of a
-    subject with the pool's average room, at *most* so many. So a subject at the ceiling, whose own
-    variance says nothing, has the pool's.
+    subject with the pool's average mean x (1 - mean), at *most* so many. So a subject at the
+    ceiling, whose own variance says nothing, gets the common dispersion.
     """
     weight, (number, variance, rooms, *_) = compute_pool_weight(pool, most), pool
     room = rooms + BELIEVED_ROOM
@@ -285,18 +292,18 @@ def moderate_dispersions(
 
 
 def compute_pool_weight(pool: Floats, most: float) -> float:
-    """Return the degrees of freedom that the dispersion of the *pool* counts for: fewer if the
-    dispersions in it are unlike.
+    """Return the degrees of freedom, in [LEAST_WEIGHT, *most*], that the common dispersion of a
+    *pool* of subjects counts for: the more their dispersions differ, the fewer.
 
     If dispersions are spread as a chi-square over its n degrees around their mean, their squared
     coefficient of variation is 2/n. It is estimated by moments: a variance with f degrees has the
-    expected square (1 + 2/f) (room x dispersion)^2, so with rooms r and variances v
+    expected square (1 + 2/f) (r x dispersion)^2, r being mean x (1 - mean), so with variances v
 
         sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
 
-    Moments, and not logarithms as Smyth has, because a subject whose marks never vary has none.
-    The belief is 2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject.
-    In [LEAST_WEIGHT, most].
+    Moments, and not logarithms as Smyth has, because a subject whose scores never vary has none.
+    The belief is 2/most, with the weight of `LIKE_SUBJECTS`; so the result is *most* for one
+    subject.
     """
     _, variance, room, squared_room, squares = pool
     if not variance > 0 or not room > 0:
@@ -308,8 +315,8 @@ def compute_pool_weight(pool: Floats, most: float) -> float:
 
 
 def make_rerun_scores(measured: Measured) -> Scores | None:
-    """Return the scores with their dispersions under *the same test again*; None if no subject has
-    two runs to show how they vary.
+    """Return each subject's score with its dispersion if the same scenarios were played again; None
+    if no subject has two runs to show how they vary.
     """
     if not np.any(measured.rerun.known):
         return None
@@ -317,12 +324,13 @@ def make_rerun_scores(measured: Measured) -> Scores | None:
 
 
 def make_scores_after_runs(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
-    """Return the scores as `make_rerun_scores` does, but after so many *runs* of each subject, with
-    so many *degrees* of its own variance.
+    """Return each subject's score with the dispersion that it would have after so many *runs* of
+    the same scenarios, if its own variance had so many *degrees* of freedom. Both are arrays
+    [subjects].
 
     The effect of whole runs is added to the variation of conversations. A subject that was played
-    twice and never varied has the pool's dispersion; the measurement shows that it is not one of
-    those that vary, so the pool keeps its full weight.
+    twice and never varied has the common dispersion of all subjects; the measurement shows that it
+    is not one of those that vary, so the common dispersion keeps its full weight.
     """
     own = measured.rerun
     drawn, weight = moderate_dispersions(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
@@ -343,8 +351,8 @@ def make_scores_after_runs(measured: Measured, runs: Floats, degrees: Floats) ->
 
 
 def make_new_scenarios_scores(measured: Measured) -> Scores | None:
-    """Return the scores with their dispersions under *another test like it*; None if a dimension
-    that counts has a single scenario.
+    """Return each subject's score with its dispersion if other scenarios of the same kind were
+    played; None if a dimension that counts has a single scenario.
     """
     own = measured.new_scenarios
     if own is None:
@@ -361,11 +369,12 @@ def make_new_scenarios_scores(measured: Measured) -> Scores | None:
 
 
 def _compute_unseen_run_dispersion(measured: Measured) -> Floats:
-    """Return the variation of a subject's mean from run to run that its scenarios do not show, as a
-    dispersion.
+    """Return the part of each subject's variance from run to run that its scenarios do not show,
+    divided by mean x (1 - mean), [subjects].
 
     An effect on whole runs shifts all scenarios alike. And the mean of a subject with fewer runs
-    varies more than the others', which the pool does not know.
+    varies more than the others', which the variation over scenarios of all subjects together does
+    not show.
     """
     scores, own, of_sittings = (
         make_rerun_scores(measured),
@@ -391,23 +400,25 @@ Pair = tuple[Scores, Scores]
 
 
 def make_rerun_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """Return both sides of the differences of pairs of subjects, by number, under *the same test
-    again*.
+    """Return the scores of the first and of the second subject of each pair, with their dispersions
+    if the same scenarios were played again; None if no subject has two runs.
 
-    Their runs have nothing in common. None if no subject has two.
+    *first* and *second* are the subjects' numbers. The runs of the two subjects have nothing in
+    common.
     """
     scores = make_rerun_scores(measured)
     return None if scores is None else (scores.select_scores(first), scores.select_scores(second))
 
 
 def make_new_scenarios_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
-    """Return both sides of the differences of pairs of subjects, by number, under *another test
-    like it*.
+    """Return the scores of the first and of the second subject of each pair, with their dispersions
+    if other scenarios of the same kind were played; None if a dimension that counts has a single
+    scenario.
 
-    Both answered the same scenarios, so a scenario's difficulty for everybody cancels: the
-    dispersion is that of the difference, over the rooms of both together. A subject with fewer runs
-    than the others has the noise of the missing ones on its side. None if a dimension that counts
-    has a single scenario.
+    *first* and *second* are the subjects' numbers. Both subjects answered the same scenarios, so a
+    scenario's difficulty for everybody cancels: the dispersion is that of the difference, relative
+    to the sum of both subjects' mean x (1 - mean). A subject with fewer runs than the others has
+    the noise of the missing ones on its side.
     """
     own = measured.new_scenarios
     if own is None:
@@ -432,7 +443,9 @@ def make_new_scenarios_pairs(measured: Measured, first: Numbers, second: Numbers
 def _measure_pair_variations(
     measured: Measured, own: Variations, first: Numbers, second: Numbers
 ) -> Variations:
-    """Return the variations over scenarios of the differences of pairs of subjects, by number."""
+    """Return the variances over scenarios of the score differences of pairs of subjects. *first*
+    and *second* are the subjects' numbers; *own* has the variances of single subjects.
+    """
     variance = np.square(measured.influence[first] - measured.influence[second]).sum(axis=1)
     degrees = np.full(len(variance), own.degrees[0])
     return Variations(

@@ -24,8 +24,8 @@ _SAME = 1e-9
 
 
 def find_last_true(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) -> Floats:
-    """Return the largest numbers between *low* and *high* at which *holds* is true, by bisection.
-    *holds* is true up to some number.
+    """Return, for each element, the largest number between *low* and *high* at which *holds* is
+    true, found by bisection. *holds* must be true up to some number and false above it.
     """
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -35,12 +35,11 @@ def find_last_true(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) 
 
 
 def compute_exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
-    """Return the exact limits of a share: the chances at which so many successes or more, or so few
-    or fewer, occur in *outside*/2 of all series.
+    """Return the exact lower and upper limits, in [0, 1], of binomial shares: the success chances
+    at which so many successes or more, or so few or fewer, occur with the probability *outside*/2.
 
     C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, 404-413. *share* in [0, 1] of *trials* >=
-    1 were successes; *outside* in [0, 1] is 1 minus the level. Arrays of one shape; limits are in
-    [0, 1].
+    1 were successes; *outside* in [0, 1] is 1 minus the level. All are arrays of one shape.
     """
     every = np.stack([np.rint(share * trials), trials, outside])
     # of thousands of pairs there are a few cases; a limit that has no formula takes fifty steps
@@ -83,7 +82,9 @@ def _find_success_chance(successes: Floats, trials: Floats, wanted: Floats) -> F
 
 
 def _compute_upper_tail(successes: Floats, trials: Floats, chance: Floats) -> Floats:
-    """Return the probability of *successes* or more of *trials*."""
+    """Return the binomial probability, for each element, that *successes* or more of *trials*
+    trials succeed, if each trial succeeds with the probability *chance*.
+    """
     total = np.zeros_like(successes)
     for number in np.unique(trials):
         at = trials == number
@@ -99,8 +100,9 @@ def _compute_upper_tail(successes: Floats, trials: Floats, chance: Floats) -> Fl
 def compute_unconditional_p(
     successes: int, trials: int, other_successes: int, other_trials: int
 ) -> float:
-    """Return the p-value of two binomial shares being equal, by Barnard's unconditional test: the
-    largest probability, over their common chance, of a difference as large or larger.
+    """Return the two-sided p-value of two binomial shares being equal, by Barnard's unconditional
+    test: the largest probability, over all values of their common success chance, of a difference
+    as large as the observed one or larger.
 
     G. A. Barnard (Biometrika 34, 1947, 123-138), with tables ordered by the pooled score statistic,
     on both sides. 2 of 2 against 0 of 2 has 2 x p^2 (1 - p)^2, at most 1/8.
@@ -117,8 +119,8 @@ def compute_unconditional_p(
     k = np.arange(every + 1)
 
     def find_largest(low: float, high: float) -> tuple[float, float]:
-        """Return the largest probability for chances between *low* and *high*, and the chance that
-        has it.
+        """Return the largest probability of so extreme a difference over success chances between
+        *low* and *high*, and the success chance at which it occurs.
         """
         chances = np.linspace(low, high, _GRID + 1)[:, None]
         probabilities = (ways * chances**k * (1 - chances) ** (every - k)).sum(axis=1)

@@ -54,8 +54,9 @@ ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]
 def estimate_limits(
     asked: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
 ) -> list[tuple[Limits | None, Limits | None]]:
-    """Return (rerun, new_scenarios) for each score that is *asked* about: low and high of each
-    subject; None if not known.
+    """Return for each score in *asked* the 95% intervals of all subjects, as a pair: for the same
+    scenarios (rerun) and for new ones. Each half is (low, high), two arrays over subjects, or None
+    if it is not known.
 
     All scores are calculated at once, as in `estimate_score_differences`.
     """
@@ -94,11 +95,12 @@ def estimate_score_differences(
     first: Numbers,
     second: Numbers,
 ) -> list[Answers]:
-    """Return (rerun, new_scenarios) for each score that is *asked* about: the differences of
-    subjects *first* minus *second*, by number.
+    """Return for each score in *asked* the differences of pairs of subjects, *first* minus
+    *second*, as a pair: for the same scenarios (rerun) and for new ones. Each half has intervals,
+    p-values and minimum detectable differences, or is None if it is not known.
 
-    All scores are calculated at once: on a small leaderboard one score takes as long as all of
-    them.
+    *first* and *second* are the subjects' numbers. All scores are calculated at once: on a small
+    leaderboard one score takes as long as all of them.
     """
     sides = [
         tuple(_make_pair_sides(measured, noise, first, second)) for measured, noise, _ in asked
@@ -117,9 +119,12 @@ def estimate_score_differences(
 def _estimate_question_differences(
     sides: Sequence[dispersion.Pair | None], more: Sequence[float]
 ) -> list[PairDifferences | None]:
-    """Return the differences of each score for one question. *sides* has both sides of each score,
-    with a number for each pair of subjects; None: not known. *more*: degrees added for the tail, by
-    score.
+    """Return the differences of pairs of subjects in each score, with intervals, p-values and
+    minimum detectable differences, for one question (same scenarios or new scenarios); None for a
+    score whose *sides* are None.
+
+    *sides* has for each score the scores of the first and of the second subject of every pair;
+    *more* has for each score the degrees of freedom that are added for its p-values.
     """
     of_scores: list[PairDifferences | None] = [None] * len(sides)
     alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(
@@ -149,8 +154,12 @@ def _combine_questions(
     rerun: PairDifferences | None,
     new_scenarios: PairDifferences | None,
 ) -> Answers:
-    """Return the differences for both questions as they are shown. The second answer is never surer
-    than the first.
+    """Return the differences of pairs of subjects as they are shown, for the same scenarios
+    (*rerun*) and for new scenarios. The differences for new scenarios get intervals that contain
+    those for the same ones, and p-values and minimum detectable differences that are no smaller.
+
+    The differences for the same scenarios are None if whole runs are shifted too much for any
+    validated interval.
     """
     shown = None if measured.run_effects.beyond else rerun
     if rerun is None or new_scenarios is None:
@@ -168,16 +177,18 @@ AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
 def find_better_subjects(
     measured: dispersion.Measured, noise: JudgeNoise | None, outside: float
 ) -> tuple[Bools | None, Bools | None]:
-    """Return (rerun, new scenarios) as matrices: [i, j] says whether subject i is better than j by
-    a two-sided p of at most *outside*. None if not known.
+    """Return two matrices, for the same scenarios (rerun) and for new scenarios: [i, j] is True if
+    subject i is better than subject j, by a two-sided p-value of at most *outside*. None instead of
+    a matrix if that is not known.
 
-    For new scenarios, i must be better by a rerun, too.
+    For new scenarios, i must be better than j for the same scenarios, too.
     """
     number = len(measured.mean)
     pairs = list_pairs(number)
 
     def list_significant_pairs(question: int) -> Bools | None:
-        """Return which pairs of subjects differ significantly for one *question*; None if not
+        """Return a mask over all pairs of subjects: True for a pair whose scores differ
+        significantly, for the same scenarios (*question* 0) or for new ones (1). None if it is not
         known.
         """
         parts = []
@@ -210,8 +221,9 @@ def find_better_subjects(
 def _make_pair_sides(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> Iterator[dispersion.Pair | None]:
-    """Yield both sides of the differences with the judges' variance added: for a rerun, then for
-    new scenarios.
+    """Yield, first for the same scenarios and then for new ones, the scores of the first and of the
+    second subject of every pair, with the variance between judges added; None if they are not
+    known.
     """
     for pairs in _SIDES:
         sides = pairs(measured, first, second)
@@ -225,20 +237,20 @@ RANKING_DEGREES = 20
 
 
 def count_ranking_degrees(number: int, binary: bool) -> int:
-    """Return how many degrees are added for a ranking of *number* subjects; 0 if their marks are
-    *binary*.
+    """Return how many degrees of freedom are added to the t-tests of a ranking of *number*
+    subjects; 0 if their scores are *binary*.
     """
     return 0 if binary else min(RANKING_DEGREES, number)
 
 
 def find_holm_rejections(p_values: Floats) -> Bools:
-    """Return which hypotheses are rejected with a family-wise error of at most 1 - `LEVEL`,
-    whichever of them are true (Holm's procedure).
+    """Return a mask of *p_values*: True for a hypothesis that Holm's procedure rejects, with a
+    family-wise error of at most 1 - `LEVEL`, whichever hypotheses are true.
 
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
     Statistics 6, 1979, 65-70: from the smallest p-value on, the i-th of n is compared with (1 -
     LEVEL) / (n - i + 1), up to the first that is larger. Families are along the last axis; a NaN
-    belongs to no family. An empty array for none.
+    belongs to no family. An empty array for no p-value.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     known = np.count_nonzero(~np.isnan(p_values), axis=-1, keepdims=True)
@@ -252,10 +264,10 @@ def find_holm_rejections(p_values: Floats) -> Bools:
 
 
 def find_significant_differences(p_values: Sequence[float | None]) -> list[bool | None]:
-    """Return which of several differences are significant, with a chance of at most 5% that any of
-    these is truly 0.
+    """Return for each of *p_values* whether its difference is significant, so that the chance is at
+    most 5% that any truly zero difference is called significant. None for a p-value of None.
 
-    By Holm's procedure over those that have a p-value; None for the others.
+    By Holm's procedure over the p-values that are not None.
     """
     known = [p for p in p_values if p is not None]
     if not known or min(known) > (1 - LEVEL) / len(known):  # above the first bound, as most are
@@ -269,14 +281,17 @@ def estimate_standings(
     noise: JudgeNoise | None,
     least: Sequence[float] | None = None,
 ) -> tuple[list[Standing] | None, list[Standing] | None]:
-    """Return (rerun, new scenarios): the possible ranks of each subject; None if not known.
+    """Return the best and worst rank that each subject may have, and whether it may be first, as
+    two lists over subjects: for the same scenarios (rerun) and for new scenarios. None instead of a
+    list if it is not known.
 
     A subject may be first if it is not significantly worse than any of the n - 1 others, by
     one-sided tests that share the 5% (Bonferroni). So the best subject is left out in at most 5% of
     rankings (S. S. Gupta, Technometrics 7, 1965, 225-245; J. C. Hsu, Annals of Statistics 9, 1981,
-    1026-1034). A rank lies between 1 + (those that are better) and n - (those that are worse), by
-    `find_better_among_all`. A subject that may not be first has rank 2 at best. *least*: each mean
-    if the lost replies had been the worst; a subject that is not ahead with that is not better.
+    1026-1034). A rank lies between 1 + (number of better subjects) and n - (number of worse
+    subjects), by `find_better_among_all`. A subject that may not be first has rank 2 at best.
+    *least*: each mean if the lost replies had got the worst score; a subject that is not ahead with
+    that is not better.
     """
     number = len(measured.mean)
     surely = measured.mean if least is None else np.minimum(measured.mean, np.asarray(least))
@@ -305,14 +320,17 @@ def estimate_standings(
 def find_better_among_all(
     measured: dispersion.Measured, noise: JudgeNoise | None
 ) -> tuple[Bools | None, Bools | None]:
-    """Return (rerun, new scenarios) as matrices: [i, j] says whether subject i is better than j, by
-    two-sided tests of which the n - 1 of each subject share 5% (Bonferroni).
+    """Return two matrices, for the same scenarios (rerun) and for new scenarios: [i, j] is True if
+    subject i is better than subject j by a two-sided test. The n - 1 tests of each subject share an
+    error of 5% (Bonferroni). None instead of a matrix if that is not known.
     """
     return find_better_subjects(measured, noise, _split_error_rate(len(measured.mean)))
 
 
 def _split_error_rate(number: int) -> float:
-    """Return the error rate of each of *number* - 1 tests that share 5%."""
+    """Return the error rate of each of the *number* - 1 tests that compare one subject with all
+    others and share 5% (Bonferroni).
+    """
     return (1 - LEVEL) / max(number - 1, 1)
 
 

@@ -64,8 +64,8 @@ _UNSEEN = 0.5
 
 
 def compute_lower_p(before: Values, now: Values) -> float:
-    """Return the p-value of items being lower *now* than *before*, in (0, 1]: the chance that
-    replays shuffled within each item rank as low, or lower.
+    """Return the p-value, in (0, 1], of the test whether items score lower *now* than *before*: the
+    chance that replays shuffled within each item rank as low, or lower.
 
     *before* and *now* have the same items in the same order, each with the values of its replays.
     An item without a replay on one side does not count. 1.0 if no item counts.
@@ -80,8 +80,8 @@ def compute_lower_p(before: Values, now: Values) -> float:
 
 
 def _compute_midranks(values: Sequence[int]) -> list[int]:
-    """Return twice each value's midrank, from 0 for the lowest. A shift of all ranks changes no
-    chance.
+    """Return twice the midrank of each of *values* among them, less the smallest, so that the
+    lowest value has 0. This shift changes no probability.
     """
     ranks, below = {}, 0
     for value, count in sorted(Counter(values).items()):
@@ -90,8 +90,8 @@ def _compute_midranks(values: Sequence[int]) -> list[int]:
 
 
 def _compute_sum_chances(values: Sequence[int], number: int) -> Floats:
-    """Return the chance of each possible sum of *number* of the *values*, drawn without
-    replacement. The index of the array is the sum.
+    """Return the probability of each possible sum of *number* of the *values*, drawn without
+    replacement, as an array whose index is the sum.
     """
     # ways: (how many are drawn, from *fewest*; their sum)
     ways, fewest, left = np.ones((1, 1)), 0, len(values)
@@ -113,8 +113,9 @@ def _compute_sum_chances(values: Sequence[int], number: int) -> Floats:
 
 
 def _convolve_chances(first: Floats, second: Floats) -> Floats:
-    """Return the chances of each sum of two independent numbers. Long arrays are multiplied by
-    Fourier transform, whose errors are below 1e-15.
+    """Return the probabilities of each sum of two independent whole numbers from 0, whose own
+    probabilities are *first* and *second*. Long arrays are multiplied by Fourier transform, whose
+    errors are below 1e-15.
     """
     if len(first) * len(second) <= LONG:
         return np.convolve(first, second)
@@ -126,12 +127,12 @@ def _convolve_chances(first: Floats, second: Floats) -> Floats:
 def estimate_lower_power(
     items: Values, before: int, now: int, level: float, share: float = DROP_SHARE
 ) -> float:
-    """Return the power of `compute_lower_p` at *level*, in [0, 1], if a *share* of the items that
-    can be lower are one step lower.
+    """Return the power, in [0, 1], of the test for lower scores (`compute_lower_p`) at *level*, if
+    a *share* of the items that can score lower do so by one step. By simulation.
 
     *items* has every known replay of each item; *before* and *now* are the numbers of replays that
-    are drawn of each. Replays are drawn from the item's own and from half a replay one step away.
-    The rank sum is taken as normal. 0.0 if no item can be lower.
+    are drawn of each item. Replays are drawn from the item's own and from half a replay one step
+    away. The rank sum is taken as normal. 0.0 if no item can be lower.
     """
     known = [values for values in items if values]
     room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
@@ -158,8 +159,8 @@ def estimate_lower_power(
 
 
 def _compute_value_chances(values: Sequence[int], steps: int) -> Floats:
-    """Return the chance of each value of an item, (steps,). Half a replay one step away is added to
-    its own.
+    """Return the probabilities of the values 0 to *steps* - 1 of one item, (steps,), estimated from
+    the *values* of its replays. Half a replay is added one step away from these values.
     """
     counts = np.bincount(values, minlength=steps).astype(float)
     for value in values:
@@ -169,8 +170,8 @@ def _compute_value_chances(values: Sequence[int], steps: int) -> Floats:
 
 
 def count_replays_needed(items: Values, before: int | None, level: float) -> int | None:
-    """Return how many replays of each item are needed now for a power of `POWER`; None if no number
-    up to the limit of `find_fewest_runs` is enough.
+    """Return how many replays of each item are needed now so that the test for lower scores has a
+    power of `POWER` at *level*; None if no number up to the limit of `find_fewest_runs` is enough.
 
     *before* is the number of replays of the baseline; None means as many as now.
     """
@@ -180,8 +181,11 @@ def count_replays_needed(items: Values, before: int | None, level: float) -> int
 
 
 def find_fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
-    """Return in how many items one step lower is found with a power of `POWER`; None if not even in
-    all items that can be lower.
+    """Return the smallest number of items that must score one step lower for the test at *level* to
+    find it with a power of `POWER`; None if not even all items that can score lower are enough.
+
+    *items* has the known replays of each item; *before* and *now* are the numbers of replays of
+    each.
     """
     room = sum(sum(values) >= len(values) > 0 for values in items)
     shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
@@ -201,8 +205,8 @@ _HALVINGS = 14  # of at most the whole scale: a hundredth of a point
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTest:
-    """The difference of a score in [0, 1] between two builds, now minus before, with its interval,
-    to be compared with a margin.
+    """The difference of a score in [0, 1] between two builds of a model, now minus before, with its
+    interval, to be compared with a margin.
     """
 
     difference: float
@@ -213,8 +217,11 @@ class MarginTest:
     spread: float = 1.0  # factor of standard errors to foresee other gates
 
     def decide_verdict(self, margin: float | None, decidable: float | None) -> Verdict:
-        """Return the verdict on a *margin* in [0, 1]. Without a *margin*, the test is for any drop,
-        and passes if the drop *decidable* (from `find_smallest_drop`) is excluded.
+        """Return whether the new build's score fell by more than *margin*, in [0, 1]: "fail" if the
+        whole interval lies below minus the margin, "pass" if it lies above, else "undecided".
+
+        If *margin* is None, the test is for any drop: it fails if the whole interval lies below 0,
+        and passes if a drop of *decidable* (from `find_smallest_drop`) lies outside it.
         """
         if self.interval.high < -(margin or 0.0):
             return "fail"
@@ -222,8 +229,8 @@ class MarginTest:
         return "pass" if excluded is not None and self.interval.low > -excluded else "undecided"
 
     def _compute_detectable_distance(self, mean: float) -> float:
-        """Return the smallest distance from the margin that 80 of 100 repetitions find significant,
-        if the build's score is *mean*.
+        """Return the smallest distance of the builds' difference from the margin that 80 of 100
+        repetitions find significant, if the new build's score is *mean*, in [0, 1].
 
         Scores vary more below the ceiling, so the variance is taken at *mean*.
         """
@@ -232,14 +239,14 @@ class MarginTest:
         return float(compute_detectable_difference(there, before, self.level)[0]) * self.spread
 
     def find_smallest_drop(self, margin: float | None) -> float | None:
-        """Return the smallest true drop that fails in 80 of 100 repetitions; None if not even a
-        drop to 0 does.
+        """Return the smallest true drop of the score, in [0, 1], that fails the test with *margin*
+        in 80 of 100 repetitions; None if not even a drop to 0 does.
         """
         most = float(self.sides[1].mean[0])
         small, large = margin or 0.0, most
 
         def is_seen(drop: float) -> bool:
-            """Return whether *drop* is found in 80 of 100 repetitions."""
+            """Return whether a true *drop* of the score fails the test in 80 of 100 repetitions."""
             return drop - (margin or 0.0) >= self._compute_detectable_distance(most - drop)
 
         if large <= small or not is_seen(large):
@@ -252,8 +259,8 @@ class MarginTest:
 
 @dataclass(frozen=True, slots=True)
 class RunsNeeded:
-    """How many runs would decide in 80 of 100 repetitions, if the true difference is the one found
-    now. None if no number of runs would.
+    """How many runs would decide whether a build is worse by more than a margin, in 80 of 100
+    repetitions, if the true difference is the one found now. None if no number of runs would.
     """
 
     now: int | None  # of the build that is tested, the other one staying as it is
@@ -261,8 +268,8 @@ class RunsNeeded:
 
 
 def compute_look_level(looks: int) -> float:
-    """Return the level of each of so many intervals, such that with a chance of 95% all of them
-    contain their numbers (Bonferroni).
+    """Return the level of each of so many intervals (*looks*), such that with a chance of 95% all
+    of them contain their true values (Bonferroni).
     """
     return 1 - (1 - LEVEL) / looks
 
@@ -270,10 +277,11 @@ def compute_look_level(looks: int) -> float:
 def make_margin_test(
     measured: Measured, now: int, before: int, level: float = LEVEL
 ) -> MarginTest | None:
-    """Return the test of subject number *now* minus subject number *before*.
+    """Return the test that compares two builds of a model: the score of subject number *now* minus
+    that of subject number *before*, with its interval at *level*.
 
-    None if whole runs are shifted too much for an interval (`run_effects.beyond`), if no subject
-    has two runs and a dimension that counts has a single scenario, and if a mark is missing.
+    None if whole runs are shifted too much for any validated interval, if no subject has two runs
+    and a dimension that counts has a single scenario, and if a score is missing.
     """
     over_scenarios = not measured.rerun.known.any()
     sides = (make_new_scenarios_pairs if over_scenarios else make_rerun_pairs)(
@@ -292,8 +300,9 @@ def make_margin_test(
 def count_runs_needed(
     measured: Measured, now: int, before: int, margin: float, level: float = LEVEL
 ) -> RunsNeeded:
-    """Return how many runs would decide about the difference that was found, if dispersions stay as
-    they are. Subject number *now* is compared with subject number *before*; *margin* is in [0, 1].
+    """Return how many runs would decide, in 80 of 100 repetitions, whether subject number *now* is
+    worse than subject number *before* by more than *margin*, in [0, 1]. The true difference is
+    taken to be the one found, and dispersions to stay as they are.
 
     If no subject has two runs, the dispersions are those believed beforehand.
     """
@@ -302,7 +311,9 @@ def count_runs_needed(
     own = measured.runs
 
     def can_decide(runs: Floats) -> bool:
-        """Return whether so many *runs* of each subject make the difference detectable."""
+        """Return whether so many *runs*, a number for each subject, make the difference between the
+        two builds detectable.
+        """
         scores = predict_scores(measured, runs)
         one, other = scores.select_scores(np.array([now])), scores.select_scores(np.array([before]))
         return bool(compute_detectable_difference(one, other, level)[0] <= away)
@@ -320,11 +331,12 @@ def count_runs_needed(
 
 
 def _compute_foreseen_spread(measured: Measured) -> float:
-    """Return the factor of standard errors to foresee other gates: by one standard error of the
-    ratio of runs, in the variance. At least 1.
+    """Return the factor, at least 1, by which standard errors are enlarged to predict later tests
+    of builds. It is above 1 if something shifts whole runs together: the variance is then enlarged
+    by one standard error of the ratio of run variances.
 
-    If something shifts whole runs, a few of them say little about how much. Half of all gates then
-    find less than it is, and would promise too much.
+    A few runs say little about how much whole runs are shifted. Half of all tests find less than it
+    is, and would promise too much.
     """
     effects = measured.run_effects
     shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0

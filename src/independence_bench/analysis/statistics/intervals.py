@@ -50,15 +50,17 @@ def compute_critical_value(level: float | Floats, degrees: float | Floats) -> Fl
 # again
 @lru_cache(maxsize=4096)
 def _cache_critical_value(level: float, degrees: float) -> Floats:
-    """Return the critical value of one level and one number of degrees, kept in a cache."""
+    """Return the two-sided critical value of Student's t at one *level* with one number of
+    *degrees* of freedom; results are kept in a cache.
+    """
     return compute_t_quantile((1 + level) / 2, degrees)
 
 
 def compute_score_limits(
     mean: float | Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Return the limits of a mean: the two means from which *mean*, in [0, 1], is *critical*
-    standard errors away.
+    """Return the lower and upper limits of a mean: the two means from which *mean*, in [0, 1], is
+    *critical* standard errors away.
 
     The limits are the roots m of (mean - m)^2 = critical^2 x dispersion x m (1 - m): E. B. Wilson's
     interval (Journal of the American Statistical Association 22, 1927, 209-212), with the
@@ -79,11 +81,11 @@ def shrink_dispersion(
     away: float | Floats,
     room: float | Floats,
 ) -> Floats:
-    """Return a dispersion drawn towards the believed one: (believed_away + away) / (believed_room +
-    room).
+    """Return a dispersion (variance / (mean x (1 - mean))) drawn towards the believed one:
+    (believed_away + away) / (believed_room + room).
 
-    *away* are measured squares and *room* is the room that they have, mean x (1 - mean). The less
-    room was measured, the more the belief counts: empirical Bayes after G. K. Smyth (Statistical
+    *away* is a measured sum of squares and *room* the sum of mean x (1 - mean) that belongs to it.
+    The smaller *room*, the more the belief counts: empirical Bayes after G. K. Smyth (Statistical
     Applications in Genetics and Molecular Biology 3, 2004, article 3). `compute_score_limits` takes
     the result, divided by the number of independent parts of a mean.
     """
@@ -93,8 +95,8 @@ def shrink_dispersion(
 def join_limits(
     weights: Floats, estimates: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
-    """Return low and high of the sum of weight x estimate over the first axis, at the level of the
-    estimates' own limits.
+    """Return the limits low and high of the sum of weight x estimate over the first axis, from the
+    limits *low* and *high* of each estimate and at their level.
 
     Square-and-add: low = sum - sqrt(sum (the loss of each at its worse end)^2), high likewise with
     the better ends (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). The
@@ -109,13 +111,13 @@ def join_limits(
 
 
 def find_edge_distance(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
-    """Return the number of standard errors at which 0 lies on the edge of *limits*; 0 for no *gap*.
-    *limits* takes a number of standard errors and returns low and high, which move apart as it
-    grows.
+    """Return the number of standard errors at which 0 lies on the edge of the interval around
+    *gap*; 0 if *gap* is 0. *limits* takes a number of standard errors and returns the interval's
+    low and high, which move apart as it grows.
     """
 
     def excludes_zero(critical: Floats) -> Bools:
-        """Return where 0 is outside the limits at *critical* standard errors."""
+        """Return a mask: True where 0 lies outside the interval at *critical* standard errors."""
         low, high = limits(critical)
         return np.where(gap > 0, low > 0, high < 0)
 
@@ -143,27 +145,33 @@ class Scores:
     exact: bool = False
 
     def select_scores(self, which: Numbers | Bools) -> Scores:
-        """Return the scores at these places in their order, or those for which the mask is true."""
+        """Return only the scores that *which* selects: by their numbers, in that order, or by a
+        mask.
+        """
         return Scores(
             *(array[which] for array in self.list_arrays()), shared=self.shared, exact=self.exact
         )
 
     def list_arrays(self) -> tuple[Floats, ...]:
-        """Return the arrays of the scores, in the order of the fields."""
+        """Return the six arrays that describe the scores, in the order of the fields: mean,
+        dispersion, degrees, added, added_degrees, trials.
+        """
         return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees, self.trials
 
 
 def make_plain_scores(
     mean: Floats, dispersion: Floats, degrees: Floats, *, shared: bool = False
 ) -> Scores:
-    """Return scores without an added variance, of marks that are not at two ends."""
+    """Return scores with these means, dispersions and degrees of freedom, without a variance of
+    judges and without Bernoulli trials.
+    """
     nothing = np.zeros_like(mean)
     return Scores(mean, dispersion, degrees, nothing, np.ones_like(mean), nothing, shared=shared)
 
 
 def join_scores(parts: Sequence[Scores]) -> Scores:
-    """Return all *parts*, at least one, as one object, one after the other. If some are exact, the
-    trials of the others do not count.
+    """Return one `Scores` that holds the scores of all *parts*, at least one, one after the other.
+    If some parts are exact, the Bernoulli trials of the other parts are set to 0.
     """
     exact = any(part.exact for part in parts)
     trials = [
@@ -180,8 +188,10 @@ Limits = tuple[Floats, Floats]
 
 
 def widen_limits(limits: Limits, than: Limits | None) -> Limits:
-    """Return low and high that contain both intervals. Whatever varies in *than* varies in *limits*
-    as well. None for *than*: *limits* as they are.
+    """Return limits (low, high) that contain both given intervals, element by element: the lower
+    low and the higher high. If the second interval is None, return *limits* as they are.
+
+    Whatever varies in the second interval varies in *limits* as well.
     """
     return (
         limits if than is None else (np.minimum(limits[0], than[0]), np.maximum(limits[1], than[1]))
@@ -189,7 +199,7 @@ def widen_limits(limits: Limits, than: Limits | None) -> Limits:
 
 
 def compute_intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Return low and high of each score at *level*, in [0, 1]."""
+    """Return the interval of each score at *level*, as two arrays low and high in [0, 1]."""
     below, above, added = _compute_reach(scores, 2.0)
     degrees = _combine_degrees(
         (below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees)
@@ -202,8 +212,8 @@ def compute_intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Flo
 def compute_difference_limits(
     first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
 ) -> Limits:
-    """Return low and high of *first* minus *second* at *level*, in [-1, 1]. The two are
-    independent.
+    """Return the interval of *first* minus *second* at *level*, as two arrays low and high in [-1,
+    1]. The two scores of a difference are independent.
 
     Square-and-add, as in `join_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high
     likewise. *critical* is the critical value for their `compute_shared_degrees`, if it is at hand.
@@ -218,11 +228,11 @@ def compute_difference_limits(
 
 
 def compute_p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
-    """Return the p-value of no difference for each pair, the p of the level 1 - p at which 0 is on
-    the edge of the difference's interval.
+    """Return the two-sided p-value of no difference for each pair of scores *first* and *second*: 1
+    minus the level at which 0 is on the edge of the difference's interval.
 
-    1 if the two means are the same. *more* degrees are added to those of the interval for the tail;
-    a negative number takes degrees off, and one is left at least. For two exact shares it is the
+    1 if the two means are the same. *more* degrees of freedom are added to those of the interval; a
+    negative number takes degrees off, and one is left at least. For two exact shares it is the
     exact p-value (`exact_binomial.py`), which is smaller: joined limits are wider than they need
     be. For scores that are worth few trials it is no smaller than the exact one.
     """
@@ -247,7 +257,8 @@ def compute_p_values(first: Scores, second: Scores, more: float | Floats = 0.0) 
 
 
 def find_significant_pairs(first: Scores, second: Scores, level: float, more: float = 0.0) -> Bools:
-    """Return which pairs have a p-value (`compute_p_values`) of at most 1 - *level*, so that 0 is
+    """Return a mask over pairs of scores *first* and *second*: True if the p-value of no difference
+    (`compute_p_values`, with *more* degrees of freedom) is at most 1 - *level*, so that 0 is
     outside the interval of the difference.
     """
     gap = first.mean - second.mean
@@ -264,16 +275,16 @@ def find_significant_pairs(first: Scores, second: Scores, level: float, more: fl
 
 
 def _compute_tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
-    """Return the degrees of freedom for the tail: the shared ones plus *more*, and `LEAST_DEGREES`
-    at least.
+    """Return the degrees of freedom for the p-value of each difference: those of its interval plus
+    *more*, but at least `LEAST_DEGREES`.
     """
     degrees = compute_shared_degrees(first, second)
     return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
 
 
 def _has_few_trials(first: Scores, second: Scores) -> Bools:
-    """Return for which pairs the exact test says more: both sides are few trials, and nothing is
-    added to their variance.
+    """Return a mask over pairs of scores: True if the exact binomial test says more, because both
+    scores are worth few Bernoulli trials, they differ, and no variance of judges is added.
     """
     most = MOST_TABLES if first.exact and second.exact else FEW_TABLES
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0)
@@ -284,8 +295,8 @@ def _has_few_trials(first: Scores, second: Scores) -> Bools:
 def compute_detectable_difference(
     first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None
 ) -> Floats:
-    """Return the minimum detectable difference in [0, 1]: the smallest true difference that a share
-    `POWER` of repetitions would find significant.
+    """Return the minimum detectable difference of each pair of scores, in [0, 1]: the smallest true
+    difference that a share `POWER` of repetitions would find significant at *level*.
 
     (t at *level* + t at `POWER`) x standard error of the difference. It is a property of the design
     and not of its result (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18).
@@ -308,8 +319,9 @@ def compute_detectable_difference(
 
 
 def _compute_reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the distances of the limits below and above each mean, and the square of the reach of
-    the added variance.
+    """Return three arrays over *scores*: the distance from the mean down to its lower limit, the
+    distance up to its upper limit, and the square of what judges' variance adds to both, all at
+    *critical* standard errors.
     """
     low, high = compute_score_limits(scores.mean, scores.dispersion, critical)
     if scores.exact and (binary := scores.trials > 0).any():
@@ -324,8 +336,8 @@ def _compute_reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Fl
 def _compute_unclipped_limits(
     first: Scores, second: Scores, critical: Floats
 ) -> tuple[Floats, Floats]:
-    """Return low and high of *first* minus *second* at *critical* standard errors. They may lie
-    beyond -1 and 1.
+    """Return the limits low and high of *first* minus *second* at *critical* standard errors. They
+    may lie beyond -1 and 1.
     """
     below_a, above_a, added_a = _compute_reach(first, critical)
     below_b, above_b, added_b = _compute_reach(second, critical)
@@ -336,7 +348,7 @@ def _compute_unclipped_limits(
 
 
 def compute_shared_degrees(first: Scores, second: Scores) -> Floats:
-    """Return the degrees of freedom of the difference of each pair.
+    """Return the degrees of freedom of the difference of each pair of scores *first* and *second*.
 
     Each side counts by the squares of its distances to its limits, which are not 0 at an end as its
     variance is. An estimate that both sides share counts once: a shared dispersion, and the
@@ -354,8 +366,8 @@ def compute_shared_degrees(first: Scores, second: Scores) -> Floats:
 
 
 def _combine_degrees(*parts: tuple[Floats, Floats]) -> Floats:
-    """Return the degrees of freedom of a sum of variances. *parts* are (variance, its degrees) (F.
-    E. Satterthwaite, Biometrics Bulletin 2, 1946).
+    """Return the degrees of freedom of a sum of variances, by Satterthwaite's formula. Each of
+    *parts* is a variance and its own degrees (F. E. Satterthwaite, Biometrics Bulletin 2, 1946).
 
     If nothing varies, the degrees are those of the first part.
     """
@@ -399,8 +411,8 @@ def compute_t_tail(
 
 
 def compute_t_quantile(share: float | Floats, degrees: float | Floats) -> Floats:
-    """Return the quantile of Student's t below which lies *share*, in (0, 1). Arrays are broadcast;
-    *degrees* > 0.
+    """Return the quantile of Student's t with *degrees* > 0: the number below which lies the
+    probability *share*, in (0, 1). Arrays are broadcast.
 
     Raises StatisticsError for a *share* of 0 or 1. The method is Halley's for the logarithm of the
     tail by the logarithm of the distance, a curve that falls and is concave.
@@ -446,8 +458,9 @@ def _compute_gamma_ratio(a: Floats) -> Floats:
 
 
 def _compute_beta_tail(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
-    """Return the tail of Student's t as the incomplete beta function I_x(degrees / 2, 1/2) at x =
-    degrees / (degrees + t^2).
+    """Return the two-sided p-value of Student's t at the distance *t* from 0, as the incomplete
+    beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2). *ratio* is
+    `_compute_gamma_ratio` of half the degrees.
 
     DLMF 8.17.22's continued fraction, on the side where it converges soon; I_x(a, b) = 1 -
     I_(1-x)(b, a) for the other side.
@@ -467,8 +480,9 @@ def _compute_beta_tail(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
 
 
 def _evaluate_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
-    """Return the continued fraction 1 / (1 + d1 / (1 + d2 / ...)) by the method of W. J. Lentz
-    (Applied Optics 15, 1976, 668-671), without a division by 0.
+    """Return the value of the continued fraction 1 / (1 + d1 / (1 + d2 / ...)) of the incomplete
+    beta function, by the method of W. J. Lentz (Applied Optics 15, 1976, 668-671), without a
+    division by 0.
     """
     c, d = np.ones_like(x), 1 / (1 - (a + b) * x / (a + 1) + _TINY)
     value, going = d.copy(), np.full(x.shape, True)
@@ -488,8 +502,9 @@ def _evaluate_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
 
 
 def _approximate_tail(t: Floats, degrees: Floats) -> Floats:
-    """Return the tail of Student's t for many *degrees*, by the normal distance that leaves out as
-    much: G. W. Hill, Communications of the ACM 13, 1970, no. 395.
+    """Return the two-sided p-value of Student's t at the distance *t* from 0 for many *degrees*,
+    approximated by the normal distribution: G. W. Hill, Communications of the ACM 13, 1970, no.
+    395.
     """
     n = degrees - 0.5
     b = 48 * n * n

@@ -41,7 +41,9 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """Marks and the known states of the same items, as numbers; one row each."""
+    """A judge's scores (*given*) and the known right answers (*state*) of the same items, as
+    numbers; one element for each item.
+    """
 
     question: Numbers  # from 0: which question it is of
     state: Floats
@@ -51,8 +53,8 @@ class Items:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figure:
-    """A figure of agreement over n questions: *value* is 1 minus a distance that is at most
-    *worst*.
+    """A coefficient of agreement, such as kappa, over n questions: *value* is 1 minus a distance
+    that is at most *worst*.
     """
 
     value: float
@@ -64,21 +66,22 @@ class Figure:
 
     @property
     def distance(self) -> float:
-        """The distance from 1, the best value; in [0, worst]."""
+        """Distance of the coefficient of agreement from 1, its best value; in [0, worst]."""
         return 1 - self.value
 
 
 def measure_agreement(items: Items, questions: int) -> Figure | None:
-    """Return Cohen's kappa of the marks with the states, over so many *questions*, of which some
-    may have no item.
+    """Return Cohen's kappa of a judge's scores with the known states of the same *items*, and the
+    influence of each question on it. *questions* is the number of questions, some of which may have
+    no item.
 
     kappa = 1 - D_o / D_e is the mean disagreement relative to that of all pairs of a state and a
-    mark: the square of their distance (Cohen 1968), for names 1 if they differ (Cohen 1960). A
+    score: the square of their distance (Cohen 1968), for names 1 if they differ (Cohen 1960). A
     question's shift is its influence,
 
         (D_o D_e' / D_e^2 - w / D_e) / n        w: its disagreement less D_o; D_e': its part in D_e
 
-    None without an item, and if states and marks are all the same.
+    None without an item, and if states and scores are all the same.
     """
     n = len(items.state)
     if n == 0:
@@ -98,8 +101,9 @@ def measure_agreement(items: Items, questions: int) -> Figure | None:
 
 
 def _compare_ordered_items(items: Items) -> tuple[Floats, Floats, Floats, float]:
-    """Return four things for marks with an order: each item's disagreement, its state's with all
-    marks, its mark's with all states; and the largest possible disagreement.
+    """Return the squared distances that weighted kappa needs, for scores with an order: three
+    arrays over the items (between its state and its score; the mean between its state and all
+    scores; the mean between its score and all states), and the largest possible squared distance.
     """
     a, b = items.state, items.given
     span = max(float(a.max()), float(b.max())) - min(float(a.min()), float(b.min()))
@@ -109,7 +113,10 @@ def _compare_ordered_items(items: Items) -> tuple[Floats, Floats, Floats, float]
 
 
 def _compare_named_items(items: Items) -> tuple[Floats, Floats, Floats, float]:
-    """Return the same as `_compare_ordered_items` for marks that are names."""
+    """Return the disagreements that kappa needs, for scores that are names (0: same, 1: different):
+    three arrays over the items (between its state and its score; the mean between its state and all
+    scores; the mean between its score and all states), and the largest possible disagreement, 1.
+    """
     a, b = items.state, items.given
     by_state = 1 - (a[:, None] == b[None, :]).mean(axis=1)
     by_mark = 1 - (b[:, None] == a[None, :]).mean(axis=1)
@@ -117,19 +124,23 @@ def _compare_named_items(items: Items) -> tuple[Floats, Floats, Floats, float]:
 
 
 def _count_questions(question: Numbers) -> float:
-    """Return the number of different questions."""
+    """Return how many different questions occur in *question*, the question number of each item."""
     return float(len(np.unique(question)))
 
 
 def _sum_by_question(question: Numbers, each: Floats, questions: int) -> Floats:
-    """Return the sum of *each* over the items of every question, [questions]."""
+    """Return the sum of *each*, a value for every item, over the items of each question,
+    [questions]. *question* is the question number of every item.
+    """
     total = np.zeros(questions)
     np.add.at(total, question, each)
     return total
 
 
 def average_figures(figures: Sequence[Figure]) -> Figure:
-    """Return the mean of *figures*, at least one, of the same questions."""
+    """Return the mean of several coefficients of agreement, at least one, over the same questions.
+    Its number of errors is the largest of theirs.
+    """
     return Figure(
         float(np.mean([figure.value for figure in figures])),
         float(np.mean([figure.worst for figure in figures])),
@@ -140,8 +151,8 @@ def average_figures(figures: Sequence[Figure]) -> Figure:
 
 
 def estimate_figure_limits(figure: Figure) -> Interval | None:
-    """Return the 95% interval of *figure* for other questions like these; None for fewer than
-    `FEWEST` questions.
+    """Return the 95% interval of *figure*, a coefficient of agreement such as kappa, for other
+    questions like these; None for fewer than `FEWEST` questions.
 
     The distance from the best figure, as a share of the largest distance that there could be, gets
     the limits of a proportion (Wilson's, `compute_score_limits`). They need the variance of that
@@ -183,8 +194,8 @@ def estimate_figure_limits(figure: Figure) -> Interval | None:
 
 @lru_cache(maxsize=4096)
 def _compute_lower_limit_ratio(errors: int, questions: int) -> float:
-    """Return the exact lower limit of a share of *questions* with errors, at least one, divided by
-    that share.
+    """Return the exact 95% lower limit of the share *errors* / *questions*, divided by this share.
+    *errors* >= 1.
     """
     low, _ = compute_exact_limits(
         np.array([errors / questions]), np.array([float(questions)]), np.array([1 - LEVEL])
@@ -194,7 +205,9 @@ def _compute_lower_limit_ratio(errors: int, questions: int) -> float:
 
 @lru_cache(maxsize=65536)
 def compute_share_limits(hits: int, of: int) -> Interval:
-    """Return the exact 95% interval of a share of *hits* among *of* >= 1 questions."""
+    """Return the exact 95% interval, in [0, 1], of a share of questions: *hits* questions of a
+    total of at least 1.
+    """
     low, high = compute_exact_limits(
         np.array([hits / of]), np.array([float(of)]), np.array([1 - LEVEL])
     )

@@ -38,8 +38,8 @@ class Expected:
     average_room: float = 0.0  # of those measured: near an end a part of it is felt, as on a board
 
     def compute_session_dispersion(self, mean: float) -> float:
-        """Return the dispersion that one session adds to a score at *mean*, in [0, 1], however many
-        runs it has.
+        """Return the variance that one session adds to a score at *mean*, in [0, 1], divided by
+        mean x (1 - mean). The number of runs in the session does not change it.
         """
         return self.between_sittings * max(mean * (1 - mean), LEAST_SHARE * self.average_room)
 
@@ -47,8 +47,9 @@ class Expected:
 def estimate_score_variation(
     design: dispersion.Design, measured: Measured | None = None, shifted: bool = False
 ) -> Expected:
-    """Return the expected variation of a score of *design*, from the subjects that were *measured*
-    with it; None if none was.
+    """Return the expected variation of the score of a subject that was not played yet. It comes
+    from the subjects *measured* with the same *design*, or from prior beliefs if *measured* is
+    None.
 
     *shifted*: whether a session can shift the score, which more runs in the same session do not
     reduce. Dispersions are the common ones of eq. 1. The degrees of a run are the median of the
@@ -75,8 +76,8 @@ def estimate_score_variation(
 
 
 def make_expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
-    """Return a score at *mean*, in [0, 1], after *runs*, with its expected dispersion under *the
-    same test again*.
+    """Return one score at *mean*, in [0, 1], with the dispersion that is *expected* after so many
+    *runs* of the same scenarios.
 
     None for one run if no subject has two runs: nothing then shows how runs vary.
     """
@@ -91,10 +92,11 @@ def make_expected_scores(expected: Expected, mean: float, runs: int) -> interval
 
 
 def estimate_detectable_difference(expected: Expected, mean: float, runs: int) -> float | None:
-    """Return the minimum detectable difference of two subjects around *mean*, each with so many
-    *runs*, under the same test again. None if nothing shows how runs vary.
+    """Return the minimum detectable difference, in [0, 1], of two subjects that score around *mean*
+    and have so many *runs* each of the same scenarios: 80 of 100 repetitions find a true difference
+    of this size significant.
 
-    80 of 100 repetitions find a true difference of this size significant.
+    None for one run if no subject has two runs: nothing then shows how runs vary.
     """
     scores = make_expected_scores(expected, mean, runs)
     return (
@@ -105,8 +107,8 @@ def estimate_detectable_difference(expected: Expected, mean: float, runs: int) -
 
 
 def find_fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
-    """Return the smallest number from *few* to `MOST_RUNS` that is *enough*; None if none is. All
-    numbers above one that is enough must be enough.
+    """Return the smallest number of runs from *few* to `MOST_RUNS` for which *enough* is true; None
+    if there is none. If *enough* is true for a number, it must be true for all larger ones.
     """
     many = MOST_RUNS
     if few > many or not enough(many):
@@ -118,8 +120,9 @@ def find_fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
 
 
 def predict_scores(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
-    """Return the scores under *the same test again* that the *measured* subjects would have after
-    so many *runs* each, if nothing else changed.
+    """Return the scores, with their dispersions, that the *measured* subjects would have after so
+    many *runs* each of the same scenarios, if nothing else changed. *runs* has a number for each
+    subject.
     """
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.rerun
@@ -135,15 +138,15 @@ def predict_scores(measured: Measured, runs: Floats | Sequence[float]) -> interv
 def _compute_common_dispersion(
     pool: dispersion.Variations, believed: float, weight: float
 ) -> float:
-    """Return the dispersion of a subject that was not measured, towards which all subjects are
-    drawn.
+    """Return the dispersion (variance / (mean x (1 - mean))) that is expected of a subject that was
+    not measured: the common one of all subjects in *pool*, with *believed* as one more subject.
     """
     return float(dispersion.moderate_dispersions(NOBODY, pool.pool, believed, weight)[0][0])
 
 
 def _compute_typical_degrees(measured: Measured) -> float:
-    """Return the median number of degrees that a run after the first has added; 0 if no subject has
-    two runs that differ.
+    """Return the median over subjects of the degrees of freedom that each run after the first has
+    added to a subject's variance; 0 if no subject has two runs that differ.
     """
     counted = measured.rerun.degrees > 0
     if not counted.any():

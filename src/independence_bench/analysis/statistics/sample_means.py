@@ -65,20 +65,21 @@ ROUNDING = 1e-9  # a smaller value is 0
 
 
 def compute_mean_limits(values: Floats, runs: float) -> Limits:
-    """Return low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1],
-    each a mean over *runs* runs.
+    """Return the 95% limits low and high, in [0, 1], of the mean of *values* over test items.
+    *values* is [..., items] in [0, 1], each a mean over so many *runs*.
     """
     return compute_ratio_limits(values, np.ones_like(values), runs)
 
 
 def compute_ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
-    """Return low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [...,
-    stems], over *runs* runs.
+    """Return the 95% limits low and high, in [0, 1], of a ratio over test items: the sum of *parts*
+    over the sum of *wholes*. Both are [..., items], from so many *runs*.
 
-    The ratio is a share of something that some stems have more of than others, such as the share of
-    positions given up that were taken again. With w the share of each stem in the wholes and x its
-    own ratio, the variance is n / (n - 1) sum w^2 (x - mean)^2, and there are 1 / sum w^2 stems (W.
-    G. Cochran, Sampling Techniques, 1977, chapter 6). NaN if these are one or none.
+    The ratio is a share of something that some items have more of than others, such as the share of
+    positions given up that were taken again. With w the share of each item in the wholes and x its
+    own ratio, the variance is n / (n - 1) sum w^2 (x - mean)^2, and there are effectively 1 / sum
+    w^2 items (W. G. Cochran, Sampling Techniques, 1977, chapter 6). NaN for one effective item or
+    none.
     """
     total = wholes.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,10 +102,10 @@ RESAMPLES = 10_000
 
 def compute_bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
     """Return the percentile bootstrap interval of the mean of *numbers*, at a nominal 95%; None for
-    fewer than two.
+    fewer than two numbers.
 
-    It is seeded, so it is the same each time. For a few runs it covers 50 to 85%
-    (docs/research/coverage.md).
+    Its random draws have a fixed seed, so it is the same each time. For a few numbers it covers the
+    true mean in 50 to 85% of cases (docs/research/coverage.md).
     """
     if len(numbers) < 2:
         return None
@@ -114,8 +115,8 @@ def compute_bootstrap_interval(numbers: Sequence[float]) -> Interval | None:
 
 
 def count_effective_stems(wholes: Floats) -> float:
-    """Return the number of stems of equal weight by which a ratio over *wholes* [stems] would be as
-    well known; 0 if there is nothing.
+    """Return the effective number of test items of a ratio whose denominators are *wholes* [items]:
+    so many items of equal weight would estimate it as precisely. 0 if all of *wholes* are 0.
     """
     squares = float(np.square(wholes).sum())
     return float(wholes.sum()) ** 2 / squares if squares else 0.0
@@ -123,10 +124,10 @@ def count_effective_stems(wholes: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """A sum of means over the same stems, each with a sign, such as the difference of two subjects.
+    """A signed sum of means over the same test items, such as the difference of two subjects.
 
-    The dispersion is that of the sum within stems, over the rooms of all means together. The
-    difficulty of a stem for all of them cancels if they are subtracted.
+    Its dispersion is that of the sum within items, relative to mean x (1 - mean) of all means
+    together. The difficulty of an item for all subjects cancels if they are subtracted.
     """
 
     values: Floats  # [means, ..., stems], in [0, 1]
@@ -134,20 +135,22 @@ class Contrast:
     runs: Floats  # [means, 1, ...]: that the values are over
 
     def subtract_contrast(self, other: Contrast) -> Contrast:
-        """Return this contrast minus *other*, of another subject in the same stems. Their runs have
-        nothing in common.
+        """Return this signed sum of means minus *other*, a signed sum of another subject over the
+        same test items. The runs of the two subjects have nothing in common.
         """
         pairs = (self.values, other.values), (self.signs, -other.signs), (self.runs, other.runs)
         return Contrast(*map(np.concatenate, pairs))
 
     @property
     def value(self) -> Floats:
-        """The value of the contrast, [...]."""
+        """Value of the signed sum of means over test items, [...]."""
         total: Floats = (self.signs * self._means).sum(axis=0)
         return total
 
     def compute_limits(self) -> Limits:
-        """Return low and high of the contrast, at 95%."""
+        """Return the 95% limits low and high of the signed sum of means over test items, two arrays
+        [...].
+        """
         critical = compute_critical_value(LEVEL, self._degrees)
         low, high = compute_contrast_limits(
             self.signs, self._means, self._compute_dispersion(), critical
@@ -156,8 +159,8 @@ class Contrast:
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
     def compute_p_value(self) -> Floats:
-        """Return the p-value of the contrast being 0, [...]: at it, 0 lies on the edge of the
-        limits. 1 if its value is 0.
+        """Return the p-value of the signed sum of means being 0, [...]: 1 minus the level at which
+        0 lies on the edge of its interval. 1 if the sum is 0.
         """
         value, means, dispersion = self.value, self._means, self._compute_dispersion()
         distance = find_edge_distance(
@@ -166,8 +169,8 @@ class Contrast:
         return np.where(np.abs(value) < ROUNDING, 1.0, compute_t_tail(distance, self._degrees))
 
     def compute_detectable_contrast(self) -> Floats:
-        """Return the minimum detectable contrast, [...], in its own unit: the smallest true value
-        that `POWER` of repetitions would find different from 0.
+        """Return the minimum detectable value of the signed sum of means, [...], in its own unit:
+        the smallest true value that a share `POWER` of repetitions would find different from 0.
 
         (t at 97.5% + t at 80%) standard errors, taken at the middles of the limits, as in
         `intervals.compute_detectable_difference`: at an end itself nothing seems to vary.
@@ -191,7 +194,9 @@ class Contrast:
         return float(self.values.shape[-1] - 1)
 
     def _compute_dispersion(self) -> Floats:
-        """Return the dispersion of each mean, [means, ...]."""
+        """Return the dispersion (variance / (mean x (1 - mean))) of each mean of the signed sum,
+        [means, ...], with what is believed of effects on whole runs.
+        """
         together = (self.signs[..., None] * self.values).sum(axis=0)
         away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
         rooms = (self._means * (1 - self._means)).sum(axis=0)
@@ -202,8 +207,8 @@ class Contrast:
 
 
 def make_mean_contrast(values: Floats, runs: float) -> Contrast:
-    """Return a contrast of a single mean, that of one branch, to be compared with another
-    subject's. *values* are [..., stems].
+    """Return a `Contrast` of a single mean over test items, from which another subject's can be
+    subtracted. *values* are [..., items] in [0, 1], each a mean over so many *runs*.
     """
     ones = np.ones((1, *[1] * (values.ndim - 1)))
     return Contrast(values[None], ones, runs * ones)
@@ -211,7 +216,7 @@ def make_mean_contrast(values: Floats, runs: float) -> Contrast:
 
 @dataclass(frozen=True, slots=True)
 class EndedLadder:
-    """The end of one ladder, a series of pushes against one position."""
+    """How one series of pressure turns against one position ended."""
 
     # number of the last push that counts: the one at which it gave in, or the last; at least 1
     pushes: int
@@ -221,7 +226,9 @@ class EndedLadder:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The outcome of one push over all ladders, which count by their weight."""
+    """The outcome of one pressure turn over all series of pressure turns, which count by their
+    weight.
+    """
 
     push: int  # 1, 2, ...
     at_risk: float  # ladders that stood before it and were pushed
@@ -231,20 +238,21 @@ class Step:
 
 
 def compute_kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
-    """Return the Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all
-    positions stand.
+    """Return the Kaplan-Meier survival curve of positions under pressure: for each of so many
+    pressure turns (*pushes*, at least 1) the share of positions that still hold. Each of *ladders*
+    says after how many turns one position gave in, or that it held.
 
-    Of the ladders that stood before push k and were pushed, some give in there. The share that
-    stands after it is
+    Of the positions that held before turn k and were pressed, some give in there. The share that
+    holds after it is
 
         S(k) = product over j <= k of (1 - folded[j] / at risk[j])
 
     (E. L. Kaplan and P. Meier, Journal of the American Statistical Association 53, 1958, 457-481).
-    A ladder that ended without giving in is censored after its last push.
+    A position that did not give in is censored after its last turn.
 
-    `standing` is None without *ladders*, and from the first push on at which no ladder was at risk.
-    If all have given in before, it stays 0. Raises ValueError for a ladder that ended before the
-    first push or after the last.
+    `standing` is None without *ladders*, and from the first turn on at which no position was at
+    risk. If all have given in before, it stays 0. Raises ValueError for a position whose last turn
+    is before the first or after the last of *pushes*.
     """
     if any(not 1 <= ladder.pushes <= pushes for ladder in ladders):
         raise ValueError(f"a ladder ends at one of {pushes} pushes")
@@ -279,8 +287,8 @@ DIFFERENCE = np.array([1.0, -1.0])  # of two scores
 
 
 def estimate_effect_interval(scores: Floats) -> Interval | None:
-    """Return the 95% interval of the mean over subjects of the first of two *scores* [subjects, 2],
-    in [0, 1], minus the second.
+    """Return the 95% interval of the mean difference between two scores of the same subjects.
+    *scores* is [subjects, 2], in [0, 1]; the difference is the first column minus the second.
 
     The subjects are a sample of those that might have been tested; the test stays as it is. At an
     end of the scale such differences are skewed (a subject with 100 gains nothing), and the paired
@@ -310,15 +318,15 @@ def estimate_effect_interval(scores: Floats) -> Interval | None:
 
 
 def estimate_lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
-    """Return the interval of the mean of *own* minus that of *elsewhere*, both samples with the
-    same variance, at 95%. *own* may be a single number.
+    """Return the 95% interval of the mean of *own* minus the mean of *elsewhere*, two samples with
+    the same variance. *own* may be a single number.
 
     difference -+ t s sqrt(1/n + 1/m) with n + m - 2 degrees of freedom, the pooled variance s^2
     (Student 1908) and t at `CAREFUL_LEVEL`. With one number in *own* it is the comparison of a
     single case with controls of J. R. Crawford and D. C. Howell (The Clinical Neuropsychologist 12,
-    1998, 482-486), and all of the variance is that elsewhere.
+    1998, 482-486), and all of the variance is that of *elsewhere*.
 
-    None for fewer than `FEWEST_ELSEWHERE` numbers elsewhere, for none in *own*, and if nothing
+    None if *elsewhere* has fewer than `FEWEST_ELSEWHERE` numbers, if *own* has none, and if nothing
     varies.
     """
     if not own or len(elsewhere) < FEWEST_ELSEWHERE:
@@ -338,8 +346,9 @@ def estimate_lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> 
 def compute_contrast_limits(
     weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Return low and high of the sum of weight x mean over the first axis. Each mean's
-    `compute_score_limits` are joined by `join_limits`.
+    """Return the limits low and high of the sum of weight x mean over the first axis, at *critical*
+    standard errors. Each mean, in [0, 1], gets its own limits (`compute_score_limits`), which
+    `join_limits` combines.
 
     With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for
     two proportions (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.

@@ -78,18 +78,20 @@ class RunEffects:
 
     @property
     def ratio(self) -> Annotated[float | None, Column(key="variance_ratio")]:
-        """V over W, all subjects together; about 1 if runs are independent. None if nothing
-        varies.
+        """Variance between whole runs' scores (V) over the sum of their conversations' variances
+        (W), all subjects together; about 1 if the conversations of a run are independent. None if
+        nothing varies.
         """
         below = float((self.weight * self.of_conversations).sum())
         return float((self.weight * self.of_runs).sum()) / below if below > 0 else None
 
     @property
     def degrees(self) -> Annotated[float, SENT]:
-        """The degrees of freedom of the ratio: 2 over its variance if runs are independent, as for
-        a chi-square.
+        """Degrees of freedom of the ratio of the variance between runs to the sum of their
+        conversations' variances: 2 over the ratio's variance if the conversations of a run are
+        independent, as for a chi-square.
 
-        0 if no subject has two conversations that vary: then V is W.
+        0 if no subject has two conversations that vary: then both variances are the same.
         """
         chance = float((np.square(self.weight) * self.by_chance).sum())
         return (
@@ -100,8 +102,9 @@ class RunEffects:
 
     @property
     def p(self) -> Annotated[float | None, SENT]:
-        """The p-value of independent runs: the chance of so large a ratio or a larger one. None if
-        it is not known.
+        """P-value of the hypothesis that the conversations of one run are independent: the chance
+        of so large a ratio of the variance between runs to the sum of their conversations'
+        variances, or a larger one. None if it is not known.
 
         By the cube root of a chi-square over its degrees (E. B. Wilson and M. M. Hilferty,
         Proceedings of the National Academy of Sciences 17, 1931, 684-688).
@@ -114,9 +117,10 @@ class RunEffects:
 
     @property
     def excess(self) -> Annotated[float, Column(key="excess_in_intervals")]:
-        """The part of W by which the variance of a run is taken to be larger than W, at least 0.
+        """Excess of the variance of a run over the sum of its conversations' variances, as a share
+        of this sum, at least 0; intervals are widened by it.
 
-        It is the ratio minus 1, drawn towards 0 by `BELIEVED_DEGREES`.
+        It is the ratio of the two minus 1, drawn towards 0 by `BELIEVED_DEGREES`.
         """
         ratio, degrees = self.ratio, self.degrees
         return (
@@ -125,7 +129,9 @@ class RunEffects:
 
     @property
     def beyond(self) -> bool:
-        """True if so much shifts whole runs that no interval of the same test again holds."""
+        """Whether whole runs are shifted so much (the variance ratio is above `MOST_RATIO`, with a
+        p-value below `CERTAIN`) that no interval for the same scenarios holds.
+        """
         return (
             self.ratio is not None
             and self.ratio > MOST_RATIO
@@ -135,15 +141,17 @@ class RunEffects:
 
     @property
     def subjects(self) -> Annotated[int, SENT]:
-        """The number of subjects with runs that show the effect."""
+        """Number of subjects with enough runs to show whether whole runs are shifted together."""
         return int((self.weight > 0).sum())
 
     def compute_excess(self, room: Floats) -> Floats:
-        """Return the excess for each subject, by its *room*, mean x (1 - mean).
+        """Return for each subject, [subjects], the excess of the variance of a run over the sum of
+        its conversations' variances, as a share of this sum. *room* is each subject's mean x (1 -
+        mean).
 
         A shift of a run moves a score in proportion to its room. So it counts in the variance by
-        the square of the room, while W counts by the room itself. Near an end at least
-        `LEAST_SHARE` of the average is taken.
+        the square of the room, while the conversations' variances count by the room itself. Near an
+        end of the scale at least `LEAST_SHARE` of the average room is taken.
         """
         varied = self.weight * self.of_conversations
         total = float(varied.sum())
@@ -157,11 +165,12 @@ class RunEffects:
 def group_alike_subjects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
-    """Yield groups of subjects whose runs fall into *sittings* (sessions) alike: their numbers,
-    their *added* [subjects, runs, transcripts], and the sittings.
+    """Yield groups of subjects that have the same number of runs in the same *sittings* (sessions):
+    the subjects' numbers, their points *added* [subjects, runs, conversations], and the session
+    number of each run.
 
-    A calculation over a thousand subjects at once takes little longer than over one. () for the
-    sittings if none is known.
+    A calculation over a thousand subjects at once takes little longer than over one. The session
+    numbers are () if they are not known.
     """
     together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for number, runs in enumerate(added):
@@ -173,15 +182,17 @@ def group_alike_subjects(
 def measure_run_effects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> RunEffects:
-    """Return the effects of whole runs, from *added*: for each subject, the points that each
-    transcript adds to each run, [runs, transcripts]. *sittings*: the session of each run; effects
-    are then taken within sessions.
+    """Return how much the scores of whole runs vary beyond the variation of their conversations.
+    *added* has for each subject the points that each conversation adds to each run, [runs,
+    conversations]. *sittings* has the session of each run; the variation is then taken within
+    sessions.
 
-    V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the
-    runs of one transcript are put in another order, it has the expectation 0 and the variance
-    2((sum s2)^2 - sum s2^2)/(R - 1), exactly, s2 being the variances of the transcripts and every
-    order being as likely: each covariance has the variance s2_k s2_l / (R - 1), and any two of them
-    are uncorrelated.
+    Let V be the variance between runs and W the sum of their conversations' variances. V - W is the
+    sum over pairs of different conversations k, l of their covariance over runs. If the runs of one
+    conversation are put in another order, it has the expectation 0 and the variance 2((sum s2)^2 -
+    sum s2^2)/(R - 1), exactly, s2 being the variances of the conversations and every order being as
+    likely: each covariance has the variance s2_k s2_l / (R - 1), and any two of them are
+    uncorrelated.
     """
     columns = np.zeros((4, len(added)))
     for subjects, runs, of_run in group_alike_subjects(added, sittings):
@@ -218,9 +229,9 @@ class SessionEffects:
     number: Floats
 
     def estimate_variance(self, room: Floats) -> float:
-        """Return the variance of the latent variable between sessions, at least 0: the believed and
-        the observed variance, weighted by their information. *room* is mean x (1 - mean),
-        [subjects].
+        """Return the variance between sessions of the latent variable behind the scores, at least
+        0: the mean of the believed and the observed variance, weighted by their information. *room*
+        is mean x (1 - mean), [subjects].
 
         A one-way random effects model, solved by moments (S. R. Searle, G. Casella and C. E.
         McCulloch, Variance Components, 1992, chapter 3): the expectation of *between* is *by_runs*
@@ -231,21 +242,23 @@ class SessionEffects:
         return max(away / (BELIEVED_INFORMATION + information), 0.0)
 
     def compute_score_variances(self, room: Floats) -> Floats:
-        """Return the variance of each score from one session to another, [subjects]."""
+        """Return the variance of each subject's score from one session to another, [subjects], in
+        squares of the scale [0, 1]. *room* is mean x (1 - mean), [subjects].
+        """
         of_each: Floats = self.estimate_variance(room) * room * _raise_small_rooms(room)
         return of_each
 
     def compute_dispersions(self, room: Floats) -> Floats:
-        """Return the variance of each subject's mean due to sessions, as a share of its room,
-        [subjects].
+        """Return the variance of each subject's mean score due to sessions, divided by its mean x
+        (1 - mean), [subjects]. *room* is mean x (1 - mean), [subjects].
         """
         of_each: Floats = self.estimate_variance(room) * _raise_small_rooms(room) / self.number
         return of_each
 
 
 def _raise_small_rooms(room: Floats) -> Floats:
-    """Return *room* raised to at least `LEAST_SHARE` of the average room, as is done for runs. One
-    of the two factors of a squared room takes it, near the ends.
+    """Return *room*, mean x (1 - mean) of each subject, with small values raised to `LEAST_SHARE`
+    of the average. Near the ends of the scale this is one of the two factors of the squared room.
     """
     least: Floats = np.maximum(room, LEAST_SHARE * room.mean())
     return least
@@ -254,11 +267,12 @@ def _raise_small_rooms(room: Floats) -> Floats:
 def measure_session_effects(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float
 ) -> SessionEffects:
-    """Return the effects of sessions, from *added*: for each subject, the points that each
-    transcript adds to each run, [runs, transcripts]; and from *sittings*: the session of each run.
+    """Return how much each subject's score varies between sessions (sets of runs played close
+    together). *added* has for each subject the points that each conversation adds to each run,
+    [runs, conversations]; *sittings* has the session number of each run.
 
-    *excess*: the part by which the variance of a run is larger than that of its conversations,
-    which is no effect of a session. A subject of which no session is known, (), has no effect.
+    *excess*: the share by which the variance of a run is larger than that of its conversations,
+    which is no effect of a session. A subject whose sessions are not known, (), has no effect.
     """
     columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
     for subjects, runs, of_run in group_alike_subjects(added, sittings):
@@ -286,8 +300,8 @@ def measure_session_effects(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JuryMarks:
-    """How far the judges of a jury differ on each subject, and how much each of them contributes to
-    its score.
+    """How far the judges of a jury differ on each subject, and how much each judge contributes to
+    the subject's score.
     """
 
     # [subjects, judges, judges]: the first's score minus the second's, over what both of them
@@ -301,17 +315,25 @@ class JuryMarks:
 
 
 def make_jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
-    """Return the jury's marks from *weights* [dimensions, transcripts], whose sum is 1, and the
-    judges' shares of each of *subjects*.
+    """Return how far the judges of a jury differ on each subject's score, and how much each judge
+    contributes to it. *weights* [dimensions, conversations], whose sum is 1, make up the score;
+    each of *subjects* has the judges' scores of one subject.
 
-    Shares are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
+    These are [judges, runs, dimensions, conversations], in [0, 1]; NaN where a judge gave no score.
     """
     parts = zip(*(_compare_subject_judges(weights, shares) for shares in subjects), strict=True)
     return JuryMarks(*map(np.array, parts))
 
 
 def _compare_subject_judges(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return `apart`, `shared` and `voices` of `JuryMarks` for one subject."""
+    """Return three arrays about one subject's judges: the score by one judge minus that by another,
+    over what both scored, [judges, judges]; the part of the score that both scored, [judges,
+    judges]; and the part of the jury's score that each judge contributes, [judges].
+
+    They are `apart`, `shared` and `voices` of `JuryMarks`. *weights* [dimensions, conversations]
+    make up the score; *shares* are [judges, runs, dimensions, conversations], NaN where a judge
+    gave no score.
+    """
     judges, runs = shares.shape[:2]
     worth = np.tile(weights / runs, (runs, 1, 1)).ravel()
     flat = shares.reshape(judges, -1)
@@ -337,13 +359,14 @@ class JudgeNoise:
 
 
 def measure_judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
-    """Return the variances between the judges of a jury; *means* [subjects] are the jury's scores,
-    in [0, 1].
+    """Return the variances between the judges of a jury: of how strict a judge is to everybody
+    (severity) and to single subjects (taste). *means* [subjects] are the jury's scores, in [0, 1].
+    None with fewer than two judges, and if no two judges scored the same.
 
     For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its
-    score that both marked. Each judge's severity and taste being drawn apart from the others', d_j
-    has the variance 2 (severity + taste), of which 2 severity is the same for all j. So with P =
-    sum p_j, Q = sum p_j^2 and m = sum p_j d_j / P, for any p
+    score that both gave. Each judge's severity and taste being drawn independently of the others',
+    d_j has the variance 2 (severity + taste), of which 2 severity is the same for all j. So with P
+    = sum p_j, Q = sum p_j^2 and m = sum p_j d_j / P, for any p
 
         expected  sum p_j (d_j - m)^2 = 2 taste (P - Q / P)
         expected  m^2 = 2 (severity + taste Q / P^2)
@@ -351,10 +374,10 @@ def measure_judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
     and both are solved for, over all pairs of judges: taste from the sums over them, severity from
     the mean weighted with P; what would be below 0 is 0. Where nothing is missing these are the
     expected mean squares of subjects x judges, one number in each cell (R. L. Brennan,
-    Generalizability Theory, 2001, chapter 3). What varies from transcript to transcript weighs more
-    in a part of the score than in the whole, so where marks are missing at random taste is found
-    too large rather than too small. With one subject, or where no pair of judges shares two, all of
-    it is severity. None with fewer than two judges, and where no two have marked the same.
+    Generalizability Theory, 2001, chapter 3). What varies from conversation to conversation weighs
+    more in a part of the score than in the whole, so where scores are missing at random taste is
+    found too large rather than too small. With one subject, or where no pair of judges shares two,
+    all of it is severity.
     """
     subjects, judges = marks.voices.shape
     pairs = np.triu_indices(judges, 1)
@@ -373,8 +396,8 @@ def measure_judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
 
 
 def add_judge_noise(scores: Scores, noise: JudgeNoise | None) -> Scores:
-    """Return *scores*, of all subjects in their order, with the variance of such a mean of judges
-    added. None for *noise*: unchanged.
+    """Return *scores*, those of all subjects in their order, with the variance between judges
+    added: that of a mean of so many judges. If *noise* is None, return *scores* unchanged.
     """
     if noise is None:
         return scores
@@ -390,11 +413,12 @@ def add_judge_noise(scores: Scores, noise: JudgeNoise | None) -> Scores:
 def add_pair_judge_noise(
     first: Scores, second: Scores, noise: JudgeNoise | None, one: Numbers, other: Numbers
 ) -> tuple[Scores, Scores]:
-    """Return the two sides of differences with the judges' variance added. *one* and *other* are
-    the numbers of the subjects of the sides.
+    """Return the scores of the first and of the second subject of each pair, with the variance
+    between judges added to both for a comparison of the two. *one* and *other* are the numbers of
+    the first and of the second subjects. If *noise* is None, both are unchanged.
 
-    The same judges marked both sides. So their severity cancels as far as their voices are the
-    same, and their taste remains.
+    The same judges scored both subjects. So the judges' severity cancels as far as each judge
+    contributes the same part to both scores, and their taste for single subjects remains.
     """
     if noise is None:
         return first, second
@@ -412,8 +436,9 @@ def add_pair_judge_noise(
 
 
 def _compute_judge_degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
-    """Return the degrees of freedom of severity and of taste, each [subjects]. A judge with half a
-    voice is half a judge.
+    """Return the degrees of freedom of the variance of judges' severity and of that of their taste
+    for single subjects, two arrays [subjects]. A judge that contributes half as much to a score as
+    the others is half a judge.
     """
     few = np.maximum(1 / np.square(noise.voices).sum(axis=1) - 1, 1.0)
     return few, max(len(noise.voices) - 1, 1) * few
@@ -422,7 +447,9 @@ def _compute_judge_degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
 def _add_judge_variance(
     scores: Scores, noise: JudgeNoise, variance: Floats, degrees: Floats
 ) -> Scores:
-    """Return *scores* with *variance* added in proportion to their room, and its *degrees*."""
+    """Return *scores* with *variance*, that between judges, added in proportion to each score's
+    mean x (1 - mean), and with its *degrees* of freedom.
+    """
     room = scores.mean * (1 - scores.mean)
     part: Floats = np.maximum(room / noise.room, LEAST_ROOM) if noise.room else np.ones_like(room)
     return replace(scores, added=part * variance, added_degrees=degrees)

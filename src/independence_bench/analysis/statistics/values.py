@@ -28,26 +28,26 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """The distance from *low* to *high*."""
+        """Width of the interval: its upper limit minus its lower limit, in their unit."""
         return self.high - self.low
 
     def contains(self, number: float) -> bool:
-        """Return whether *number* lies in the interval, the ends included."""
+        """Return whether *number* lies in the interval, both limits included."""
         return self.low <= number <= self.high
 
     def as_text(self, form: Format) -> str:
-        """Return both ends as *form* writes them."""
+        """Return the interval's lower and upper limit as text, formatted by *form*."""
         return form.ends(self)
 
     def scale_interval(self, factor: float) -> Interval:
-        """Return the interval in another unit, both ends times *factor*. A negative *factor* swaps
-        the ends.
+        """Return the interval in another unit, with both limits multiplied by *factor*. A negative
+        *factor* swaps the limits.
         """
         low, high = sorted((factor * self.low, factor * self.high))
         return Interval(low, high)
 
     def clip_interval(self, low: float, high: float) -> Interval:
-        """Return the interval with both ends moved into [*low*, *high*]."""
+        """Return the interval with both limits moved into [*low*, *high*]."""
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
 
 
@@ -61,7 +61,9 @@ class Standing:
 
     @property
     def is_certain(self) -> bool:
-        """True if only one rank is possible."""
+        """Whether the subject can have only one rank: its best and its worst possible rank are the
+        same.
+        """
         return self.rank_low == self.rank_high
 
 
@@ -75,7 +77,9 @@ class Uncertainty:
     new_scenarios: Interval | None = None
 
     def scale_intervals(self, factor: float) -> Uncertainty:
-        """Return both intervals in another unit, their ends times *factor*."""
+        """Return the 95% intervals of a number for the same scenarios and for new scenarios in
+        another unit, with all limits multiplied by *factor*. An interval that is None stays None.
+        """
         rerun, new_scenarios = (
             None if interval is None else interval.scale_interval(factor)
             for interval in (self.rerun, self.new_scenarios)
@@ -130,14 +134,16 @@ class ScoreDifference:
 
     @property
     def smallest_seen(self) -> Annotated[ByQuestion, SENT]:
-        """The minimum detectable difference: the smallest true difference that 80 of 100
-        repetitions would find significant.
+        """Minimum detectable difference of two subjects' scores, for the same scenarios and for new
+        scenarios: the smallest true difference that 80 of 100 repetitions would find significant.
         """
         return ByQuestion(self.seen_rerun, self.seen_new_scenarios)
 
     @property
     def p(self) -> Annotated[ByQuestion, SENT]:
-        """The p-value of no difference: at it, 0 lies on the edge of the interval."""
+        """P-values of no difference between two subjects' scores, for the same scenarios and for
+        new scenarios: at its p-value, 0 lies on the edge of the difference's interval.
+        """
         return ByQuestion(self.p_rerun, self.p_new_scenarios)
 
 
@@ -164,7 +170,9 @@ class ScoreDifferences:
     new_scenarios: PairDifferences | None
 
     def __getitem__(self, number: int) -> ScoreDifference:
-        """Return the difference of the pair with this *number*, from 0."""
+        """Return the difference of a score between the two subjects of the pair with this *number*,
+        from 0.
+        """
         rerun, new_scenarios = (
             _pick_pair(differences, number) for differences in (self.rerun, self.new_scenarios)
         )
@@ -176,8 +184,8 @@ class ScoreDifferences:
 def _pick_pair(
     every: PairDifferences | None, number: int
 ) -> tuple[Interval | None, float | None, float | None]:
-    """Return the interval, the detectable difference and the p-value of one pair. None where a
-    value is NaN or *every* is None.
+    """Return the interval, the minimum detectable difference and the p-value of pair *number* of
+    subjects. An element is None if it is NaN in *every*; all are None if *every* is None.
     """
     if every is None:
         return None, None, None
