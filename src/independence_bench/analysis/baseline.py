@@ -249,7 +249,7 @@ def make_baseline_build(board: Board, row: Row, held: HeldStems | None) -> Basel
 
 
 def _group_marks_by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return configuration (as text) -> scenario -> the judge's marks, from the *marks* of one run."""
+    """Return configuration (as text) -> scenario -> judge's marks, from the *marks* of one run."""
     by_place: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (configuration, scenario), given in marks.items():
         by_place[str(configuration)][scenario] = dict(given)

@@ -288,8 +288,8 @@ def count_left_out_marks(
 
 
 def _remove_reply_name(mark: str) -> str:
-    """Return the name of a mark without the name of the reply that it belongs to: `position_3`
-    becomes `position`; other names stay.
+    """Return the name of a mark without the reply that it is given after: `position_` and a reply's
+    name becomes `position`; other names stay as they are.
     """
     return POSITION if mark.startswith(f"{POSITION}_") else mark
 
