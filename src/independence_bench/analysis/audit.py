@@ -739,7 +739,9 @@ def _group_shared_ids(
 
 
 def _find_missing_conversations(evidence: AuditEvidence) -> Occurrences:
-    """Yield every conversation that a run should have and that was not played, or not to its end."""
+    """Yield every conversation that a run should have and that was never begun, or breaks off
+    before its end.
+    """
     there = _map_slots_to_conversations(evidence)
     runs: dict[str, set[int]] = defaultdict(set)
     for conversation in evidence.conversations:
@@ -762,8 +764,8 @@ def _find_missing_conversations(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_invalid_conversations(evidence: AuditEvidence) -> Occurrences:
-    """Yield every conversation that was played to its end but does not count by our rules, with the
-    reason.
+    """Yield every conversation that is invalid by our rules, so that it does not count, with the
+    reason; without those that merely break off, which count as missing.
     """
     for played in evidence.conversations:
         if played.row.state == "invalid" and not played.missing_replies:

@@ -67,7 +67,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class BaselineRun:
-    """One run of a build."""
+    """One run of one model in a baseline: the judge's marks, hashes and time."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -127,7 +127,7 @@ class BaselineProtocol:
 
 @dataclass(frozen=True, slots=True)
 class BaselineJudge:
-    """The judge of a baseline's marks."""
+    """The judge who gave a baseline's marks."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -147,8 +147,8 @@ class BaselineItems:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The scores of a build to compare a new build with. A file of an earlier version may have
-    several builds.
+    """The scores of one version of a model (a build), which a new version is compared with. A file
+    of an earlier format may have several builds.
     """
 
     __pydantic_config__: ClassVar = STRICT

@@ -176,8 +176,8 @@ class Row:
 
     @property
     def index(self) -> Annotated[float | None, POINTS]:
-        """The model's index, in [0, 100]: the mean of its runs' indices; None if the model is not
-        ranked.
+        """The model's index, in [0, 100]: the mean of its runs' indices; None if the model is
+        incomplete or excluded.
         """
         return self.score.index
 
@@ -235,7 +235,9 @@ class Row:
 
     @property
     def dimensions(self) -> Annotated[Mapping[str, float | None], HUNDRED]:
-        """Name of a dimension -> the model's score in it, in [0, 1], 1 being the most independent."""
+        """Name of a dimension -> the model's score, in [0, 1], 1 being the most independent; None
+        if the score is unknown.
+        """
         return self.score.dimensions
 
     @property

@@ -99,7 +99,9 @@ class ScenarioNames:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names that models gave themselves when they were free to choose who to be."""
+    """The names that models gave themselves when they were free to choose who to be, counted over
+    many conversations.
+    """
 
     counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
     conversations: int = 0  # in which they chose who to be; 0: none, or not looked for

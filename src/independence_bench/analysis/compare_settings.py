@@ -273,7 +273,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class SettingComparison:
-    """Subjects that differ in one setting only."""
+    """Models that differ in one setting only, with their indices."""
 
     model: str
     # the setting that the others are compared with; None: no variant is complete

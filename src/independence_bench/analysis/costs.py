@@ -53,7 +53,7 @@ class CommandCost:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """The cost of the calls to one model."""
+    """The cost of the calls to one model or judge."""
 
     name: str  # its label
     paid: Paid
@@ -74,7 +74,9 @@ class ImportedCosts:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of all of a store's own calls in its whole life."""
+    """The cost of all calls that were made for this store, since its beginning; without imported
+    results.
+    """
 
     whole: Paid
     replies: Paid  # of the whole

@@ -372,9 +372,10 @@ class Resolution:
 
 
 def estimate_resolution(baseline: Baseline, board: Board) -> Resolution:
-    """Return how small a drop a later comparison with *baseline*, made from *board*, can find: on
-    the items of a character, how many runs of a new build are needed; else, how many points of the
-    index, if the new build has as many runs as the baseline.
+    """Return how small a drop a later comparison with *baseline*, made from the leaderboard
+    *board*, can find. On the items of a character: how many runs of a new build show that it gives
+    in one pressure turn earlier on a third of them. Else: how many points of the index, if the new
+    build has as many runs as the baseline.
     """
     (build,) = baseline.builds
     runs, level = len(build.runs), compute_look_level(1)
