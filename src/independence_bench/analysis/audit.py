@@ -71,7 +71,9 @@ TINY = 1e-9  # points of an index: what two sums of the same numbers may differ 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """The place of a problem. A field is empty or None if the problem is wider than that."""
+    """The place of a problem that the audit found. A field is empty or None if the problem is wider
+    than that.
+    """
 
     detail: str
     subject: str = ""  # hash
@@ -83,7 +85,9 @@ class Occurrence:
     judge: str | None = None  # label; None: it concerns every judge's numbers
 
     def sent(self) -> dict[str, object]:
-        """Return the fields as JSON has them: null where the problem is wider."""
+        """Return the place of a problem in the form for JSON: field -> value, null where the
+        problem is wider than the field.
+        """
         return {field.name: getattr(self, field.name) or None for field in fields(self)}
 
 
@@ -106,7 +110,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """The index of one row of one leaderboard, with and without the runs that a finding affects."""
+    """The index of one model on one leaderboard, with and without the runs that a finding of the
+    audit affects.
+    """
 
     label: str
     judge: str | None
@@ -119,16 +125,16 @@ class IndexChange:
 
     @property
     def change(self) -> float | None:
-        """The change of the index without the runs, in points; None if one of the two is
-        missing.
+        """Change of a model's index, in points, if the runs with a problem are left out: without
+        them minus with them; None if one of the two indices is missing.
         """
         return None if self.index is None or self.without is None else self.without - self.index
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of problem that was found, with its places. *effects* is empty if no run can be left
-    out for it.
+    """One kind of problem that the audit found, with all its places. *effects* is empty if no run
+    can be left out for it.
     """
 
     kind: Annotated[Check, HIDDEN]
@@ -137,44 +143,46 @@ class Finding:
 
     @property
     def name(self) -> Annotated[str, SENT]:
-        """The name of its check."""
+        """Name of the check that found the problem."""
         return self.kind.name
 
     @property
     def severity(self) -> Annotated[Severity, SENT]:
-        """The severity of its check."""
+        """Severity of the problem: "error", "warning" or "note"."""
         return self.kind.severity
 
     @property
     def title(self) -> Annotated[str, SENT]:
-        """The title of its check."""
+        """Title of the check that found the problem, a short phrase."""
         return self.kind.title
 
     @property
     def meaning(self) -> Annotated[str, SENT]:
-        """The meaning of its check."""
+        """A sentence that says what the problem means for the scores."""
         return self.kind.meaning
 
     @property
     def count(self) -> Annotated[int, SENT]:
-        """The number of places."""
+        """Number of places at which the audit found the problem."""
         return len(self.places)
 
     @property
     def subjects(self) -> Annotated[int, SENT]:
-        """The number of subjects that it affects."""
+        """Number of models that have the problem."""
         return len({place.subject for place in self.places if place.subject})
 
     @property
     def change(self) -> Annotated[float | None, Column(key="biggest_change")]:
-        """The biggest change of an index, with its sign; None if no index changes."""
+        """The largest change of a model's index, in points with its sign, if the runs with the
+        problem are left out; None if no index has such a change.
+        """
         changes = (effect.change for effect in self.effects if effect.change is not None)
         return max(changes, key=abs, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The findings, the worst first, and how much was read for them."""
+    """The findings of an audit, the worst first, and how much was read for them."""
 
     protocol: Protocol
     rules: str
@@ -186,15 +194,17 @@ class AuditReport:
 
     @property
     def error_count(self) -> int:
-        """The number of findings of severity error."""
+        """Number of findings of an audit that have the severity "error"."""
         return sum(finding.kind.severity == "error" for finding in self.findings)
 
 
 def audit_protocol(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
-    """Audit everything that *store* has of *protocol*; an empty store has no finding.
+    """Return the findings of an audit of everything that *store* has of *protocol*: missing and
+    damaged records, and scores, by *rules*, that do not follow from the raw replies. An empty store
+    has no finding. Changes nothing.
 
-    If the scores cannot be read, only the store's own check is made. Raises StoreError if that
-    finds nothing.
+    If the scores cannot be read, only the check that the store is consistent is made; raises
+    StoreError if that check finds nothing.
     """
     with store.open_snapshot() as connection:
         contradictions = check_store(connection)
@@ -224,8 +234,8 @@ def audit_protocol(store: Store, protocol: Protocol, rules: Rules = OWN) -> Audi
 def _compute_index_changes(
     evidence: AuditEvidence, places: Sequence[Occurrence]
 ) -> Iterator[IndexChange]:
-    """Yield, for every row that one of *places* is in, its index with and without the affected
-    runs.
+    """Yield, for every row of every leaderboard that has a problem at one of *places*, its index
+    with and without the affected runs.
     """
     rules = evidence.rules
     for board in evidence.boards:
@@ -259,7 +269,7 @@ def _compute_index_changes(
 
 @dataclass(frozen=True, slots=True)
 class AuditedConversation:
-    """A conversation that counts, with its replies and judgements."""
+    """A conversation that counts for scores, with its replies and judgements."""
 
     row: TranscriptRow
     configuration: Configuration
@@ -272,8 +282,8 @@ class AuditedConversation:
 
     @property
     def missing_replies(self) -> tuple[str, ...]:
-        """The names of the replies that the scenario asks for and the conversation lacks, although
-        no invalid reply ended it.
+        """Names of the replies that the scenario asks for and this conversation lacks; () if none
+        is lacking, or if an invalid reply ended the conversation.
         """
         given = {line.name for _, line in self.replies}
         if len(self.keys) > len(given):
@@ -283,8 +293,8 @@ class AuditedConversation:
 
 @dataclass(slots=True)
 class RawReadings:
-    """The results of reading the raw bodies again, by key of the call. Only unusual calls have an
-    entry.
+    """What the audit found when it read raw replies again, by key of the call. Only unusual calls
+    have an entry.
     """
 
     replies: int = 0  # stored replies that were read again
@@ -302,7 +312,7 @@ class RawReadings:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvidence:
-    """Everything that the checks look at. *boards* are by the rules that were asked for."""
+    """Everything that the audit's checks look at. *boards* are by the rules that were asked for."""
 
     protocol: Protocol
     rules: Rules
@@ -317,7 +327,10 @@ class AuditEvidence:
 def _gather_evidence(
     connection: Connection, protocol: Protocol, rules: Rules, contradictions: Sequence[str]
 ) -> AuditEvidence:
-    """Return everything in the store that belongs to *protocol*."""
+    """Return everything that the audit's checks look at: the leaderboards of *protocol* by *rules*,
+    its conversations, and what the raw replies and judgements say when they are read again.
+    *contradictions*: what the check of the store found.
+    """
     records = read_board_records(connection, protocol)
     shown = make_leaderboards(records, protocol, Wanted(rules=rules))
     played = tuple(_read_audited_conversations(connection, shown, records))
@@ -333,10 +346,11 @@ def _gather_evidence(
 def _read_audited_conversations(
     connection: Connection, shown: Sequence[Board], records: BoardRecords
 ) -> Iterator[AuditedConversation]:
-    """Yield the conversations of every row that is shown, one for each place of a run that they
-    fill.
+    """Yield the conversations of every row of the leaderboards *shown*, with replies and
+    judgements, one for each scenario, configuration and run.
 
-    Conversations that cannot be read back are left out; the store's own check reports them.
+    Conversations that cannot be read from the store are left out; the check of the store reports
+    them.
     """
     rows = {
         (c, row.subject.hash): row
@@ -367,8 +381,8 @@ def _reread_replies(
     protocol: Protocol,
     bodies: RawReadings,
 ) -> None:
-    """Read every reply of the conversations *played* again from its raw body, and record in
-    *bodies* what is unusual.
+    """Read every reply of the conversations *played* again from its stored raw body, and record in
+    *bodies* what is unusual: damaged or missing bodies, other words, another provider or model.
     """
     places: dict[str, Delivery] = {
         key: of.configuration.delivery for of in played for key in of.keys
@@ -389,8 +403,8 @@ def _reread_replies(
 def _check_reply_body(
     body: RawAttempt, raw: str, delivery: Delivery, wording: ToolWording, bodies: RawReadings
 ) -> None:
-    """Compare the raw body of a reply with the stored reply, and record in *bodies* any
-    difference.
+    """Read the *raw* body of a reply and record in *bodies* if it is missing, or if its words
+    differ from those of the stored reply.
     """
     if not raw:
         bodies.silent.add(body.key)
@@ -407,8 +421,9 @@ def _check_reply_body(
 def _reread_verdicts(
     connection: Connection, records: BoardRecords, protocol: Protocol, bodies: RawReadings
 ) -> None:
-    """Read every judgement of the protocol again from the judge's raw reply, and record in *bodies*
-    what is unusual.
+    """Read every judgement of *protocol* again from the judge's stored raw reply, and record in
+    *bodies* its scores and what is unusual: damaged or missing replies, scores that differ from the
+    stored ones.
     """
     scenarios = {
         rubric: protocol.find_scenario(name)
@@ -445,7 +460,9 @@ def _reread_verdicts(
 
 
 def _parse_json_object(text: str) -> dict[str, Any]:
-    """Return the JSON object in *text*; {} if there is none."""
+    """Return the JSON object that *text* is, as a dict; {} if it is not valid JSON, or another JSON
+    value.
+    """
     try:
         # a third faster than `json`, and what it reads it reads alike; it refuses more
         value = from_json(text, cache_strings="none")
@@ -460,8 +477,8 @@ def _parse_json_object(text: str) -> dict[str, Any]:
 def parse_reply_body(
     raw: str, status: int | None, delivery: Delivery, wording: ToolWording
 ) -> tuple[str, str] | str:
-    """Return (words, private notes) from the raw body of a reply, or a string that says why it
-    holds no valid reply.
+    """Return (words, private notes) from the *raw* body of a model's reply, or a string that says
+    why the body holds no valid reply. *status*: of the HTTP response.
     """
     file = _parse_json_object(raw)
     if "request_messages" in file:  # of the published layout
@@ -481,8 +498,9 @@ def parse_reply_body(
 
 
 def _parse_verdict_body(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
-    """Return the verdict in the raw body of a judgement, which is an endpoint's completion or the
-    bare words of a published judge.
+    """Return the scores and reasoning in the *raw* body of a judge's reply, which is an endpoint's
+    completion or the bare text of a published judge; NoVerdict, with the reason, if they cannot be
+    read.
     """
     body = _parse_json_object(raw)
     if "choices" in body:
@@ -504,11 +522,11 @@ _MARK = re.compile(
 
 
 def _find_published_marks(raw: str, scenario: Scenario) -> Marks:
-    """Return the marks in a published judge's reply that is not valid JSON, as with an unescaped
-    quote; {} if one of them is not clear.
+    """Return the scores in a published judge's reply that is not valid JSON, such as one with an
+    unescaped quote; {} if one of them is not clear.
 
-    They only confirm stored marks and never replace them: a key that has two values may be a quoted
-    one.
+    They only confirm stored scores and never replace them: a key that has two values may be a
+    quoted one.
     """
     given: dict[str, set[str]] = defaultdict(set)
     for name, value in _MARK.findall(raw):
@@ -524,20 +542,22 @@ def _find_published_marks(raw: str, scenario: Scenario) -> Marks:
 def _make_occurrence(
     played: AuditedConversation, detail: str, judge: str | None = None
 ) -> Occurrence:
-    """Return the occurrence of a problem in the conversation *played*."""
+    """Return the place of a problem in the conversation *played*, with *detail* as its description.
+    *judge*: label of the judge whose scores it concerns; None: of every judge.
+    """
     row, scenario = played.row, played.scenario.id
     where = (row.run, played.configuration, scenario, row.id)
     return Occurrence(detail, row.subject_hash, played.label, *where, judge)
 
 
 def _find_contradictions(evidence: AuditEvidence) -> Occurrences:
-    """Find what the store's own check reports."""
+    """Yield each contradiction that the consistency check of the store reported."""
     yield from map(Occurrence, evidence.contradictions)
 
 
 def _find_damaged_records(evidence: AuditEvidence) -> Occurrences:
-    """Find raw bodies that cannot be read back, including those of no conversation of the
-    protocol.
+    """Yield every raw body of a reply or judgement that cannot be read from the store, also those
+    that belong to no conversation of the protocol.
     """
     details = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
@@ -552,7 +572,9 @@ def _find_damaged_records(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_index_differences(evidence: AuditEvidence) -> Occurrences:
-    """Find rows whose index differs when it is made of the scores that were read again."""
+    """Yield every row of a leaderboard whose index differs from the one computed from the judge's
+    raw replies, read again.
+    """
     there = _map_slots_to_conversations(evidence)
     for board in evidence.boards:
         for row in board.rows:
@@ -576,7 +598,9 @@ def _find_index_differences(evidence: AuditEvidence) -> Occurrences:
 
 
 def _make_row_occurrence(row: Row, board: Board, detail: str) -> Occurrence:
-    """Return the occurrence of a problem in a *row* of *board*."""
+    """Return the place of a problem that concerns a whole *row* of the leaderboard *board*, with
+    *detail* as its description.
+    """
     where = board.configurations[0] if len(board.configurations) == 1 else None
     return Occurrence(detail, row.subject.hash, row.label, configuration=where, judge=board.judge)
 
@@ -584,7 +608,7 @@ def _make_row_occurrence(row: Row, board: Board, detail: str) -> Occurrence:
 def _map_slots_to_conversations(
     evidence: AuditEvidence,
 ) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
-    """Return the conversations by subject's hash, run, configuration and scenario."""
+    """Return (model's hash, run, configuration, scenario's id) -> the conversation."""
     return {
         (played.row.subject_hash, played.row.run, played.configuration, played.scenario.id): played
         for played in evidence.conversations
@@ -594,8 +618,9 @@ def _map_slots_to_conversations(
 def _find_reread_marks(
     evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks
 ) -> Marks:
-    """Return the scores of one conversation from its judge's raw reply, or the stored *marks* if it
-    has none. {} if the raw reply differs and cannot be read.
+    """Return the scores of the conversation *played* by the judge of *board*, as the judge's raw
+    reply says when it is read again; the stored *marks* if there is no raw reply. {} if the raw
+    reply cannot be read.
     """
     for judgement in played.judgements if played else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
@@ -606,7 +631,7 @@ def _find_reread_marks(
 
 
 def _find_mark_differences(evidence: AuditEvidence) -> Occurrences:
-    """Find judgements whose scores differ from those in the judge's raw reply."""
+    """Yield every judgement whose stored scores differ from those in the judge's raw reply."""
     for played in evidence.conversations:
         for judgement in played.judgements:
             if (detail := evidence.bodies.otherwise.get(judgement.key)) is not None:
@@ -614,7 +639,7 @@ def _find_mark_differences(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_word_differences(evidence: AuditEvidence) -> Occurrences:
-    """Find replies whose words differ from those in the raw body."""
+    """Yield every reply whose stored words differ from those in its raw body."""
     for played in evidence.conversations:
         for key, line in played.replies:
             if (detail := evidence.bodies.otherwise.get(key)) is not None:
@@ -622,10 +647,10 @@ def _find_word_differences(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_broken_pins(evidence: AuditEvidence) -> Occurrences:
-    """Find replies that another provider served than the one that the subject is pinned to.
+    """Yield every reply that was served by another provider than the one its model is pinned to.
 
-    The server gives a name and the subject a slug. They may mean the same provider if the letters
-    and digits of one begin the other.
+    The server gives a provider's name and the model's settings have a short form of it. They may
+    mean the same provider if the letters and digits of one begin the other.
     """
     for played in evidence.conversations:
         pin = played.subject.provider
@@ -638,13 +663,13 @@ def _find_broken_pins(evidence: AuditEvidence) -> Occurrences:
 
 
 def _strip_punctuation(text: str) -> str:
-    """Return the letters and digits of *text*, in lower case."""
+    """Return the letters and digits of *text* alone, in lower case."""
     return "".join(filter(str.isalnum, text.lower()))
 
 
 def _find_other_models(evidence: AuditEvidence) -> Occurrences:
-    """Find subjects whose replies come from another model than the one asked, or from several, as
-    the server says.
+    """Yield every model whose replies came from another model than the one asked, or from several,
+    by the server's word.
     """
     by_subject: dict[tuple[str, str], set[str]] = defaultdict(set)
     asked: dict[tuple[str, str], str] = {}
@@ -670,8 +695,8 @@ def _find_other_models(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_repeated_ids(evidence: AuditEvidence) -> Occurrences:
-    """Find endpoints that gave the answer to one call again as the answer to another, as its
-    response id shows.
+    """Yield every endpoint that answered several calls with one response id, so that an answer to
+    one call may have been given again to another.
     """
     for endpoint, ids in _group_shared_ids(evidence, telling=True):
         calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
@@ -682,8 +707,8 @@ def _find_repeated_ids(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
-    """Find endpoints whose response ids do not distinguish its answers: most have the same one, or
-    ids are a few digits.
+    """Yield every endpoint whose response ids do not distinguish its answers: most answers have the
+    same id, or ids are a few digits.
     """
     for endpoint, ids in _group_shared_ids(evidence, telling=False):
         most = max(ids, key=lambda shared: shared.calls)
@@ -696,8 +721,8 @@ def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
 def _group_shared_ids(
     evidence: AuditEvidence, telling: bool
 ) -> Iterator[tuple[str, list[SharedId]]]:
-    """Yield (endpoint, its ids that several calls share): with *telling* those ids that usually
-    distinguish answers, else the others.
+    """Yield (endpoint, the response ids that several of its calls share). *telling* True: ids that
+    should be unique to an answer; False: ids that cannot distinguish answers.
     """
     by_endpoint: dict[str, list[SharedId]] = defaultdict(list)
     for shared in evidence.shared_ids:
@@ -714,7 +739,9 @@ def _group_shared_ids(
 
 
 def _find_missing_conversations(evidence: AuditEvidence) -> Occurrences:
-    """Find conversations that a run should have and that were not played, or not to their end."""
+    """Yield every conversation that a run should have and that was never begun, or breaks off
+    before its end.
+    """
     there = _map_slots_to_conversations(evidence)
     runs: dict[str, set[int]] = defaultdict(set)
     for conversation in evidence.conversations:
@@ -737,7 +764,9 @@ def _find_missing_conversations(evidence: AuditEvidence) -> Occurrences:
 
 
 def _find_invalid_conversations(evidence: AuditEvidence) -> Occurrences:
-    """Find whole conversations that our rules do not count."""
+    """Yield every conversation that is invalid by our rules, so that it does not count, with the
+    reason; without those that merely break off, which count as missing.
+    """
     for played in evidence.conversations:
         if played.row.state == "invalid" and not played.missing_replies:
             marked = any(judgement.reason is None for judgement in played.judgements)
@@ -748,8 +777,8 @@ def _find_invalid_conversations(evidence: AuditEvidence) -> Occurrences:
 def _list_unscored_conversations(
     evidence: AuditEvidence,
 ) -> Iterator[tuple[AuditedConversation, Board, Judgement | None]]:
-    """Yield the complete conversations of each leaderboard that its judge gave no scores to, with
-    the leaderboard and the judgement that failed, if there is one.
+    """Yield every complete conversation that the judge of its leaderboard gave no scores to, as
+    (conversation, leaderboard, the judgement that failed or None).
     """
     for board in evidence.boards:
         for played in evidence.conversations:
@@ -766,22 +795,24 @@ def _list_unscored_conversations(
 
 
 def _find_unjudged_conversations(evidence: AuditEvidence) -> Occurrences:
-    """Find conversations without a judgement by the judge of the leaderboard that they are in."""
+    """Yield every complete conversation that has no judgement by the judge of its leaderboard."""
     for played, board, failed in _list_unscored_conversations(evidence):
         if failed is None:
             yield _make_occurrence(played, "not judged", board.judge)
 
 
 def _find_failed_judgements(evidence: AuditEvidence) -> Occurrences:
-    """Find conversations on which the judge of the leaderboard failed."""
+    """Yield every complete conversation on which the judge of its leaderboard failed, with the
+    reason.
+    """
     for played, board, failed in _list_unscored_conversations(evidence):
         if failed is not None:
             yield _make_occurrence(played, str(failed.reason), board.judge)
 
 
 def _find_unrecorded_answers(evidence: AuditEvidence) -> Occurrences:
-    """Find replies and judgements without a raw body: nothing shows that they came as they are
-    stored.
+    """Yield every reply and judgement that has no raw body in the store, so that nothing shows what
+    was received.
     """
     silent = evidence.bodies.silent
     for played in evidence.conversations:

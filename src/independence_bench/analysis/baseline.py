@@ -56,7 +56,7 @@ STRICT = ConfigDict(extra="forbid", strict=True)
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One item in one run."""
+    """How often one item's pressure turns were withstood in one run."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -67,7 +67,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class BaselineRun:
-    """One run of a build."""
+    """One run of one model in a baseline: the judge's marks, hashes and time."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -79,8 +79,8 @@ class BaselineRun:
 
 
 def _check_build_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
-    """Return *runs* unchanged. Raises ValueError if two have one number, or one has neither marks
-    nor items.
+    """Return *runs*, those of one model in a baseline file, unchanged. Raises ValueError if two
+    have the same number, or if one has neither marks nor items.
     """
     if len({run.run for run in runs}) < len(runs):
         raise ValueError("two runs have one number")
@@ -100,7 +100,9 @@ class BaselineBuild:
     runs: Annotated[tuple[BaselineRun, ...], Field(min_length=1), AfterValidator(_check_build_runs)]
 
     def collect_marks(self, configurations: Sequence[Configuration]) -> RunMarks:
-        """Return the marks by run and slot. *configurations* are those of the baseline."""
+        """Return run -> (configuration, scenario) -> the judge's marks of one model in a baseline.
+        *configurations* are those of the baseline.
+        """
         places = {str(configuration): configuration for configuration in configurations}
         return {
             run.run: {
@@ -125,7 +127,7 @@ class BaselineProtocol:
 
 @dataclass(frozen=True, slots=True)
 class BaselineJudge:
-    """The judge of a baseline's marks."""
+    """The judge who gave a baseline's marks."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -135,7 +137,7 @@ class BaselineJudge:
 
 @dataclass(frozen=True, slots=True)
 class BaselineItems:
-    """Hashes of what the items of a character ask."""
+    """Hashes of what the items of a character's protocol ask."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -145,8 +147,8 @@ class BaselineItems:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The scores of a build to compare a new build with. A file of an earlier version may have
-    several builds.
+    """The scores of one version of a model (a build), which a new version is compared with. A file
+    of an earlier format may have several builds.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -162,21 +164,23 @@ class Baseline:
 
 
 def compute_asked_hash(protocol: Protocol) -> str:
-    """Return a hash that changes with anything that *protocol* asks or has marked, but not with its
-    system prompts.
+    """Return a hash of everything that *protocol* asks models and has judged; its system prompts do
+    not change the hash.
     """
     causes = protocol.causes()
     return hash_content({name: value for name, value in causes.items() if name not in NOT_ASKED})
 
 
 def has_items(protocol: Protocol) -> bool:
-    """Return whether the protocol's stems are items of a character, which are held or not."""
+    """Return whether the protocol asks about the items of a character, on which a model holds or
+    gives in.
+    """
     return bool(protocol.kinds)
 
 
 def compute_frame_hash(protocol: Protocol) -> str:
-    """Return a hash that changes with how all items are asked and marked, but not with a single
-    item or with system prompts.
+    """Return a hash of how all items of *protocol* are asked and judged; a single item or a system
+    prompt does not change the hash.
     """
     causes = protocol.causes()
     also = {"earlier": protocol.earlier} if protocol.earlier else {}
@@ -184,8 +188,8 @@ def compute_frame_hash(protocol: Protocol) -> str:
 
 
 def compute_item_hashes(protocol: Protocol) -> dict[str, str]:
-    """Return for each stem that is pushed a hash that changes with anything that its branches ask
-    or have marked.
+    """Return item's id -> a hash of everything that its conversations ask and have judged, for each
+    item that has pressure turns.
     """
     return {
         scenario.stem: hash_content(protocol.find_item(scenario.stem).scenarios)
@@ -194,7 +198,7 @@ def compute_item_hashes(protocol: Protocol) -> dict[str, str]:
 
 
 def list_pushed_scenarios(protocol: Protocol) -> list[Scenario]:
-    """Return, for each item, the scenario in which it is pushed."""
+    """Return, for each item of *protocol*, the scenario that has the pressure turns against it."""
     return [
         scenario
         for scenario in protocol.scenarios
@@ -205,7 +209,9 @@ def list_pushed_scenarios(protocol: Protocol) -> list[Scenario]:
 
 
 def list_unchanged_items(baseline: Baseline, protocol: Protocol) -> list[str]:
-    """Return the stems that *protocol* asks in the same words as the baseline."""
+    """Return the ids of the items that *protocol* asks in the same words as *baseline*; [] if the
+    baseline has no items.
+    """
     known = baseline.items.hashes if baseline.items else {}
     return [
         stem for stem, hash_ in compute_item_hashes(protocol).items() if known.get(stem) == hash_
@@ -216,8 +222,9 @@ def list_unchanged_items(baseline: Baseline, protocol: Protocol) -> list[str]:
 
 
 def make_baseline_build(board: Board, row: Row, held: HeldStems | None) -> BaselineBuild:
-    """Return a baseline's build from what *board* has of *row*. *held* has the items of a
-    character; None: no items.
+    """Return the runs of one model, *row* of the leaderboard *board*, in the form that a baseline
+    file has: judge's marks, hashes and times. *held*: how long the model withstood the pressure on
+    a character's items; None: the runs get no items.
     """
     said: dict[int, list[list[object]]] = defaultdict(list)
     for transcript in board.results.transcripts:
@@ -242,7 +249,7 @@ def make_baseline_build(board: Board, row: Row, held: HeldStems | None) -> Basel
 
 
 def _group_marks_by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the marks of one run by configuration (as text) and scenario."""
+    """Return configuration (as text) -> scenario -> judge's marks, from the *marks* of one run."""
     by_place: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (configuration, scenario), given in marks.items():
         by_place[str(configuration)][scenario] = dict(given)
@@ -250,8 +257,8 @@ def _group_marks_by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, di
 
 
 def _collect_replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
-    """Return run -> stem -> its replay. Replays of which it is unknown where they gave in are left
-    out.
+    """Return run -> item -> the number of pressure turns that the model withstood, with a hash of
+    the conversation. Items for which that number is unknown in a run are left out.
     """
     replays: dict[int, dict[str, Replay]] = defaultdict(dict)
     for stem in held.ladders:
@@ -261,8 +268,10 @@ def _collect_replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
 
 
 def make_baseline(board: Board, judge_hash: str, row: Row, held: HeldStems | None) -> Baseline:
-    """Return a baseline of *row*. Raises NotComplete if it is not ranked and none of its items is
-    read.
+    """Return a baseline that later builds can be compared with, made of one model: *row* of the
+    leaderboard *board*. *judge_hash*: of the leaderboard's judge; *held*: the model's results on a
+    character's items, or None. Raises NotComplete if the model is not ranked and none of its items
+    has a result.
     """
     build = make_baseline_build(board, row, held)
     if not any(run.items for run in build.runs):
@@ -283,7 +292,7 @@ def make_baseline(board: Board, judge_hash: str, row: Row, held: HeldStems | Non
 
 
 def check_complete(row: Row) -> None:
-    """Check that *row* has an index. Raises NotComplete, with what is missing, if it has none."""
+    """Raise NotComplete, with what is missing, if *row* of a leaderboard has no index."""
     if row.index is None:
         more = f" and {len(row.missing) - 1} more" if len(row.missing) > 1 else ""
         why = f": {row.missing[0]}{more}" if row.missing else ""
@@ -293,15 +302,16 @@ def check_complete(row: Row) -> None:
 
 
 def is_decided_by_items(baseline: Baseline, margin: float | None) -> bool:
-    """Return whether the items of a character decide. If a *margin* in points is given, the index
-    does.
+    """Return whether a comparison with *baseline* is decided by the items of a character: the
+    baseline has items, and no *margin* in points of the index is given.
     """
     return baseline.items is not None and margin is None
 
 
 def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
-    """Check that *protocol* asks what the baseline's did and has such marks; raises WrongUse if
-    not. *by_items*: single items may differ, which are left out.
+    """Raise WrongUse unless *protocol* asks and has judged the same as the baseline's protocol,
+    system prompts aside, and can have given the baseline's marks. *by_items* True: single items may
+    differ, as long as one is the same and all are asked in the same way.
     """
     then = baseline.protocol
     if then.asked != compute_asked_hash(protocol):
@@ -336,8 +346,9 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
 
 
 def find_chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row:
-    """Return the row of *board* that is called *typed*; None: the only one of *rows*. Raises
-    WrongUse if there are several, so that none is left out unseen.
+    """Return the row of *board* whose model is called *typed*; without a name, the only one of
+    *rows*. Raises WrongUse if the name fits no row or several, or if no name is typed and there are
+    several rows.
     """
     if typed is None and len(rows) > 1:
         raise WrongUse(
@@ -350,8 +361,8 @@ def find_chosen_row(board: Board, rows: Sequence[Row], typed: str | None) -> Row
 
 
 def find_baseline_build(baseline: Baseline, row: Row) -> BaselineBuild:
-    """Return the baseline's build to compare *row* with: the one of the same hash, else of the same
-    label, else the only one. Raises WrongUse if it is not clear.
+    """Return the model of *baseline* that the model of *row* is compared with: the one of the same
+    hash, else of the same label, else the only one. Raises WrongUse if several are left.
     """
     builds = baseline.builds
     same = [build for build in builds if build.hash == row.subject.hash]

@@ -56,7 +56,9 @@ from independence_bench.store.results import Judgement, Told, ignore_progress
 
 @dataclass(frozen=True, slots=True)
 class IndexPrice:
-    """The price of a ranked subject's index, in dollars of one run. None: not known."""
+    """The index of a ranked model beside its price: the dollars that one run costs. None: not
+    known.
+    """
 
     label: str
     index: float
@@ -70,20 +72,22 @@ class IndexPrice:
 
     @property
     def free(self) -> Annotated[bool, SENT]:
-        """Whether neither its replies nor its judge cost anything."""
+        """Whether one run costs nothing, neither the model's replies nor the judge; False if the
+        cost is unknown.
+        """
         return self.dollars_per_run == 0
 
     @property
     def points_per_dollar(self) -> Annotated[float | None, WHOLE]:
-        """The index divided by the dollars of one run; None if it is free, or its price is not
-        known.
+        """A model's index divided by the dollars of one of its runs; None if a run is free, or its
+        price is unknown.
         """
         return self.index / self.dollars_per_run if self.dollars_per_run else None
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationScore:
-    """The score of one configuration by itself, of several that are pooled."""
+    """The score of one model in a single configuration, of several that are pooled."""
 
     index: Points | None
     standard_deviation: Points | None
@@ -92,7 +96,7 @@ class ConfigurationScore:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One subject on one leaderboard. *rank* is None if the subject is incomplete, and on a
+    """One model on one leaderboard. *rank* is None if the model is incomplete, and on a
     demonstration.
 
     Index in [0, 100], dimensions in [0, 1], means on the scales of their marks.
@@ -172,34 +176,42 @@ class Row:
 
     @property
     def index(self) -> Annotated[float | None, POINTS]:
-        """The mean of its runs' indices, in [0, 100]; None if it is not ranked."""
+        """The model's index, in [0, 100]: the mean of its runs' indices; None if the model is
+        incomplete or excluded.
+        """
         return self.score.index
 
     @property
     def index_interval(self) -> Annotated[Uncertainty, POINTS]:
-        """The two 95% intervals of the index."""
+        """The two 95% intervals of the model's index: if the same scenarios are played again, and
+        with new scenarios.
+        """
         return self.uncertainty.index
 
     @property
     def index_interval_without_sessions(self) -> Annotated[Uncertainty | None, POINTS]:
-        """The intervals of the index without the allowance for sessions; None if there is no
-        allowance.
+        """The two 95% intervals of the model's index, without the part that allows for differences
+        between sessions; None if the intervals have no such part.
         """
         return self.uncertainty.without_sessions
 
     @property
     def ranks(self) -> Annotated[Standing | None, SENT]:
-        """The ranks that it may have if the same scenarios are played again."""
+        """The range of ranks that the model may have, at 95%, if the same scenarios are played
+        again; None if unknown.
+        """
         return self.uncertainty.standing
 
     @property
     def ranks_new_scenarios(self) -> Annotated[Standing | None, SENT]:
-        """The ranks that it may have if other scenarios of this kind are asked."""
+        """The range of ranks that the model may have, at 95%, with new scenarios of the same kind;
+        None if unknown.
+        """
         return self.uncertainty.standing_new_scenarios
 
     @property
     def runs(self) -> Annotated[int, Column("Runs", COUNT, spare=2)]:
-        """The number of its runs."""
+        """Number of the model's runs that are scored on this leaderboard."""
         return self.score.runs
 
     @property
@@ -216,29 +228,35 @@ class Row:
             "it is given again",
         ),
     ]:
-        """The standard deviation of the runs' indices (n - 1); None for a single run."""
+        """The standard deviation (n - 1) of the indices of the model's runs, in points; None for a
+        single run.
+        """
         return self.score.deviation
 
     @property
     def dimensions(self) -> Annotated[Mapping[str, float | None], HUNDRED]:
-        """Dimension -> its score in [0, 1]; 1 is the most independent."""
+        """Name of a dimension -> the model's score, in [0, 1], 1 being the most independent; None
+        if the score is unknown.
+        """
         return self.score.dimensions
 
     @property
     def dimension_intervals(self) -> Annotated[Mapping[str, Uncertainty], HUNDRED]:
-        """Dimension -> its two 95% intervals."""
+        """Name of a dimension -> the two 95% intervals of the model's score in it."""
         return self.uncertainty.dimensions
 
     @property
     def means(self) -> Annotated[Mapping[str, float | None], IN_FULL]:
-        """Mark -> its mean, on the mark's scale."""
+        """Name of a mark -> the mean that the judge gave the model, on the scale of that mark."""
         return self.score.means
 
     @property
     def in_configurations(
         self,
     ) -> Annotated[Mapping[str, ConfigurationScore], Column(key="by_configuration")]:
-        """Each configuration of a pool scored by itself; empty without a pool."""
+        """Configuration, as text -> the model's index in it alone; {} if the leaderboard does not
+        pool several configurations.
+        """
         return {
             str(configuration): ConfigurationScore(
                 score.index,
@@ -250,29 +268,35 @@ class Row:
 
     @property
     def whole_runs(self) -> Annotated[int, SENT]:
-        """The number of runs that have an index."""
+        """Number of the model's runs that are complete and so have an index."""
         return len(self.run_indices)
 
     @property
     def whole_index(self) -> Annotated[float | None, POINTS]:
-        """The mean index of the runs that have one."""
+        """The mean index of those runs of the model that are complete, though others may not be;
+        None if no run is.
+        """
         return compute_mean(self.run_indices)
 
     @property
     def run_indices(self) -> tuple[float, ...]:
-        """The indices of the runs that have one."""
+        """The indices, in [0, 100], of those runs of the model that are complete; one for each such
+        run.
+        """
         return tuple(score.index for score in self.run_scores.values() if score.index is not None)
 
     @property
     def thinks(self) -> Annotated[bool, SENT]:
-        """Whether it reasons before it answers: as it is set, or by itself in most of its
-        replies.
+        """Whether the model reasons before it answers: its settings ask for that, or more than half
+        of its replies came with reasoning.
         """
         return self.subject.thinks or self.health.share_with_reasoning > 0.5
 
     @property
     def reasoning_doubt(self) -> Annotated[str | None, SENT]:
-        """How its replies contradict the reasoning effort of its label; None if they do not."""
+        """A phrase that says how the model's replies contradict the reasoning effort in its label;
+        None if they do not.
+        """
         if self.reasons_unasked:
             share_of = format_share(self.health.share_with_reasoning)
             return f"told not to reason and did in {share_of} of its replies"
@@ -282,13 +306,15 @@ class Row:
 
     @property
     def reasons_unasked(self) -> bool:
-        """Whether a reply came with reasoning although it was told not to reason."""
+        """Whether any reply of the model came with reasoning although its settings turn reasoning
+        off.
+        """
         return bool(self.health.replies_with_reasoning) and not self.subject.may_think
 
     @property
     def shows_no_reasoning(self) -> bool:
-        """Whether it was told to reason and no reply came with reasoning: neither text nor
-        tokens.
+        """Whether the model's settings ask it to reason and none of its replies came with
+        reasoning, neither text nor tokens. False if it has no valid reply.
         """
         replied = self.health.replies > self.health.transcripts_invalid
         return self.subject.thinks and replied and not self.health.replies_with_reasoning
@@ -296,7 +322,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class JudgesKin:
-    """The ranked subjects of the judge's own vendor, compared with the others."""
+    """The ranked models made by the judge's own vendor, compared with the other ranked models."""
 
     vendor: str
     subjects: int
@@ -345,10 +371,10 @@ class Board:
     unshown: Annotated[tuple[Row, ...], HIDDEN] = ()
 
     def select_subjects(self, subjects: Collection[str]) -> Board:
-        """Return this board with the rows of *subjects* alone, by hash. Ranks, intervals and `kin`
-        stay those of all subjects.
+        """Return a copy of this leaderboard with only the rows of *subjects*, the hashes of models.
+        Ranks, intervals and the comparison by vendor stay those of all models.
 
-        `uncertainty` stays that of all, too, so compare rows before.
+        `uncertainty` stays that of all models, too, so compare rows before you select.
         """
         ranked, incomplete = (
             tuple(row for row in rows if row.subject.hash in subjects)
@@ -359,8 +385,9 @@ class Board:
         return replace(self, ranked=ranked, incomplete=incomplete, unshown=unshown)
 
     def select_neighbours(self, subjects: Collection[str], places: int) -> Board:
-        """Return this board with the rows of *subjects*, by hash, and of their neighbours: so many
-        *places* above and below each. Otherwise as `select_subjects`.
+        """Return a copy of this leaderboard with only the rows of *subjects*, the hashes of models,
+        and up to *places* ranked rows above and below each. Ranks and intervals stay those of all
+        models.
         """
         shown = set(subjects)
         for place, row in enumerate(self.ranked):
@@ -371,33 +398,39 @@ class Board:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All rows, the incomplete ones last."""
+        """All rows of the leaderboard: the ranked ones, then the incomplete ones."""
         return (*self.ranked, *self.incomplete)
 
     @property
     def exam_line(self) -> str | None:
-        """A line on how the judge or the jury did in the exam; None if there is nothing to say."""
+        """A line of text on how the leaderboard's judge or jury did in the exam of judges; None if
+        there is nothing to say.
+        """
         return self.exam.line if self.exam else None
 
     @property
     def weighting(self) -> Annotated[str | None, SENT]:
-        """The name of the protocol's weighting that was asked for; None for its own."""
+        """Name of the alternative weighting of dimensions that the leaderboard uses; None for the
+        protocol's own weights.
+        """
         return self.protocol.weights
 
     @property
     def weights(self) -> Annotated[Mapping[str, float], SENT]:
-        """Dimension -> its points of the index's 100."""
+        """Name of a dimension -> the points that it contributes to the index, of 100."""
         return {dimension.name: dimension.weight for dimension in self.protocol.dimensions}
 
     @property
     def judges_in_intervals(self) -> Annotated[tuple[str, ...], SENT]:
-        """The judges whose differences the intervals include."""
+        """Labels of the judges whose differences from each other the intervals include: the jury's
+        members, or the one judge; () if nothing is judged.
+        """
         return self.jurors or ((self.judge,) if self.judge else ())
 
     @property
     def interval_method(self) -> Annotated[tuple[str, ...] | None, SENT]:
-        """The method of the intervals by rules other than ours, in sentences; None for our
-        rules.
+        """Sentences that say how the intervals are made if the leaderboard uses rules other than
+        ours; None by our rules, or if no model is ranked.
         """
         if self.rules == OWN.name or not self.ranked:
             return None
@@ -411,27 +444,32 @@ class Board:
 
     @property
     def no_intervals_because(self) -> Annotated[tuple[str, ...], SENT]:
-        """Why an interval of one kind or the other is missing; () if none is, and by other
-        rules.
+        """Sentences that say why the leaderboard lacks intervals for the same scenarios or for new
+        ones; () if none is lacking, and by rules other than ours.
         """
         return self.uncertainty.explain_no_intervals() if self.uncertainty else ()
 
     @property
     def runs_together(self) -> Annotated[RunEffects | None, SENT]:
-        """The effects that shift whole runs of the index together; None if nothing shows them."""
+        """The measured effects that shift whole runs of a model on this leaderboard together; None
+        if no model has two runs that vary, and by rules other than ours.
+        """
         return self.uncertainty.find_run_effects() if self.uncertainty else None
 
     @property
     def sittings(self) -> Annotated[SessionAllowance | None, SENT]:
-        """The allowance for sessions in the intervals of the index; None if no session is known."""
+        """How much the intervals of the index allow for differences between sessions; None if no
+        model's sessions are known, and by rules other than ours.
+        """
         return self.uncertainty.measure_session_allowance() if self.uncertainty else None
 
     @property
     def kin(
         self,
     ) -> Annotated[JudgesKin | None, Column(key="judge_and_subjects_of_one_vendor")]:
-        """The ranked subjects of the judge's own vendor; None if none is ranked, or the vendor is
-        unknown or simulates.
+        """The mean index of the ranked models made by the judge's own vendor, beside that of the
+        other models; None if no model of that vendor is ranked, or the vendor is unknown or is the
+        simulator.
         """
         rows = (*self.ranked, *self.unshown)
         mine = [row for row in rows if find_vendor(row.subject.model) == self.vendor]
@@ -445,8 +483,8 @@ class Board:
 
     @property
     def protocol_name(self) -> str:
-        """The protocol's name; with the start of its hash if a shipped protocol has the same name
-        and another hash.
+        """Full name of the leaderboard's protocol; followed by the start of its hash if a shipped
+        protocol has the same name and another hash.
         """
         name = self.protocol.name
         if name in list_shipped() and load_protocol(name).hash != self.protocol.hash:
@@ -455,25 +493,29 @@ class Board:
 
     @property
     def main_judge(self) -> Annotated[str | None, SENT]:
-        """The judge whose board is shown if none is named; None for a jury."""
+        """Label of the judge whose leaderboard is shown if the user names no judge; None for a
+        jury, or if nothing is judged.
+        """
         return self.judges[0] if self.judges else None
 
     @property
     def demonstration(self) -> bool:
-        """Whether no subject has a rank because its judge is an embedded one, which is known not to
-        be fit.
+        """Whether the leaderboard is a demonstration without ranks, because its judge is an
+        embedded one, which is known not to be fit for ranking.
         """
         return self.by_table
 
     @property
     def default(self) -> Annotated[bool, Column(key="default_configuration")]:
-        """Whether this is the configuration that the protocol is meant to be played in."""
+        """Whether the leaderboard is of the configurations that its protocol is meant to be played
+        in.
+        """
         return self.configurations == self.protocol.configurations
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRecords:
-    """Everything of a protocol that its leaderboards are made of."""
+    """Everything read from the store that the leaderboards of one protocol are made of."""
 
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
@@ -504,8 +546,8 @@ AS_SHOWN = 1  # decimals of an index
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """One subject whose index, as it is shown, differs between two sets of rules. None: not ranked
-    by those rules.
+    """One model whose index, as it is shown, differs between two sets of scoring rules. None: not
+    ranked by those rules.
     """
 
     label: str
@@ -515,11 +557,12 @@ class RuleDifference:
 
 
 def find_rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
-    """Return a difference for every row of the *other* boards that our own rules give another
-    index, or do not rank.
+    """Return a difference for every row of the *other* leaderboards, made by other scoring rules,
+    whose index as shown is not the one on our *own* leaderboards, or which only one of the two
+    ranks.
 
-    In the order of the other boards; rows that neither ranks are no difference. Boards are paired
-    by configuration and judge. [] if nothing differs.
+    They are in the order of the other leaderboards, which are paired with ours by configuration and
+    judge. [] if nothing differs.
     """
     ours = {
         (board.configurations, board.judge, row.subject.hash): row
@@ -538,8 +581,9 @@ def find_rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[
 
 
 def _explain_rule_difference(own: Row, other: Row, rules: str) -> Iterator[str]:
-    """Yield the reasons of a difference: why our rules do not rank the row, which runs the other
-    rules leave out, else rounding.
+    """Yield the reasons why one model has another index by the scoring *rules* than by our own, a
+    phrase each: why our rules do not rank it, which runs the other rules leave out, or else
+    rounding. *own* and *other*: the model's rows by the two.
     """
     if own.index is None:
         yield from (f"we do not rank it: {line}" for line in own.missing)

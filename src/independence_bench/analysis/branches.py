@@ -61,8 +61,8 @@ Case = tuple[str, Configuration, int]  # stem, configuration, run
 
 @dataclass(frozen=True, slots=True)
 class StemMean:
-    """A mean over stems with its 95% interval over other stems of the kind; both in the unit that
-    the field states.
+    """A mean over items (stems) with its 95% interval over other items of the kind; both in the
+    unit that the field states.
     """
 
     value: float
@@ -70,7 +70,7 @@ class StemMean:
     stems: int  # that it is the mean of, at least 1
 
     def as_text(self, form: Format) -> str:
-        """Return the number as *form* writes it."""
+        """Return the mean as text, in the number format *form*."""
         return form.text(self.value)
 
 
@@ -85,13 +85,15 @@ class Share:
 
     @property
     def value(self) -> Annotated[float | None, SHARE]:
-        """The share, in [0, 1]; None if there is nothing."""
+        """The share, in [0, 1]: the count divided by the whole; None if the whole is 0."""
         return self.count / self.of if self.of else None
 
 
 @dataclass(frozen=True, slots=True)
 class TechniqueFolds:
-    """How often one technique made a position give in, whichever of the pushes used it."""
+    """How often one technique of persuasion made a model give in, whichever of the pressure turns
+    used it.
+    """
 
     technique: str  # as the stems' files call it; "": pushes that name none
     pushed: Whole  # ladders that stood before a push of it
@@ -99,16 +101,16 @@ class TechniqueFolds:
 
     @property
     def share(self) -> Annotated[float | None, SHARE]:
-        """The share of the ladders that met the technique and gave in to it, [0, 1]; None if none
-        met it.
+        """The share of positions given up at a pressure turn that uses this technique, of all
+        positions that met the technique, [0, 1]; None if none met it.
         """
         return self.folded / self.pushed if self.pushed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """How long positions last under pressure. A ladder is one case as one judge saw it; stems have
-    equal weight.
+    """How long a model's positions last under pressure. A ladder is one series of pressure turns as
+    one judge saw it; items (stems) have equal weight.
     """
 
     pushes: int
@@ -123,8 +125,8 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class BranchStatistics:
-    """The statistics of one subject's branches. None, or not in a mapping: nothing of the kind was
-    judged.
+    """The statistics of one model's branches: kinds of conversations about an item, such as
+    pressure or a later question. None, or not in a mapping: nothing of the kind was judged.
     """
 
     runs: int  # in which anything was judged
@@ -148,7 +150,7 @@ class BranchStatistics:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedBranch:
-    """One branch of one case as one judge saw it."""
+    """One branch of one item in one run, as one judge saw it."""
 
     scenario: Scenario
     worth: float | None  # None: the judge left out a mark that it needs
@@ -157,7 +159,7 @@ class _JudgedBranch:
 
 @dataclass(slots=True)
 class _SubjectCases:
-    """The judged cases of one subject."""
+    """The judged cases of one model. A case is an item (stem) in one configuration and run."""
 
     judged: dict[tuple[Case, Branch], list[_JudgedBranch]] = field(default_factory=dict)  # by judge
     # marks that a judge left out
@@ -166,8 +168,8 @@ class _SubjectCases:
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
     def average_branch(self, branch: Branch) -> dict[Case, float]:
-        """Return case -> the judges' mean worth of *branch*. Cases in which a judge's is None are
-        left out.
+        """Return case (item, configuration, run) -> the mean of the judges' values of *branch*, in
+        [0, 1]. Cases for which a judge's value is None are left out.
         """
         means: dict[Case, float] = {}
         for (case, of), judges in self.judged.items():
@@ -181,17 +183,20 @@ class _SubjectCases:
         return means
 
     def has_unknown_position(self, branch: Branch) -> bool:
-        """Return whether a judge left out the subject's position in some case of *branch*."""
+        """Return whether a judge left out the model's position after some reply in any conversation
+        of *branch*.
+        """
         return any(mark.startswith(f"{POSITION}_") for mark in self.gaps[branch])
 
 
 def measure_branches(
     results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]
 ) -> BranchStatistics | None:
-    """Return the statistics of the branches of *subject* (its hash) by *judges*, one or those of a
-    jury. *results* are of a protocol with stems.
+    """Return the statistics of one model's conversations on the items of a protocol, branch by
+    branch, by one judge or a jury. *subject*: the model's hash. *judges*: for each judge, key ->
+    judgement.
 
-    None if the protocol has no stems, or if nothing of the subject counts.
+    None if the protocol has no items with branches, or if no conversation of the model counts.
     """
     protocol, transcripts = results.protocol, results.by_subject.get(subject)
     if not protocol.has_stems or not transcripts:
@@ -223,8 +228,9 @@ def measure_branches(
 def _collect_cases(
     results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]
 ) -> _SubjectCases:
-    """Return the cases of *subject* that all of *judges* have judged, with the marks that they left
-    out.
+    """Return the conversations of one model (*subject*: its hash) that all of *judges* have judged,
+    by item, configuration, run and branch, with the marks that a judge left out. *judges*: for each
+    judge, key -> judgement.
     """
     seen = _SubjectCases()
     for played in results.by_subject[subject]:
@@ -259,8 +265,9 @@ def _collect_cases(
 
 
 def _collect_ladders(seen: _SubjectCases) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
-    """Return case -> a list, by judge, of the course of its position under pressure and the
-    techniques of the pushes.
+    """Return case (item, configuration, run) -> for each judge, how the model's position changed
+    over the pressure turns, and the technique of each pressure turn. Cases in which a position is
+    unknown are left out.
     """
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
@@ -271,7 +278,9 @@ def _collect_ladders(seen: _SubjectCases) -> dict[Case, list[tuple[Ladder, tuple
 
 
 def _measure_folds(seen: _SubjectCases, runs: int) -> Folds | None:
-    """Return how long the positions last under pressure; None if no ladder was judged."""
+    """Return how long one model's positions last under pressure, with intervals; None if no series
+    of pressure turns was judged. *runs*: the number of its runs.
+    """
     ladders = _collect_ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     stood = {
@@ -329,8 +338,9 @@ def _measure_folds(seen: _SubjectCases, runs: int) -> Folds | None:
 def _count_folds_by_technique(
     weighed: Iterable[tuple[Ladder, tuple[str, ...], float]],
 ) -> tuple[TechniqueFolds, ...]:
-    """Count, for each technique, the ladders that met it and those that gave in to it. *weighed*
-    are (ladder, techniques of its pushes, weight).
+    """Return, for each technique of persuasion, the weight of the positions that met it and of
+    those that were given up at it, in the order of first use. *weighed*: for each series of
+    pressure turns (how the position changed, the technique of each turn, weight).
     """
     pushed: dict[str, float] = defaultdict(float)
     folded: dict[str, float] = defaultdict(float)
@@ -345,7 +355,9 @@ def _count_folds_by_technique(
 
 
 def average_by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
-    """Return stem -> the mean over its cases."""
+    """Return item (stem) -> the mean of its values over configurations and runs. *of_cases*: (item,
+    configuration, run) -> value.
+    """
     of_stems: dict[str, list[float]] = defaultdict(list)
     for (stem, *_), value in of_cases.items():
         of_stems[stem].append(value)
@@ -355,8 +367,9 @@ def average_by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
 def estimate_stem_mean(
     of_cases: Mapping[Case, float], runs: int, unit: float = 1.0
 ) -> StemMean | None:
-    """Return the mean over stems of numbers in [0, 1], in *unit*, with its interval; None without
-    cases.
+    """Return the mean over items (stems) of the values *of_cases*, numbers in [0, 1] by (item,
+    configuration, run), with its 95% interval, both multiplied by *unit*; None if there are no
+    values. An item's values are averaged first.
     """
     stems = np.array(list(average_by_stem(of_cases).values()))
     if not len(stems):
@@ -370,8 +383,9 @@ def estimate_stem_mean(
 
 
 def make_stem_interval(stems: float, limits: Callable[[], Limits]) -> Interval | None:
-    """Return the interval that *limits* gives; None if *stems* are too few. They may be worth less
-    than their number.
+    """Return the interval between the two limits that calling *limits* gives; None, without the
+    call, if *stems* is below `FEWEST`. *stems*: how many equally weighted items the sample is
+    worth, not always a whole number.
     """
     if stems < FEWEST:
         return None
@@ -380,8 +394,8 @@ def make_stem_interval(stems: float, limits: Callable[[], Limits]) -> Interval |
 
 
 def estimate_share(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
-    """Return the share of *some* in *of_all*, both by case, with its interval. A stem counts by
-    what it has in *of_all*.
+    """Return the sum of *some* as a share of the sum of *of_all*, with its 95% interval over items.
+    Both map (item, configuration, run) to a count; an item weighs as much as it has in *of_all*.
     """
     parts: dict[str, float] = defaultdict(float)
     wholes: dict[str, float] = defaultdict(float)
@@ -400,8 +414,8 @@ def estimate_share(some: Mapping[Case, float], of_all: Mapping[Case, float], run
 
 @dataclass(frozen=True, slots=True)
 class BranchDifference:
-    """The difference of one branch between two sides, the second minus the first, as in
-    `BranchStatistics.values`.
+    """The difference of one branch's value between two models, or two versions, the second minus
+    the first.
     """
 
     quantity: Branch
@@ -422,7 +436,9 @@ class BranchDifference:
 def compare_branches(
     first: BranchStatistics, second: BranchStatistics
 ) -> tuple[BranchDifference, ...]:
-    """Return the difference, second minus first, of every quantity that both have in some stem."""
+    """Return the differences between two models' branch statistics, second minus first: one for
+    every branch that both have a value of for some common item, with its significance.
+    """
     quantities = dict.fromkeys((*first.quantities, *second.quantities))
     known = (_compare_branch(quantity, first, second) for quantity in quantities)
     differences = [difference for difference in known if difference is not None]
@@ -436,8 +452,8 @@ def compare_branches(
 def _compare_branch(
     quantity: Branch, one: BranchStatistics, other: BranchStatistics
 ) -> BranchDifference | None:
-    """Return the mean difference of one branch, over the stems that both sides have; None if there
-    is none.
+    """Return the mean difference of one branch's value, *other* minus *one*, over the items for
+    which both models have it, with its interval and p-value; None if there is no such item.
     """
     both = [
         (one.stems[stem][quantity], other.stems[stem][quantity])

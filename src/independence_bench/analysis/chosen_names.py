@@ -46,8 +46,8 @@ ITSELF = frozenset({"tool_context", "negotiation"})
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """The names of one subject in one conversation: *first* when it chose freely, *final* at the
-    end.
+    """The names that a model gave itself in one conversation, as another model read them: *first*
+    when it chose freely, *final* at the end.
 
     If it described several people, *several* has their names, and *first* and *final* are unsaid.
     """
@@ -70,13 +70,15 @@ class NamesRead:
 
     @property
     def picks(self) -> Annotated[tuple[str, ...], SENT]:
-        """The names that it chose freely: one, or several; () if it gave none, or is not read."""
+        """The names that a model chose freely for itself in one conversation: one, or several; ()
+        if it gave no name, or if the conversation has not been read for names.
+        """
         return self.several or ((self.first.name,) if self.first.name is not None else ())
 
 
 @dataclass(frozen=True, slots=True)
 class NameCount:
-    """One name, however it was written, and the subjects that chose it."""
+    """One name, however it was written, and the models that chose it for themselves."""
 
     name: str  # as it was written most often
     times: int
@@ -86,7 +88,7 @@ class NameCount:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioNames:
-    """Counts of the names in one scenario's conversations."""
+    """Counts of the names that models chose for themselves in the conversations of one scenario."""
 
     scenario: str
     conversations: int
@@ -97,7 +99,9 @@ class ScenarioNames:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names that models gave themselves when they were free to choose who to be."""
+    """The names that models gave themselves when they were free to choose who to be, counted over
+    many conversations.
+    """
 
     counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
     conversations: int = 0  # in which they chose who to be; 0: none, or not looked for
@@ -107,29 +111,37 @@ class Naming:
 
     @property
     def unique(self) -> tuple[NameCount, ...]:
-        """The names that only one subject chose, the most often chosen first."""
+        """Names that only one model chose for itself, each with its counts, the most often chosen
+        name first.
+        """
         return tuple(count for count in self.counts if len(count.subjects) == 1)
 
     @property
     def unique_names(self) -> Annotated[tuple[str, ...], Column(key="unique")]:
-        """The same names as text, as they were written."""
+        """Names that only one model chose for itself, as text in the most frequent spelling, the
+        most often chosen name first.
+        """
         return tuple(count.name for count in self.unique)
 
     @property
     def times(self) -> int:
-        """The number of names that were chosen, in all conversations."""
+        """Number of times that models chose a name for themselves, in all conversations; a name
+        chosen twice counts twice.
+        """
         return sum(count.times for count in self.counts)
 
 
 def list_naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
-    """Return the protocol's scenarios in which a model chooses who to be, whether or not it is
-    asked for a name.
+    """Return the scenarios of *protocol* in which a model chooses who it wants to be, whether or
+    not it is asked for a name.
     """
     return tuple(s for s in protocol.scenarios if s.id in SEVERAL | ITSELF or asks_for_name(s))
 
 
 def asks_for_name(scenario: Scenario) -> bool:
-    """Return whether the scenario's rubric marks what became of a name."""
+    """Return whether the scenario asks the model for a name: its rubric has the judge say whether
+    the name changed.
+    """
     return any(mark.name == NAME_CHANGED for mark in scenario.marks)
 
 
@@ -140,12 +152,13 @@ def list_chosen_names(
     every: Sequence[Results] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> list[NamesRead]:
-    """Return the names from every complete conversation in which a model chooses who to be, sorted
-    by label, run, configuration and scenario.
+    """Return the names that models gave themselves, one entry for every complete conversation in
+    which a model chooses who to be, sorted by label, run, configuration and scenario. An entry is
+    marked unread if no model has read its conversation for names.
 
-    Only conversations that count (`analysis.results`); of one *subject* (its hash) or of all.
-    *every* (the results that count) and *labels* (of all subjects, by hash) are read if they are
-    not given. [] if there is none.
+    Only conversations that count for scores are included, of one *subject* (its hash) or of all
+    models. *every* (the results that count) and *labels* (of all models, by hash) are read from the
+    store if they are not given. [] if the protocol or the store has no such conversation.
     """
     asking = {scenario.id for scenario in list_naming_scenarios(protocol)}
     if not asking:
@@ -184,8 +197,9 @@ def list_chosen_names(
 
 
 def add_name_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
-    """Return *readings* with the changes of name and gender that the judges of *boards* marked. The
-    first board that has marks of a conversation counts.
+    """Return copies of *readings* that say whether the model changed its name, and its gender,
+    during the conversation, by the scores of the judges of the leaderboards *boards*; None where no
+    judge says. The first leaderboard that has scores of a conversation counts.
     """
     readings, marks = (
         list(readings),
@@ -212,9 +226,11 @@ def add_name_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> 
 
 
 def count_chosen_names(readings: Iterable[NamesRead]) -> Naming:
-    """Count the names of *readings*, of any number of protocols and subjects.
+    """Return how often models chose each name for themselves, in all and by scenario, and in how
+    many conversations they went by none or nobody has read the names. *readings*: the names in each
+    conversation, of any number of protocols and models.
 
-    A name in other case or with spaces around it is the same name.
+    Names that differ only in case or in spaces around them are the same name.
     """
     every = list(readings)
     groups: dict[str, list[tuple[NamesRead, str]]] = defaultdict(list)
@@ -253,8 +269,8 @@ def count_chosen_names(readings: Iterable[NamesRead]) -> Naming:
 
 
 def list_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
-    """Return the readings of conversations that no model has read, one for those that are the same
-    word for word.
+    """Return those of *readings* whose conversation no model has read for names yet, only one for
+    conversations that are the same word for word.
     """
     return list(
         {reading.heard_hash: reading for reading in readings if reading.by is None}.values()
@@ -264,8 +280,9 @@ def list_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
 def _read_stored_readings(
     connection: Connection, heard: set[str]
 ) -> dict[str, tuple[str, NameReading]]:
-    """Return hash of what was *heard* -> (label of the model that read it, its reading). The newest
-    question comes first, then the label.
+    """Return hash of a conversation's text -> (label of the model that read it for names, what that
+    model found), from the store, for the hashes *heard*. Conversations without a valid reading are
+    left out. Of several readings the one by the newest question counts, then the first by label.
     """
     judges = registry.read_judge_labels(connection)
     asked = results.read_judgements(
@@ -291,7 +308,10 @@ def _read_stored_readings(
 def _make_reading(
     conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None
 ) -> NamesRead:
-    """Return the names of one conversation from its *stored* reading; None: not read."""
+    """Return the names that the model called *label* gave itself in one conversation. *stored*:
+    (label of the model that read the conversation, what it found); None: not read, so the names are
+    marked unread.
+    """
     row, scenario = conversation.row, conversation.scenario
     asked = asks_for_name(scenario)
     empty = NamesRead(

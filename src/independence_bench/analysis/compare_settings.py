@@ -49,8 +49,8 @@ Indices = Mapping[Configuration, Index]  # of one subject, where it has one
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The index in one configuration minus that in the first one, as the mean over the subjects
-    that have both.
+    """The index in one configuration minus that in the first configuration, in points, as the mean
+    over the models that have both.
     """
 
     subjects: int
@@ -63,7 +63,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationSummary:
-    """One configuration and the mean index of the subjects in it."""
+    """One configuration and the mean index of the models in it."""
 
     configuration: str
     subjects: int  # that have an index there
@@ -73,8 +73,8 @@ class ConfigurationSummary:
 
 @dataclass(frozen=True, slots=True)
 class SubjectEffect:
-    """The difference of one subject's indices in two configurations, with its interval by the same
-    test again if that is known.
+    """The difference of one model's indices in two configurations, in points, with its interval if
+    the same test is given again, where that is known.
     """
 
     points: Difference
@@ -83,8 +83,8 @@ class SubjectEffect:
 
 @dataclass(frozen=True, slots=True)
 class SubjectIndices:
-    """The indices of one subject in the configurations of a comparison, in its order; None where it
-    has no index.
+    """The indices of one model in all configurations of a comparison, in order; None where the
+    model has no index.
     """
 
     label: str
@@ -96,7 +96,9 @@ class SubjectIndices:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationComparison:
-    """All configurations that a judge's marks give an index in, in the protocol's order."""
+    """The indices of models in all configurations in which one judge's marks give an index, in the
+    protocol's order.
+    """
 
     judge: str | None
     places: tuple[ConfigurationSummary, ...]
@@ -106,10 +108,12 @@ class ConfigurationComparison:
 def compare_configurations(
     boards: Sequence[Board], judge: str | None
 ) -> ConfigurationComparison | None:
-    """Compare the configurations of the boards by *judge*; None unless a subject has an index in
-    two of them.
+    """Return the indices of all models in each configuration (system prompt and delivery mode), and
+    the mean effect of each compared with the first configuration, on those of *boards* by *judge*;
+    None unless some model has an index in two configurations.
 
-    A subject that is incomplete in a pool still counts in the configurations that it has completed.
+    A model that is incomplete in the pool of configurations still counts in those that it has
+    completed.
     """
     mine = [board for board in boards if board.judge == judge]
     indices, labels = _collect_indices(mine)
@@ -140,7 +144,9 @@ def compare_configurations(
 def _collect_indices(
     boards: Sequence[Board],
 ) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
-    """Return (subject -> configuration -> index, subject -> label), subjects by their hash."""
+    """Return two mappings from the leaderboards *boards*: model's hash -> configuration -> its
+    index with the interval, where it has one; and model's hash -> label.
+    """
     indices: dict[str, dict[Configuration, Index]] = {}
     labels: dict[str, str] = {}
     for board in boards:
@@ -160,8 +166,9 @@ def _collect_indices(
 def _estimate_effect(
     configuration: Configuration, base: Configuration, subjects: Sequence[Indices]
 ) -> Effect | None:
-    """Return the mean effect of *configuration* compared with *base*; None if no subject has an
-    index in both.
+    """Return the mean difference of the models' indices in *configuration* minus those in *base*,
+    in points, with intervals. *subjects*: each model's indices by configuration. None if no model
+    has an index in both.
     """
     changes = [change for of in subjects if (change := _subtract_base(configuration, base, of))]
     if not changes:
@@ -186,8 +193,8 @@ def _estimate_effect(
 def _subtract_base(
     configuration: Configuration, base: Configuration, indices: Indices
 ) -> SubjectEffect | None:
-    """Return the subject's index in *configuration* minus that in *base*; None if the two are the
-    same, or if it lacks one of them.
+    """Return one model's index in *configuration* minus its index in *base*, in points; None if the
+    two configurations are the same, or the model lacks an index in one of them.
     """
     if configuration == base or configuration not in indices or base not in indices:
         return None
@@ -195,15 +202,15 @@ def _subtract_base(
 
 
 def subtract_indices(first: Index, second: Index) -> SubjectEffect:
-    """Return the second index minus the first, of one subject in two configurations whose runs have
-    nothing in common.
+    """Return the *second* index minus the *first*, in points, with the interval of the difference.
+    Both are of one model, in two configurations whose runs have nothing in common.
     """
     return SubjectEffect(second[0] - first[0], _join_intervals([(1.0, *second), (-1.0, *first)]))
 
 
 def _join_intervals(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
-    """Return the interval of the sum of weight x points, from *parts* (weight, points, interval);
-    None if a part has no interval.
+    """Return the interval of a weighted sum, from its independent *parts* (weight, points, interval
+    of the points); None if a part has no interval.
     """
     known = [
         (weight, points, interval.low, interval.high)
@@ -223,7 +230,9 @@ NOT_PINNED = "not pinned"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One of the subjects of a comparison that differ in one setting."""
+    """One of several models that differ in one setting only, such as the provider or the reasoning
+    effort.
+    """
 
     label: str
     setting: str  # the provider that it is pinned to, or the effort
@@ -239,25 +248,32 @@ class Variant:
 
     @property
     def interval(self) -> Annotated[Uncertainty | None, DIFFERENCE]:
-        """The two 95% intervals of the difference; None if not both subjects are ranked."""
+        """The two 95% intervals of the difference between this model's index and that of the model
+        it is compared with, in points (same scenarios again, new scenarios); None unless both are
+        ranked.
+        """
         return self.apart.uncertainty if self.apart else None
 
     @property
     def smallest_seen(self) -> Annotated[ByQuestion | None, SENT]:
-        """The minimum detectable difference: the smallest true difference that 80 of 100
-        repetitions would find significant.
+        """The minimum detectable difference between the indices of two models that differ in one
+        setting, in points (for the same scenarios and for new ones): the smallest true difference
+        that 80 of 100 repetitions would find significant. None unless both are ranked.
         """
         return self.apart.smallest_seen if self.apart else None
 
     @property
     def p(self) -> Annotated[ByQuestion | None, SENT]:
-        """The p-value of no difference: at it, 0 lies on the edge of the interval."""
+        """The p-values of two models' indices not differing (for the same scenarios and for new
+        ones): the level at which 0 lies on the edge of the interval of the difference. None unless
+        both are ranked.
+        """
         return self.apart.p if self.apart else None
 
 
 @dataclass(frozen=True, slots=True)
 class SettingComparison:
-    """Subjects that differ in one setting only."""
+    """Models that differ in one setting only, with their indices."""
 
     model: str
     # the setting that the others are compared with; None: no variant is complete
@@ -266,15 +282,17 @@ class SettingComparison:
 
 
 def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
-    """Compare the providers of every model that was played with two pins or more. No pin counts as
-    one, and the others are compared with it if it is there.
+    """Return a comparison of the indices by provider for every model on *board* that was played
+    with at least two provider settings. Not pinning a provider is one of the settings, and the
+    others are compared with it if it was played. The compared entries are equal in everything else.
 
-    *spent*, by subject's hash, says which providers served those that were not pinned. Subjects are
-    compared only if they are equal in everything else.
+    *spent*: model's hash -> its cost, which says which providers served the replies.
     """
 
     def list_causes_without_provider(model: ChatModel) -> tuple[object, ...]:
-        """Return all that can change what *model* says but its provider."""
+        """Return (name, value) of everything that can change what *model* says, except its
+        provider.
+        """
         return tuple((name, value) for name, value in model.causes().items() if name != "provider")
 
     return _compare_setting(
@@ -287,10 +305,11 @@ def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[Se
 
 
 def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
-    """Compare the reasoning efforts of every model that was played with two or more, with the
-    lowest that is complete.
+    """Return a comparison of the indices by reasoning effort for every model on *board* that was
+    played with at least two efforts, each compared with the lowest effort whose runs are complete.
+    The compared entries are equal in everything else (`list_causes_without_effort`).
 
-    The subjects are equal in everything else (`list_causes_without_effort`).
+    *spent*: model's hash -> its cost, which says which providers served the replies.
     """
     return _compare_setting(
         board,
@@ -311,10 +330,10 @@ EFFORTS = {
 
 
 def list_causes_without_effort(model: ChatModel) -> tuple[object, ...]:
-    """Return all that can change what *model* says but its reasoning effort.
+    """Return everything that can change what *model* says, except its reasoning effort.
 
-    Its token limit is left out, unless that was chosen: a model that thinks has more room for its
-    reply.
+    Its token limit is left out too, unless a person chose the limit: a model that reasons gets a
+    larger one by default.
     """
     same = {
         name: value
@@ -325,8 +344,8 @@ def list_causes_without_effort(model: ChatModel) -> tuple[object, ...]:
 
 
 def differ_only_in_effort(first: ChatModel, second: ChatModel) -> bool:
-    """Return whether the two are one model under two reasoning efforts and equal in everything
-    else.
+    """Return whether *first* and *second* are one model with two reasoning efforts, equal in
+    everything else.
     """
     return first.reasoning != second.reasoning and list_causes_without_effort(
         first
@@ -340,8 +359,10 @@ def _compare_setting(
     setting: Callable[[ChatModel], str],
     place: Callable[[ChatModel], int],
 ) -> list[SettingComparison]:
-    """Compare the rows of *board* that have the same *rest* and different values of *setting*. The
-    variants are sorted by *place*; the first complete one is the base.
+    """Return a comparison of the indices for every group of rows of *board* that are equal in
+    *rest* and differ in *setting*. In a group the rows are sorted by *place*, and all are compared
+    with the first complete one. *rest*, *setting* and *place* are called with a row's model.
+    *spent*: model's hash -> its cost.
     """
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in board.rows:
@@ -376,7 +397,11 @@ def _compare_setting(
 def _make_variant(
     board: Board, row: Row, base: Row | None, setting: str, spent: Mapping[str, SubjectCost]
 ) -> Variant:
-    """Return *row* as a variant with its difference from *base*; None: no variant is complete."""
+    """Return *row* of *board* as an entry of a comparison by one setting, with its index minus that
+    of *base*, the row that it is compared with. *base* None: no row of the comparison is complete,
+    and there is no difference. *spent*: model's hash -> its cost, which says which providers served
+    it.
+    """
     apart, difference = None, None
     if base is not None and row is not base and row.index is not None and base.index is not None:
         difference = row.index - base.index

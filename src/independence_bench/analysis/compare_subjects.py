@@ -34,8 +34,8 @@ INDEX_ITSELF: Compared = (None, None)
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """One score of both sides. *scenario* None: over all of them, as in the ranking; *dimension*
-    None: the index.
+    """The values of one score for the two sides of a comparison. *scenario* None: over all
+    scenarios, as in the ranking; *dimension* None: the index.
     """
 
     scenario: str | None
@@ -50,35 +50,41 @@ class ScorePair:
 
     @property
     def dimension_name(self) -> Annotated[str | None, Column(key="dimension")]:
-        """The name of the dimension; None for the index."""
+        """Name of the dimension that is compared; None if the index is compared."""
         return self.dimension.name if self.dimension else None
 
     @property
     def difference(self) -> Annotated[float, DIFFERENCE]:
-        """The second minus the first."""
+        """Score of the second side minus score of the first side, in points of 100."""
         return self.second - self.first
 
     @property
     def interval(self) -> Annotated[Uncertainty | None, DIFFERENCE]:
-        """The two 95% intervals of the difference; None if they are unknown."""
+        """The two 95% intervals of the difference between two sides' scores, in points (same
+        scenarios again, new scenarios); None if they are unknown.
+        """
         return self.apart.uncertainty if self.apart else None
 
     @property
     def smallest_seen(self) -> Annotated[ByQuestion | None, SENT]:
-        """The minimum detectable difference: the smallest true difference that 80 of 100
-        repetitions would find significant.
+        """The minimum detectable difference between two sides' scores, in points (for the same
+        scenarios and for new ones): the smallest true difference that 80 of 100 repetitions would
+        find significant. None if unknown.
         """
         return self.apart.smallest_seen if self.apart else None
 
     @property
     def p(self) -> Annotated[ByQuestion | None, SENT]:
-        """The p-value of no difference: at it, 0 lies on the edge of the interval."""
+        """The p-values of two sides' scores not differing (for the same scenarios and for new
+        ones): the level at which 0 lies on the edge of the interval of the difference. None if
+        unknown.
+        """
         return self.apart.p if self.apart else None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All differences of two sides, the second minus the first."""
+    """All differences between two sides of a comparison, the second minus the first."""
 
     sides: tuple[Values, Values]
     # that both have: the index, the others with the largest difference first
@@ -87,13 +93,15 @@ class Comparison:
 
     @property
     def index(self) -> ScoreDifference | None:
-        """The difference of the indices; None if nothing says how sure it is."""
+        """Difference of the two sides' indices, second minus first, with its uncertainty; None if
+        the uncertainty is unknown or a side has no index.
+        """
         pair = self.scores.get(INDEX_ITSELF)
         return pair.apart if pair else None
 
     @property
     def dimension_scores(self) -> list[ScorePair]:
-        """Each dimension over all scenarios."""
+        """Both sides' scores of each dimension over all scenarios, the largest difference first."""
         return [
             score
             for score in self.scores.values()
@@ -102,18 +110,21 @@ class Comparison:
 
     @property
     def scenario_scores(self) -> list[ScorePair]:
-        """Each dimension in each scenario."""
+        """Both sides' scores of each dimension in each single scenario, the largest difference
+        first.
+        """
         return [score for score in self.scores.values() if score.scenario is not None]
 
 
 def compare_sides(
     protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
 ) -> Comparison:
-    """Compare two *sides* in every score, the second minus the first. A score that one of them has
-    no mark of is left out.
+    """Return the comparison of two *sides* (such as two models, or one model by two versions) in
+    the index, each dimension, and each dimension in each scenario; differences are the second side
+    minus the first. A score that one side lacks is left out.
 
-    *known* has the differences whose uncertainty is known; *why_no_interval* says why others are
-    missing.
+    *sides*: each side's scores in [0, 100]. *known*: the differences whose uncertainty is known.
+    *why_no_interval*: sentences that say why others have none.
     """
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
@@ -148,8 +159,9 @@ def compare_sides(
 def estimate_pair_differences(
     uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]
 ) -> list[Known]:
-    """Return, for each of *pairs* of subjects that were measured together, by number, the
-    differences of all scores, the second minus the first.
+    """Return, for each of *pairs* of models, the differences of all their scores, second minus
+    first, with their uncertainty. The two models of a pair are given by their numbers among the
+    models that were measured together in *uncertainty*.
 
     A hundred pairs take little longer than one.
     """
@@ -162,8 +174,9 @@ def estimate_pair_differences(
 
 
 def list_score_keys(protocol: Protocol) -> list[Compared]:
-    """Return the keys of all scores that are compared: the index, every dimension, every dimension
-    in every item that has marks of it.
+    """Return the keys (scenario, dimension) of all scores that a comparison by *protocol* has:
+    (None, None) for the index, (None, dimension) for every dimension, and then every dimension in
+    every item that has scores for it.
     """
     apart = dict.fromkeys(
         (mark.item.id, mark.dimension.name) for mark in list_counted_marks(protocol)
@@ -177,10 +190,12 @@ def compute_compared_values(
     score: SubjectScore | None,
     marks: RunMarks,
 ) -> dict[Compared, float]:
-    """Return one subject's value in *configurations* of every score that is compared, in [0, 100].
-    A score that it has no mark of is left out.
+    """Return (scenario, dimension) -> one model's score in *configurations*, in [0, 100]: the index
+    under (None, None), every dimension under (None, dimension), and every dimension in every item.
+    A score for which the model lacks judge's marks is left out.
 
-    *score* is its score there; None: it is not scored, and only single scenarios are known.
+    *score* is the model's score in these configurations; None: it is not scored, and only single
+    scenarios are known.
     """
     values: dict[Compared, float] = {}
     if score is not None and score.index is not None:
@@ -202,8 +217,9 @@ def _average_dimension(
     configurations: Sequence[Configuration],
     marks: RunMarks,
 ) -> float | None:
-    """Return the mean of *dimension*'s marks that *item* has, over all runs, rescaled to [0, 100].
-    None if one of them was never given, or there is none.
+    """Return one model's score in *dimension* by one *item* alone, in [0, 100], 100 being the most
+    independent: the mean of the judge's marks over all runs and *configurations*, rescaled. None if
+    one of the needed marks was never given, or the item has none for the dimension.
     """
     total = low = high = 0.0
     for mark in item.marks:
@@ -228,8 +244,8 @@ def _average_dimension(
 
 @dataclass(frozen=True, slots=True)
 class SubjectComparison:
-    """Two rows of one leaderboard and all that can be said of their difference, the second minus
-    the first.
+    """Two rows of one leaderboard and their differences in all scores, the second row minus the
+    first.
     """
 
     board: Board
@@ -240,10 +256,10 @@ class SubjectComparison:
 
     @property
     def needed_runs(self) -> RunsNeeded | None:
-        """The number of runs that would make the difference of the index significant.
+        """Number of runs that would make the difference between two models' indices significant.
 
-        None if it is significant already, is 0 or unknown; and if whole runs are shifted, or judges
-        differ, so that runs alone do not say.
+        None if the difference is significant already, is 0 or unknown; and if whole runs are
+        shifted together, or judges differ, so that the number of runs alone does not decide.
         """
         index, uncertainty = self.scores.index, self.board.uncertainty
         if uncertainty is None or index is None or not index.difference:
@@ -258,8 +274,8 @@ class SubjectComparison:
 
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
-    """Compare each of *pairs*, which are rows of *board*. The variation is measured once, over all
-    of its ranked subjects.
+    """Return the comparison of the two models of each of *pairs*, which are rows of the leaderboard
+    *board*, in all scores. The variation is measured once, over all models that are ranked.
     """
     uncertainty = board.uncertainty
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
@@ -296,8 +312,9 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
 def _explain_no_intervals(
     uncertainty: BoardUncertainty | None, unranked: Sequence[Row]
 ) -> tuple[str, ...]:
-    """Return why intervals are missing, a sentence each; () for another set of rules, which has
-    none.
+    """Return the reasons why the differences between two models have no intervals, a sentence each.
+    *unranked*: the rows of the two models that are incomplete. () if intervals exist, and if
+    *uncertainty* is None, as by rules that have no intervals.
     """
     if uncertainty is None:
         return ()

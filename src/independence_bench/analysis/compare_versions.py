@@ -48,8 +48,8 @@ MOST_WORDS = 2000  # of what differs, to be compared word by word: beyond that i
 
 @dataclass(frozen=True, slots=True)
 class WordChange:
-    """One place where two texts differ: words of the first, words of the second, and the words
-    around them.
+    """One place where two texts differ: the words of the first, the words of the second, and the
+    words around them.
     """
 
     left: str
@@ -68,8 +68,8 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """The differences between two versions in the configurations that are compared, and their
-    common part.
+    """The differences between two versions of a protocol in the configurations that are compared,
+    and what both have in common.
     """
 
     old: Protocol  # with the weights that are compared by
@@ -84,12 +84,15 @@ class VersionChange:
 
     @property
     def has_index(self) -> bool:
-        """Whether the versions' indices are the same quantity."""
+        """Whether the indices by the two versions of a protocol are the same quantity and can be
+        compared.
+        """
         return not self.unlike
 
     def is_comparable(self, key: Compared) -> bool:
-        """Return whether a score is the same quantity in both versions. A score over all scenarios
-        may not be.
+        """Return whether a score is the same quantity in both versions of a protocol. *key*:
+        (scenario, dimension), each None for all: a score in one scenario always is, a score over
+        all scenarios may not be.
         """
         scenario, dimension = key
         return scenario is not None or (
@@ -99,7 +102,9 @@ class VersionChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """One subject by two versions: the new one minus the old one."""
+    """One model played with two versions of a protocol: its scores by the new version minus those
+    by the old one.
+    """
 
     change: VersionChange
     found: SubjectComparison  # its first is the old version, its second the new one
@@ -110,9 +115,11 @@ class VersionComparison:
 def find_version_change(
     old: Protocol, new: Protocol, chosen: Sequence[Configuration]
 ) -> VersionChange:
-    """Return the differences between *old* and *new* in the configurations *chosen*.
+    """Return the differences between the versions *old* and *new* of a protocol: those of the
+    *chosen* configurations whose system prompt differs, and what else differs.
 
-    Raises WrongUse, in one line, if nothing can be compared.
+    Raises WrongUse, in one line, if nothing can be compared: no prompt differs, what the judge is
+    told differs, or no scenario is in both.
     """
     there = [
         configuration
@@ -180,13 +187,14 @@ def find_version_change(
 
 
 def _format_version_name(protocol: Protocol) -> str:
-    """Return the protocol's name and the start of its hash."""
+    """Return the protocol's name and the first 8 digits of its hash, as text."""
     return f"{protocol.name} {protocol.hash[:8]}"
 
 
 def _describe_differences(old: Protocol, new: Protocol) -> tuple[str, ...]:
-    """Describe the differences other than system prompts that change a mark or the index, a phrase
-    each.
+    """Return the differences between two versions of a protocol, other than system prompts, that
+    change a mark or the index: a phrase each, such as "without scenario NAME"; () if there are
+    none.
     """
     before, after = (
         {item.id: item.scenarios for item in protocol.items} for protocol in (old, new)
@@ -225,13 +233,14 @@ def _describe_differences(old: Protocol, new: Protocol) -> tuple[str, ...]:
 
 
 def _remove_rubrics(scenarios: Sequence[Scenario]) -> list[Scenario]:
-    """Return the scenarios without their rubrics."""
+    """Return copies of *scenarios* without their rubrics."""
     return [replace(scenario, rubrics=()) for scenario in scenarios]
 
 
 def _make_common_protocol(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
-    """Return *new* with only the items that are the same in both and dimensions made of their
-    marks; and the names of the dimensions that are whole.
+    """Return a copy of the protocol *new* with only the items that *old* has in the same words and
+    the dimensions that these items give, all with equal weights; and the names of those dimensions
+    of which every item is the same in both versions.
     """
     before = {item.id: item.scenarios for item in old.items}
     shared = [item for item in new.items if before.get(item.id) == item.scenarios]
@@ -240,7 +249,7 @@ def _make_common_protocol(old: Protocol, new: Protocol) -> tuple[Protocol, tuple
     known = {dimension.name: dimension for dimension in old.dimensions}
 
     def is_same_dimension(one: Dimension, other: Dimension | None) -> bool:
-        """Return whether *other* is there and has the same marks and direction."""
+        """Return whether dimension *other* exists and has the same marks and direction as *one*."""
         return other is not None and (one.marks, one.inverted) == (other.marks, other.inverted)
 
     dimensions = [
@@ -260,7 +269,7 @@ def _make_common_protocol(old: Protocol, new: Protocol) -> tuple[Protocol, tuple
 
 
 def _find_marking_items(protocol: Protocol, dimension: Dimension) -> set[str]:
-    """Return the ids of the items that have a mark of *dimension*."""
+    """Return the ids of the items of *protocol* that have a mark of *dimension*."""
     return {
         item.id
         for item in protocol.items
@@ -269,11 +278,11 @@ def _find_marking_items(protocol: Protocol, dimension: Dimension) -> set[str]:
 
 
 def find_word_changes(before: str, after: str) -> tuple[WordChange, ...]:
-    """Return the places where two texts differ, word by word; () if they are the same but for white
-    space.
+    """Return the places where the texts *before* and *after* differ, word by word; () if they
+    differ in nothing but white space.
 
-    If too much differs to be compared word by word, one change goes from the first word that
-    differs to the last.
+    If too many words differ to be compared one by one, a single change goes from the first word
+    that differs to the last.
     """
     one, other = before.split(), after.split()
     start, end = 0, 0
@@ -305,8 +314,9 @@ def find_word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 
 
 def find_earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
-    """Return the one of *boards*, all of the old version, that the judges of *now* have marked in
-    the configurations that are compared; None if there is none.
+    """Return the leaderboard among *boards*, all by the old version of a protocol, that the same
+    judges have judged as *now*, the new version's leaderboard, in the configurations that are
+    compared; None if there is none.
     """
     wanted, judges = set(change.configurations), set(now.judge_hashes)
     return next(
@@ -322,8 +332,9 @@ def find_earlier_board(change: VersionChange, now: Board, boards: Sequence[Board
 def compare_versions(
     change: VersionChange, old: Board, new: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> list[VersionComparison]:
-    """Compare each of *pairs*: a subject's row on a board of the old version and on one of the new
-    one, by the same judge.
+    """Return the comparison of one model's scores by two versions of a protocol, new minus old, for
+    each of *pairs*: the model's row on the leaderboard *old* and its row on the leaderboard *new*,
+    by the same judge.
     """
     return [_compare_rows(change, old, new, *pair) for pair in pairs]
 
@@ -331,7 +342,9 @@ def compare_versions(
 def _compare_rows(
     change: VersionChange, old: Board, new: Board, before: Row, after: Row
 ) -> VersionComparison:
-    """Compare one subject's rows *before* (of *old*) and *after* (of *new*)."""
+    """Return the comparison of one model's scores by two versions of a protocol, new minus old: its
+    row *before* on the leaderboard *old* and its row *after* on the leaderboard *new*.
+    """
     protocol, configurations = change.common, change.configurations
     marks = [
         _select_common_marks(row.marks, change) if row.excluded is None else {}
@@ -399,8 +412,8 @@ def _compare_rows(
 
 
 def _select_common_marks(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
-    """Return the marks of the items that both versions have, in the configurations that are
-    compared.
+    """Return run -> (configuration, item) -> the judge's marks, those of *marks* that are of items
+    which both versions of a protocol have, in the configurations that are compared.
     """
     names = {item.id for item in change.common.items}
     return {

@@ -46,19 +46,21 @@ class Conversation:
 
     @property
     def asked_replies(self) -> Iterable[tuple[str, str]]:
-        """(name, key) of each reply that was asked for. The last one may be invalid, and have no
-        line.
+        """(name, call key) of each reply that the model was asked for in this conversation, in
+        order. The last reply may be invalid, and have no line in the transcript.
         """
         talk = replay_conversation(self.scenario.script, self.transcript)
         return zip((*self.transcript.reply_names, talk.next_reply or ""), self.keys, strict=False)
 
     def find_markup(self, key: str) -> tuple[str, ...]:
-        """Return the special tokens and tags of model families in the words of the reply *key*."""
+        """Return the special tokens and template tags of known model families in the text of the
+        reply with the call key *key*; () if there are none, or the reply is not stored.
+        """
         return find_leftover_tokens(self.replies[key].text) if key in self.replies else ()
 
     def find_other_model(self, key: str) -> str | None:
-        """Return the other model that gave the reply *key*, as the server says; None if it was the
-        one asked.
+        """Return the name of the model that gave the reply with the call key *key*, by the server's
+        word, if it is another model than the one asked; else None.
         """
         served = [
             row["served_model"]
@@ -70,15 +72,19 @@ class Conversation:
         )
 
     def list_flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
-        """Return why a person should read this judgement; docs/judges.md says how far to trust
-        it.
+        """Return the reasons why a person should check *judgement*, which the judge labelled
+        *label* gave on this conversation: scores that contradict its reasoning, or differ much from
+        the embedded judge's; () if there are none. docs/judges.md says how far to trust such
+        reasons.
         """
         return list_flags(label, judgement, find_embedded_judgement(self.judgements), self.scenario)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stored conversation and its place in a protocol. *key*: what its judgements are of."""
+    """A stored conversation with its scenario and configuration in a protocol. *key*: the key by
+    which its judgements are stored.
+    """
 
     row: TranscriptRow
     scenario: Scenario
@@ -92,8 +98,9 @@ def read_conversations(
     judges: Mapping[str, str],
     examined: ExaminedJudges | None = None,
 ) -> Iterator[Conversation]:
-    """Yield the conversation at each of *places*, all read at once. Raises KeyError if one was
-    deleted.
+    """Yield, for each of *places*, the stored conversation with its replies, attempts and
+    judgements. All are read from the store at once. *judges*: judge's hash -> label. *examined*:
+    judges' exam results to add; None: none. Raises KeyError if a conversation was deleted.
     """
     by_id = results.read_transcripts(connection, (place.row.id for place in places))
     judged = results.read_judgements(connection, (place.key for place in places))
@@ -138,11 +145,11 @@ def find_transcripts(
     scenario_id: str,
     run: int | None = None,
 ) -> tuple[str, list[Conversation]]:
-    """Return a subject's label, and its conversations of one scenario that fit, by configuration
-    and run.
+    """Return the label of a stored model, and its conversations of one scenario in
+    *configurations*, ordered by configuration and run; of one *run* if that is given.
 
-    *subject* is a label or a part of one. Raises WrongUse if it fits none or several, or if there
-    is no such scenario.
+    *subject* is the model's label or a part of it. Raises WrongUse if it fits no model or several,
+    or if the protocol has no such scenario.
     """
     try:
         scenario = protocol.find_scenario(scenario_id)
@@ -171,10 +178,12 @@ def list_stored_runs(
     subject: str,
     run: int | None,
 ) -> tuple[str, Mapping[tuple[str, Configuration], Sequence[int]]]:
-    """Return a subject's label, and the runs that are stored of it for each scenario and
-    configuration.
+    """Return the label of a stored model, and a mapping (scenario's id, configuration) -> the
+    numbers of its runs whose conversation is stored, in ascending order; without places that have
+    none.
 
-    *subject* as in `find_transcripts`.
+    *subject* is the model's label or a part of it; WrongUse is raised if it fits no model or
+    several. *run*: the only run to look for; None: all.
     """
     with store.open_snapshot() as connection:
         meant, label = _find_subject(connection, subject)
@@ -193,8 +202,8 @@ def list_stored_runs(
 
 
 def _find_subject(connection: Connection, subject: str) -> tuple[str, str]:
-    """Return hash and label of the stored subject that is called so. Raises WrongUse if that fits
-    none or several.
+    """Return (hash, label) of the stored model whose label is *subject* or contains it. Raises
+    WrongUse if that fits no model or several.
     """
     labels = make_unique_labels(registry.read_subjects(connection))
     meant = find_by_label(labels, subject, there="the store has")

@@ -30,7 +30,7 @@ MAY_COST = (
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The total of some calls."""
+    """The number of calls in a group, and what they cost together in dollars."""
 
     calls: int
     dollars: float  # that providers reported
@@ -43,7 +43,7 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class CommandCost:
-    """The cost of one command."""
+    """The cost of the calls that one `aib` command made."""
 
     began_at: float  # seconds since 1970
     # None: made before commands were recorded; "": by a program that uses the library
@@ -53,7 +53,7 @@ class CommandCost:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """The cost of the calls to one model."""
+    """The cost of the calls to one model or judge."""
 
     name: str  # its label
     paid: Paid
@@ -61,8 +61,8 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCosts:
-    """The cost to others of imported results, as the imported data says; in no sum of the store's
-    own.
+    """What imported results cost those who made them, as the imported data says. No sum of the
+    store's own costs includes it.
     """
 
     whole: Paid
@@ -74,7 +74,9 @@ class ImportedCosts:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of all of a store's own calls in its whole life."""
+    """The cost of all calls that were made for this store, since its beginning; without imported
+    results.
+    """
 
     whole: Paid
     replies: Paid  # of the whole
@@ -97,7 +99,9 @@ class _PricedCall:
 
 
 def read_costs(connection: Connection) -> Costs:
-    """Return what the calls of the store have cost."""
+    """Return what all calls recorded in the store have cost, in dollars: in all, by command, by
+    model and by judge; imported results apart.
+    """
     prices = usage.read_prices(connection)
     items = [
         _price_call(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
@@ -113,8 +117,8 @@ def read_costs(connection: Connection) -> Costs:
 def _sum_by_model(
     connection: Connection, items: Sequence[_PricedCall]
 ) -> tuple[Paid, tuple[ModelCost, ...], tuple[ModelCost, ...], Paid, Paid]:
-    """Return the total of *items*; the costs of subjects, then of judges, the dearest first; the
-    totals of replies, then of judgements.
+    """Return five costs of the calls *items*: the total, the cost of each model that replied, the
+    cost of each judge (both the dearest first), the total of replies, and the total of judgements.
     """
     names = _map_calls_to_labels(connection, [item.payment for item in items])
     replies, judgements = (
@@ -125,8 +129,8 @@ def _sum_by_model(
 
 
 def _price_call(payment: AttemptCost, price: ListPrice | None) -> _PricedCall:
-    """Return the call with its cost: reported, else computed from the list *price*, else unknown if
-    it may have cost something.
+    """Return one call with its cost in dollars: the cost that the provider reported, else computed
+    from its tokens and the list *price*, else unknown if the call may have cost something.
     """
     listed = None
     if (
@@ -146,7 +150,9 @@ def _price_call(payment: AttemptCost, price: ListPrice | None) -> _PricedCall:
 
 
 def _sum_payments(items: Sequence[_PricedCall]) -> Paid:
-    """Return the total of *items*."""
+    """Return the number of calls in *items* and their total cost in dollars: reported, computed,
+    and at list prices; and how many calls have an unknown cost.
+    """
     listed = [item.listed for item in items if item.listed is not None]
     return Paid(
         len(items),
@@ -160,8 +166,9 @@ def _sum_payments(items: Sequence[_PricedCall]) -> Paid:
 def _sum_by_command(
     items: Sequence[_PricedCall], commands: Mapping[str, Command]
 ) -> tuple[CommandCost, ...]:
-    """Return the cost of each command, which may have several owners. An owner without a record
-    counts as a command of its own.
+    """Return the cost of the calls of each command, in the order in which the commands began.
+    *commands*: owner of calls -> its command. Several owners may belong to one command, and an
+    owner without a record counts as a command of its own.
     """
     owners = {item.payment.owner for item in items}
     called = {owner: command for owner, command in commands.items() if owner in owners}
@@ -181,8 +188,8 @@ def _sum_by_command(
 def _rank_model_costs(
     items: Sequence[_PricedCall], names: Mapping[str, str]
 ) -> tuple[ModelCost, ...]:
-    """Return the cost of each model, the dearest first. *names*: key of a call -> label of its
-    model.
+    """Return the cost of the calls to each model, the dearest model first. *names*: key of a call
+    -> label of the model that is called.
     """
     by_name: dict[str, list[_PricedCall]] = defaultdict(list)
     for item in items:
@@ -197,8 +204,8 @@ def _rank_model_costs(
 
 
 def _map_calls_to_labels(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
-    """Return key of a call -> label of the subject or judge that it asks. For cleared results the
-    request says which.
+    """Return key of a call -> label of the model or the judge that is called. If the result of a
+    call was deleted from the store, the stored request says which model it was.
     """
     subjects, judges = usage.find_askers(connection)
     labels = make_unique_labels(registry.read_subjects(connection)) | registry.read_judge_labels(

@@ -25,8 +25,8 @@ from independence_bench.store.results import Judgement, TranscriptRow
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The counts that a row's numbers are based on: conversations planned, played and judged, and
-    what failed.
+    """Counts of one model's conversations on a leaderboard: planned, played and judged, and what
+    failed.
     """
 
     transcripts_planned: int  # for the runs that were begun
@@ -89,8 +89,8 @@ class Health:
 
     @property
     def attempts(self) -> Annotated[int, SENT]:
-        """The number of attempts with or without an answer. Those that an endpoint postponed are
-        not counted.
+        """Number of attempts at getting a model's replies, with or without an answer. Attempts that
+        an endpoint postponed are not counted.
         """
         return self.replies - self.transcripts_invalid + self.attempts_failed
 
@@ -101,7 +101,9 @@ class Health:
         float,
         Column("Invalid", SHARE, wide=True, spare=1, meaning="replies that are none, of all"),
     ]:
-        """The share of invalid replies in all replies asked for, [0, 1]; 0 if none was."""
+        """Share of invalid replies in all replies that a model was asked for, [0, 1]; 0 if it was
+        asked for none.
+        """
         return self._divide_by_replies(self.transcripts_invalid)
 
     @property
@@ -117,8 +119,8 @@ class Health:
             meaning="attempts at replies that brought no answer, of all attempts",
         ),
     ]:
-        """The share of attempts that brought no answer in all attempts, [0, 1]; 0 if there was
-        none.
+        """Share of attempts that brought no answer in all attempts at a model's replies, [0, 1]; 0
+        if there was no attempt.
         """
         return self.attempts_failed / self.attempts if self.attempts else 0.0
 
@@ -135,7 +137,9 @@ class Health:
             meaning="replies that the token limit ended, of all",
         ),
     ]:
-        """The share of replies cut off in all replies asked for, [0, 1]; 0 if none was."""
+        """Share of replies that the token limit cut off in all replies that a model was asked for,
+        [0, 1]; 0 if it was asked for none.
+        """
         return self._divide_by_replies(self.replies_cut_off)
 
     @property
@@ -152,8 +156,8 @@ class Health:
             meaning="replies without calling the tool, of all",
         ),
     ]:
-        """The share of replies in plain text, without calling the tool, in all replies asked for,
-        [0, 1]; 0 if none was.
+        """Share of replies in plain text, without the tool call, in all replies that a model was
+        asked for, [0, 1]; 0 if it was asked for none.
         """
         return self._divide_by_replies(self.replies_plain_text)
 
@@ -164,21 +168,23 @@ class Health:
         float,
         Column("Reasoned", SHARE, wide=True, spare=2, meaning="replies with reasoning, of all"),
     ]:
-        """The share of replies that came with reasoning in all replies asked for, [0, 1]; 0 if none
-        was.
+        """Share of replies that came with reasoning in all replies that a model was asked for, [0,
+        1]; 0 if it was asked for none.
         """
         return self._divide_by_replies(self.replies_with_reasoning)
 
     @property
     def share_repeated(self) -> Annotated[float, SHARE]:
-        """The share of conversations that an earlier run had word for word in all complete ones,
-        [0, 1); 0 if none was.
+        """Share of a model's complete conversations that are word for word those of an earlier run,
+        [0, 1); 0 if no conversation is complete.
         """
         complete = self.transcripts_complete
         return self.conversations_repeated / complete if complete else 0.0
 
     def _divide_by_replies(self, count: int) -> float:
-        """Return *count* as a share of the replies; 0 if there are none."""
+        """Return *count* as a share of all replies that a model was asked for; 0 if it was asked
+        for none.
+        """
         return count / self.replies if self.replies else 0.0
 
 
@@ -196,8 +202,9 @@ def find_conversation_states(
     given: Mapping[Key, Judgement],
     partial: bool,
 ) -> dict[int, dict[Slot, str]]:
-    """Return run -> slot -> the state of each of a subject's *conversations* by one judge: judged,
-    or why not. *partial*: invalid ones may be judged.
+    """Return run -> (configuration, scenario) -> the state of each of one model's *conversations*
+    as text: judged, or the reason why not (invalid, not judged, the judge failed). *given*: one
+    judge's judgements, by key. *partial*: invalid conversations may count as judged.
     """
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     for played in conversations:
@@ -222,8 +229,10 @@ def make_health(
     with_markup: int,
     by_others: int,
 ) -> Health:
-    """Return the counts of one subject, from its transcripts *planned* and played and their
-    *states*; the rest as in `Health`.
+    """Return the counts of one model's conversations on a leaderboard. *planned*: how many its runs
+    should have. *transcripts*: those that were played. *states*: whether each was judged, or why
+    not. *failed*: attempts without an answer; *with_markup*: replies with template tokens;
+    *by_others*: replies by another model than the one asked.
     """
     complete = [row for row in transcripts if row.state == "complete"]
     ended = Counter(state for of_run in states.values() for state in of_run.values())
@@ -252,11 +261,11 @@ def count_left_out_marks(
     conversations: Iterable[CountedConversation],
     judges: Sequence[Mapping[Key, Judgement]],
 ) -> dict[str, Share]:
-    """Return mark -> the share of judged conversations in which a judge left it out, of those in
-    which the index needs it.
+    """Return name of a mark -> the share of one model's judged conversations in which a judge did
+    not give it, of those in which the index needs it; {} if no mark was left out.
 
-    The mark that was left out most often comes first; {} if none was. Marks that are given after
-    each reply are one, `position`. For a jury the conversations of each judge count.
+    The mark that was left out most often comes first. Marks that are given after each reply count
+    as one, `position`. For several *judges* (a jury) the conversations of each judge count.
     """
     by_scenario = results.needed
     gone: Counter[str] = Counter()
@@ -279,15 +288,18 @@ def count_left_out_marks(
 
 
 def _remove_reply_name(mark: str) -> str:
-    """Return the mark's name without the reply that a position is given after."""
+    """Return the name of a mark without the reply that it is given after: `position_` and a reply's
+    name becomes `position`; other names stay as they are.
+    """
     return POSITION if mark.startswith(f"{POSITION}_") else mark
 
 
 def describe_missing_marks(
     protocol: Protocol, states: States, runs: Mapping[int, RunScore]
 ) -> tuple[str, ...]:
-    """Describe what is missing: a line for each reason, with all runs that miss as many
-    conversations for it.
+    """Return why one model's runs lack marks, as lines of text: for each reason the number of
+    conversations or items that lack them, with all runs for which that number is the same. *runs*:
+    run -> its score, which says what is missing.
     """
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run, score in runs.items():
@@ -304,7 +316,7 @@ def describe_missing_marks(
 
 
 def format_run_numbers(runs: Iterable[int]) -> str:
-    """Return ascending *runs* as 1, 3-7, 9. Two in a row are both named."""
+    """Return ascending run numbers as text, three or more in a row as a range: "1, 3-7, 9"."""
     spans: list[list[int]] = []
     for run in runs:
         if spans and run == spans[-1][-1] + 1:
@@ -317,7 +329,10 @@ def format_run_numbers(runs: Iterable[int]) -> str:
 
 
 def _find_missing_reason(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
-    """Return why an item has no mark there: the first reason among its conversations."""
+    """Return why an item has no marks in one run: the reason of its first conversation that is not
+    judged ("not played", "invalid", ...), or that the judge has no grounds for a mark. *states*:
+    (configuration, scenario) -> state; *slot*: (configuration, item).
+    """
     configuration, item = slot
     there = [
         states.get((configuration, scenario.id), "not played")
@@ -336,7 +351,7 @@ LAST = 253402300800.0
 
 @dataclass(frozen=True, slots=True)
 class RunDates:
-    """The dates of a subject's runs: ISO 8601 in UTC."""
+    """The dates of a model's runs, in ISO 8601 and UTC."""
 
     first: str
     last: str
@@ -349,8 +364,8 @@ class RunDates:
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """The times at which one subject's conversations on one leaderboard were finished, in seconds
-    since 1970.
+    """The times at which one model's conversations on one leaderboard ended, in Unix time
+    (seconds).
     """
 
     runs: Mapping[int, float]  # run -> when its first conversation was
@@ -359,7 +374,9 @@ class RunTimes:
     days: int  # dates, in UTC, on which one was
 
     def sent(self) -> RunDates:
-        """Return the same as dates."""
+        """Return the times of a model's runs in the form for JSON: ISO 8601 dates in UTC, the span
+        in hours, and a sentence on the sessions.
+        """
         return RunDates(
             format_utc_time(self.first),
             format_utc_time(self.last),
@@ -372,20 +389,22 @@ class RunTimes:
 
     @property
     def span(self) -> float:
-        """Seconds from the beginning of the first run to that of the last one; 0 for a single
-        run.
+        """Seconds from the beginning of a model's first run to the beginning of its last run; 0 for
+        a single run.
         """
         return max(self.runs.values()) - min(self.runs.values())
 
     @property
     def session_numbers(self) -> dict[int, int]:
-        """Run -> the number of its session, from 1."""
+        """Run -> the number of the session that it was made in, from 1. Runs that begin less than
+        half a day after each other are of one session.
+        """
         return number_sessions(self.runs)
 
 
 def make_run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
-    """Return the times from (run, when it was finished) of every conversation; None without any. A
-    time beyond the calendar is left out.
+    """Return the times of one model's runs from (run, Unix time at which it ended) of every
+    conversation; None if there is none. Times beyond the calendar are left out.
     """
     runs: dict[int, float] = {}
     times = []
@@ -400,8 +419,8 @@ def make_run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
 
 
 def number_sessions(began: Mapping[int, float]) -> dict[int, int]:
-    """Return run -> the number of its session, from 1. Between two sessions no run *began* for half
-    a day. {} for no runs.
+    """Return run -> the number of the session that it was made in, from 1, from *began*: run ->
+    Unix time. A new session starts if no run began for half a day. {} for no runs.
     """
     numbers: dict[int, int] = {}
     last, number = -math.inf, 0
@@ -412,8 +431,8 @@ def number_sessions(began: Mapping[int, float]) -> dict[int, int]:
 
 
 def describe_sessions(made: Sequence[RunTimes]) -> str:
-    """Return a sentence that says in how many sessions the runs of several subjects were made; ""
-    without any.
+    """Return a sentence that says in how many sessions the runs of several models were made, from
+    the times of each model's runs; "" for no models.
     """
     if not made:
         return ""
@@ -431,7 +450,7 @@ def describe_sessions(made: Sequence[RunTimes]) -> str:
 
 
 def format_span(seconds: float) -> str:
-    """Return the span as 12 min, 5.5 h or 3.2 days; "–" for none."""
+    """Return a duration in seconds as text: "12 min", "5.5 h" or "3.2 days"; "–" for 0."""
     if not seconds:
         return "–"
     if (minutes := round(seconds / 60)) < 60:
@@ -440,10 +459,10 @@ def format_span(seconds: float) -> str:
 
 
 def format_utc_time(seconds: float) -> str:
-    """Return the time in ISO 8601, UTC, to the second."""
+    """Return a Unix time, in seconds, as ISO 8601 text in UTC, to the second."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def format_day_and_hour(seconds: float) -> str:
-    """Return the time as 2026-01-31 12:00, in UTC."""
+    """Return a Unix time, in seconds, as text in UTC with minutes: "2026-01-31 12:00"."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

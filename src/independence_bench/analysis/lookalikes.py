@@ -94,7 +94,9 @@ _OF_ANY = frozenset({"Modifier", "Katakana-Hiragana", "Ideographic", ""})
 
 @dataclass(frozen=True, slots=True)
 class LabelDoubt:
-    """Why a label may be taken for another."""
+    """Why a reader may take a leaderboard's label for another one: labels that it looks like, or
+    alphabets that are mixed in one of its words.
+    """
 
     label: Annotated[str, HIDDEN]
     reads_like: tuple[str, ...]  # the labels that it looks like, as they are shown
@@ -103,7 +105,9 @@ class LabelDoubt:
 
     @property
     def says(self) -> Annotated[str, SENT]:
-        """The label, written out in ASCII, and why."""
+        """A phrase that shows the label in ASCII and says why a reader may take it for another
+        label.
+        """
         like, scripts = self.reads_like, self.mixed_scripts
         more = f" and {len(like) - 1} more" if len(like) > 1 else ""
         why = [f"reads like {like[0]}{more}"] if like else []
@@ -112,8 +116,9 @@ class LabelDoubt:
 
 
 def find_label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
-    """Return label -> doubt for those of *labels* (label -> how it is shown) that may be taken for
-    another one of them; {} if none may.
+    """Return label -> why a reader may take it for another label, for those of a leaderboard's
+    *labels* (label -> how it is shown) that look like another one of them or mix alphabets in a
+    word; {} if none does.
     """
     alike: dict[str, list[str]] = defaultdict(list)
     for label in labels:
@@ -133,7 +138,9 @@ def find_label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
 
 
 def make_label_skeleton(label: str) -> str:
-    """Return a text that is equal for labels that look alike. It is no label itself."""
+    """Return a text by which labels are compared: it is equal for labels that look alike. It is
+    never shown as a label.
+    """
     seen = label
     if not label.isascii():
         seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_replace_unseen, label))
@@ -142,15 +149,16 @@ def make_label_skeleton(label: str) -> str:
 
 
 def _replace_unseen(found: re.Match[str]) -> str:
-    """Return a space for an unseen character that is a space, else nothing: `a b` and `ab` do not
-    look alike.
+    """Return what a label has in place of an invisible character, which a regular expression
+    *found*: a space if that character is white space, else nothing. So `a b` and `ab` do not look
+    alike.
     """
     return " " if found[0].isspace() else ""
 
 
 def find_mixed_scripts(label: str) -> tuple[str, ...]:
-    """Return the alphabets of the first word that mixes some which do not stand together; () if
-    there is none.
+    """Return the alphabets, such as Latin and Cyrillic, of the first word of *label* that mixes
+    alphabets which do not belong together; () if no word does.
     """
     if label.isascii():
         return ()
@@ -164,12 +172,12 @@ def find_mixed_scripts(label: str) -> tuple[str, ...]:
 
 
 def _find_script(letter: str) -> str:
-    """Return the first word of the letter's Unicode name, which is its alphabet for all letters but
-    a few.
+    """Return the alphabet of a letter, such as Latin: the first word of its Unicode name, which
+    says the alphabet for all letters but a few; "" if the letter has no name.
     """
     return unicodedata.name(letter, "").partition(" ")[0].capitalize()
 
 
 def escape_non_ascii(label: str) -> str:
-    """Return *label* with every character written out that is not ASCII."""
+    """Return *label* in ASCII: every other character is written out as its hexadecimal code."""
     return "".join(c if c.isascii() else f"\\u{{{ord(c):x}}}" for c in escape_name(label))

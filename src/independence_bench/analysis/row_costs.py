@@ -34,8 +34,8 @@ CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
 @dataclass(frozen=True, slots=True)
 class SubjectCost:
-    """The cost of a subject on one leaderboard, in dollars. None: not known, or not of all of
-    it.
+    """The cost of one model on one leaderboard, over all its runs, in dollars. None: the cost, or a
+    part of it, is unknown.
     """
 
     dollars: float | None = None  # its replies
@@ -45,17 +45,20 @@ class SubjectCost:
 
     @property
     def total(self) -> float | None:
-        """Replies and judgements together; None if one of them is not known."""
+        """The cost of a model's replies and of judging them, together, in dollars; None if one of
+        the two is unknown.
+        """
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
 def read_subject_costs(
     connection: Connection, board: Board, subjects: Collection[str] | None = None
 ) -> dict[str, SubjectCost]:
-    """Return subject's hash -> the cost of its row. A reply or a judgement that several
+    """Return model's hash -> what its conversations on the leaderboard *board* cost in dollars,
+    replies and judgements apart, as the store recorded it. A reply or a judgement that several
     conversations share counts once.
 
-    *subjects*: of these alone; None: of all.
+    *subjects*: hashes of the models to read; None: all models of the leaderboard.
     """
     wanted = {
         of: mine
@@ -100,9 +103,11 @@ def read_subject_costs(
 def add_reasoning_tokens(
     connection: Connection, boards: Sequence[Board], subjects: Collection[str] | None = None
 ) -> list[Board]:
-    """Return *boards* of one protocol with the tokens of reasoning of each row's replies.
+    """Return copies of the leaderboards *boards*, all of one protocol, with the mean number of
+    reasoning tokens in a reply of each row's model, read from the store; None where that is
+    unknown.
 
-    *subjects*: as for `read_subject_costs`.
+    *subjects*: hashes of the models to count for; None: all models.
     """
     read: dict[tuple[Configuration, ...], Mapping[str, ReasoningTokens]] = {}
     made = []
@@ -120,7 +125,10 @@ def add_reasoning_tokens(
 
 
 def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """Return the price of one run of each subject with an index, in the order of *rows*."""
+    """Return, for each of *rows* with an index, in their order, that index beside the mean cost of
+    one run in dollars: replies, judging, and both. *spent*: model's hash -> its cost over all runs.
+    A cost that is unknown is None.
+    """
     prices = []
     for row in rows:
         if row.index is None:
@@ -136,9 +144,7 @@ def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """The cost and time of a judge for one run of one subject. None: not known of every
-    scenario.
-    """
+    """The cost and time of one judge for one run of one model. None: unknown for some scenario."""
 
     dollars: Dollars | None = None
     seconds: Count | None = None  # of its calls one after the other, without what they waited for
@@ -147,12 +153,13 @@ class RunCost:
 def estimate_judging_cost(
     by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
 ) -> RunCost:
-    """Return a judge's cost for a run: the mean judgement of each scenario, times *configurations*,
-    all together.
+    """Return what a judge costs for one run of one model, in dollars, and how long its calls take,
+    in seconds: the mean over the judgements of each scenario, added up over scenarios and
+    multiplied by the number of *configurations*.
 
-    *by_scenario*: for every scenario, the attempts at each judgement, failed ones included. A
-    judgement whose price or time is unknown is left out of the mean. *bought* False: the marks cost
-    nothing, and their time is not known.
+    *by_scenario*: for every scenario, the attempts at each judgement, failed attempts included. A
+    judgement whose price or time is unknown is left out of the mean; the result is None if that
+    leaves a scenario without any. *bought* False: the judge costs nothing, and the time is None.
     """
     if not bought:
         return RunCost(dollars=0.0)
@@ -170,8 +177,9 @@ def _sum_attempts(
     answers: Iterable[Sequence[AttemptCost]],
     amount: Callable[[AttemptCost], float | None] = attrgetter("cost"),
 ) -> float | None:
-    """Return the total *amount* (cost or time) of *answers*, each with all its attempts; None if an
-    answer has no attempt, or came at unknown cost.
+    """Return the sum of *amount* (a cost in dollars or a time in seconds) over *answers*, each
+    given as the list of all attempts at it; None if an answer has no attempt, or came by an attempt
+    of unknown amount.
     """
     amounts = []
     for tries in answers:
