@@ -94,7 +94,9 @@ class Backend(ABC):
         return None
 
     def find_folder(self) -> Path | None:
-        """Return the folder that the store's file is in; None if the store is on a database server."""
+        """Return the folder that the store's file is in; None if the store is on a database
+        server.
+        """
         return None
 
     def is_deadlock(self, error: BaseException) -> bool:

@@ -77,7 +77,9 @@ def store_attempts(
 
 
 def find_answered_calls(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Return those of the model calls *keys* that have a stored reply or judgement, valid or not."""
+    """Return those of the model calls *keys* that have a stored reply or judgement, valid or
+    not.
+    """
     kept = (select(table.c.key).where(table.c.key.in_(keys)) for table in (replies, judgements))
     return {key for wanted in kept for key in connection.execute(wanted).scalars()}
 
