@@ -87,8 +87,9 @@ class Budget:
         return Reservation(self, most)
 
     def has_room(self, most: float) -> bool:
-        """Return whether a call that costs up to *most* dollars fits into the budget, beside what
-        is spent and reserved. Always True without a limit; always False once the limit is reached.
+        """Return whether a call that costs up to *most* dollars fits into what this command may
+        spend, beside what is spent and reserved. Always True without a limit; always False once the
+        limit is reached.
         """
         if self.limit is None:
             return True
@@ -332,7 +333,7 @@ class Prices:
     ) -> float:
         """Return the US dollars that the budget counts for an attempt at the call *state*: the cost
         in *usage*, or its tokens at the list price if that is more. If no cost was stated, the most
-        that the attempt can have cost; 0 if it failed without being served.
+        that the attempt can have cost; 0 if no reply can have been made.
 
         Also notes what the attempt shows of the model's price, and counts it in the call's tally if
         its cost is not known. An endpoint whose calls no budget can bound is added to *closed*

@@ -151,8 +151,9 @@ class CallState(Generic[A]):
 
     def load_earlier_attempts(self, before: EarlierAttempts, answered: bool) -> None:
         """Make this call go on where its earlier attempts stopped: take over from *before* how
-        often they failed or were cut off, and the answer in the last cut-off response. *answered*:
-        they ended with an answer that is asked for again, so the count of failures begins anew.
+        often they failed or were cut off, and the last answer that was cut off or could not be
+        stored. *answered*: they ended with an answer that is asked for again, so the count of
+        failures begins anew.
         """
         # a call that is repeated after an invalid answer starts its counts anew
         self.counts = AttemptCounts(broken=0 if answered else before.broken, cut_off=before.cut_off)

@@ -23,7 +23,7 @@ _MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))
 
 def find_replies_with_markup(connection: Connection) -> set[str]:
     """Return the keys of the valid stored replies whose text holds special tokens or tags of a
-    model family, which a server should have removed.
+    model family, left over from the model's chat template.
     """
     wanted = select(replies.c.key, replies.c.text).where(replies.c.state == "valid", _MARKED)
     return {key for key, text in connection.execute(wanted) if find_leftover_tokens(text)}

@@ -401,7 +401,9 @@ def read_transcripts(
 
 
 def unpack_transcript(packed: bytes) -> Transcript:
-    """Return the text of a conversation from *packed*, the compressed JSON in which it is stored."""
+    """Return the text of a conversation from *packed*, the compressed JSON in which the store keeps
+    it.
+    """
     system, lines = unpack_json(packed)
     return Transcript(system, tuple(Line(**line) for line in lines))
 

@@ -90,8 +90,8 @@ def store_price(
 def find_last_price(
     connection: Connection, endpoint: str, model: str
 ) -> tuple[ListPrice, float] | None:
-    """Return (list price, when it was stored, in seconds since 1970) of *model* at *endpoint* from
-    the latest command that called the model; None if it was never called.
+    """Return (list price, Unix time in seconds) of *model* at *endpoint*, from the latest command
+    that called the model; the time is when that command began. None if the model was never called.
     """
     columns = (prices.c.prompt, prices.c.completion, prices.c.request, commands.c.began_at)
     listed = select(*columns).join_from(prices, commands, prices.c.owner == commands.c.owner)
