@@ -38,18 +38,23 @@ class Purse(Protocol):
     """The budget of a job, as one of its workers uses it. All in dollars."""
 
     def has_lapsed(self) -> bool:
-        """Return whether this worker slept so long that others may have spent what it held."""
+        """Return whether this worker slept so long that its claim on the dollars that it reserved
+        has ended, and other workers of the job may have spent them.
+        """
 
     async def draw(self, limit: float, needed: float, held: float) -> Grant:
-        """Ask for more than this worker *held*: *needed* at least, or it is granted
-        nothing.
+        """Reserve more dollars of the job's budget of *limit* dollars for this worker: *needed* at
+        least, or none. *held*: the dollars that this worker has reserved and not spent. Returns
+        what was granted and the state of the budget.
         """
 
     async def give_back(self) -> None:
-        """Leave to others what is not spent; nothing is in flight."""
+        """Leave the dollars that this worker has reserved and not spent to the job's other workers.
+        No call of this worker may be in flight.
+        """
 
     def pause(self, seconds: float, /) -> Awaitable[None]:
-        """Sleep; raises if the command is asked to stop."""
+        """Sleep for so many *seconds*; raises an error as soon as the command is asked to stop."""
 
 
 class Budget:
@@ -73,16 +78,18 @@ class Budget:
         self._drawing = False
 
     def reserve(self, most: float) -> Reservation:
-        """Hold *most* dollars while a block runs; waits for calls in flight that may leave some
-        over.
+        """Return an asynchronous context manager that reserves *most* dollars, the most that a call
+        can cost, while its block runs. Entering it waits until they fit into the budget, as calls
+        in flight may cost less than they reserved.
 
-        Entering it raises BudgetSpent when nothing is in flight and it still does not fit.
+        Entering it raises BudgetSpent if nothing is in flight and *most* still does not fit.
         """
         return Reservation(self, most)
 
     def has_room(self, most: float) -> bool:
-        """Return whether a call of up to *most* dollars stays within what may be spent here; once
-        the limit is reached, none does.
+        """Return whether a call that costs up to *most* dollars fits into what this command may
+        spend, beside what is spent and reserved. Always True without a limit; always False once the
+        limit is reached.
         """
         if self.limit is None:
             return True
@@ -90,13 +97,16 @@ class Budget:
         return self.spent + self.reserved + most <= may and self.spent < may
 
     def attach_purse(self, purse: Purse | None) -> None:
-        """Spend from *purse* from now on; None: from none, and what was not spent of it is given
-        back.
+        """Spend from *purse*, the budget that this worker shares with the job's others, from now
+        on. None: from no shared budget any more; what was reserved there and not spent does not
+        count here any more.
         """
         self.purse, self._drawn = purse, self.spent
 
     async def make_room(self, most: float) -> None:
-        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent if it never will."""
+        """Wait until a call that costs up to *most* dollars fits into the budget. Raises
+        BudgetSpent if it never will.
+        """
         self.largest = max(self.largest, most)
         self.short += 1
         try:
@@ -127,7 +137,9 @@ class Budget:
                     self.wake_waiting()
 
     def make_spent_error(self, most: float) -> BudgetSpent:
-        """Return the error that a call of up to *most* dollars does not fit any more."""
+        """Return the error for a call that costs up to *most* dollars and does not fit into the
+        budget.
+        """
         return BudgetSpent(
             f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent "
             f"and the next call may cost ${most:.4f}; raise --budget, or run it again "
@@ -135,8 +147,9 @@ class Budget:
         )
 
     async def _draw_more(self, purse: Purse, most: float) -> None:
-        """Ask for more once; if there is none, wait a little for what is held, here or
-        elsewhere.
+        """Ask *purse*, the job's shared budget, once for the dollars that a call of up to *most*
+        dollars lacks. If none are granted, sleep a little, so that other calls and workers may
+        leave some over. Raises BudgetSpent if nobody can.
         """
         limit = self.limit or 0.0
         held = max(self._drawn - self.spent, 0.0)
@@ -164,7 +177,7 @@ class Budget:
             await purse.pause(LOOK)
 
     def wake_waiting(self) -> None:
-        """Wake the calls that wait, so that they look again."""
+        """Wake the calls that wait for the budget, so that each looks again whether it fits."""
         self.settled.set()
         self.settled = asyncio.Event()
 
@@ -226,11 +239,12 @@ class Prices:
 
     @contextlib.asynccontextmanager
     async def hold_turn(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
-        """Make calls of models that are not shown yet, on a budget, wait for each other at their
-        endpoint, while the block runs.
+        """Make the calls of *model* wait for each other at their endpoint, one at a time, while the
+        block runs, if no reply has shown yet what the model costs. Used if there is a budget.
 
-        Gives what is known of prices, which has to hold still when the call is sent: the other
-        workers of a job do not wait here. None: the model is shown.
+        The block gets what is known of prices, which must still hold when the call is sent, since
+        the other workers of a job do not wait for this one; None if the model's cost was shown, so
+        that nothing waits.
         """
         async with contextlib.AsyncExitStack() as stack:
             unproven = None
@@ -245,8 +259,8 @@ class Prices:
             yield unproven
 
     async def _has_shown_cost(self, model: ChatModel) -> bool:
-        """Return whether a reply has shown the cost of *model*, as far as one ever does; earlier
-        commands' replies are looked up.
+        """Return whether a reply has shown what *model* costs, in this command or in an earlier
+        one, whose attempts are looked up in the store. True at an endpoint that is free.
         """
         who = (model.endpoint, model.model)
         if who in self.shown or self.clients[model.endpoint].endpoint.free:
@@ -260,8 +274,8 @@ class Prices:
         return who in self.shown
 
     async def store_list_price(self, model: ChatModel) -> None:
-        """Store the price that the endpoint lists for *model*, once, if its list was read and has
-        it.
+        """Store the price that the endpoint lists for *model*, once in this command. Does nothing
+        if the endpoint is free, or its list was not read or has no price of the model.
         """
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
         if who in self.listed or client.endpoint.free or not client.has_read_list:
@@ -281,9 +295,12 @@ class Prices:
             )
 
     async def find_highest_cost(self, request: ChatRequest, limit: int) -> float:
-        """Return the most dollars that an attempt can cost: by the list price, or the most so far
-        if that is more. A model that was not served yet counts as the dearest at its endpoint,
-        whose list was wrong before.
+        """Return the most US dollars that one attempt at *request* with up to *limit* tokens of
+        reply can cost: by the list price, or by the model's dearest call so far if that was more. 0
+        if the endpoint is free or there is no budget.
+
+        A model that was not served yet counts as dear as the dearest model at its endpoint of which
+        the list was wrong before.
         """
         model = request.model
         client = self.clients[model.endpoint]
@@ -296,8 +313,9 @@ class Prices:
         return max(listed, *(self.dearest.get(one, 0.0) for one in alike), 0.0)
 
     async def correct_usage(self, model: ChatModel, usage: Usage) -> Usage:
-        """Return *usage* with the cost that it says, as far as that can be true: a 0 is no price if
-        one is listed.
+        """Return *usage*, the tokens and cost that the endpoint stated for an attempt, with a cost
+        that can be true: 0 at a free endpoint, and None (not known) in place of a stated 0 if a
+        price is listed for *model*.
         """
         client = self.clients[model.endpoint]
         if client.endpoint.free:
@@ -313,12 +331,13 @@ class Prices:
         usage: Usage,
         closed: dict[str, str],
     ) -> float:
-        """Return the dollars that the budget counts for an attempt: its cost, or its tokens at the
-        list price if that is more.
+        """Return the US dollars that the budget counts for an attempt at the call *state*: the cost
+        in *usage*, or its tokens at the list price if that is more. If no cost was stated, the most
+        that the attempt can have cost; 0 if no reply can have been made.
 
-        Where no cost is told it is the most that it can have cost. The ledger (`Usage.cost`, the
-        tally) counts only what was told. An endpoint whose calls no budget can bound is put into
-        *closed*, and why.
+        Also notes what the attempt shows of the model's price, and counts it in the call's tally if
+        its cost is not known. An endpoint whose calls no budget can bound is added to *closed*
+        (endpoint -> why). The stored cost and the tally's dollars count only what was stated.
         """
         model = state.call.request.model
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
@@ -353,8 +372,8 @@ class Prices:
 
 
 def _price_usage(info: ModelInfo, usage: Usage) -> float | None:
-    """Return the dollars of the tokens that were billed, those from a cache at their own price;
-    None if one is not known.
+    """Return the US dollars of the tokens in *usage* at the model's list price, tokens from a cache
+    at their own price; None if the tokens or a price are not known.
     """
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     if prompt is None or completion is None or info.compute_cost(0, 0) is None:
@@ -365,7 +384,9 @@ def _price_usage(info: ModelInfo, usage: Usage) -> float | None:
 
 
 def estimate_most_tokens(request: ChatRequest) -> float:
-    """Return the most tokens that the prompt of *request* can have, whatever the tokenizer."""
+    """Return an upper estimate of the number of tokens in the prompt of *request*, its tools and
+    schema included, whatever the tokenizer.
+    """
     texts = [request.schema, *(message.content or "" for message in request.messages)]
     texts += [call.arguments for message in request.messages for call in message.tool_calls]
     texts += [json.dumps(tool.format_tool(), ensure_ascii=False) for tool in request.tools]

@@ -44,12 +44,14 @@ class Call(Generic[A]):
 
     @property
     def endpoint(self) -> str:
-        """The name of the endpoint that is asked."""
+        """Name of the endpoint that this call is sent to."""
         return self.request.model.endpoint
 
     @property
     def info(self) -> CallInfo:
-        """The facts that are recorded of a call before it is made."""
+        """What is stored of this call before it is made: its key, kind, endpoint, model and
+        request.
+        """
         model = self.request.model
         return CallInfo(self.key, self.kind, model.endpoint, model.model, self.request.record)
 
@@ -81,7 +83,9 @@ class Tally:
     unpriced: int = 0
 
     def add_counts(self, other: Tally) -> None:
-        """Add the counts of *other*, whose calls are over."""
+        """Add the numbers of calls, attempts and tokens and the dollars of *other*, a tally of
+        calls that have all ended, to this tally.
+        """
         self.calls += other.calls
         self.answered += other.answered
         self.prompt_tokens += other.prompt_tokens
@@ -119,32 +123,37 @@ class CallState(Generic[A]):
 
     @property
     def key(self) -> str:
-        """The key of its answer in the store."""
+        """Key under which the answer to this call is stored."""
         return self.call.key
 
     @property
     def limit(self) -> int:
-        """Tokens that the next attempt may use; after a cut-off reply twice as many."""
+        """Most tokens that the model may generate in the next attempt at this call: the model's
+        usual limit, or twice that after a reply that was cut off.
+        """
         return self.call.request.model.max_tokens * (2 if self.counts.cut_off else 1)
 
     @property
     def priority(self) -> int:
-        """The priority of the next attempt: a judgement that was tried comes before those that were
-        not, so that few are tried by the time that their judge is stopped.
+        """Priority of the next attempt at this call; the highest goes first. A judgement that was
+        tried before comes before those that were not, so that few are tried by the time that their
+        judge is stopped.
         """
         tried = self.counts.broken + self.counts.cut_off if self.call.again else 0
         return self.call.priority + tried
 
     @property
     def model_and_kind(self) -> tuple[str, str]:
-        """The model and what it is asked for (a reply, a judgement): refusals are counted by
-        this.
+        """Hash of the model that this call asks, and the kind of call ("reply" or "judgement").
+        Refusals are counted for each such pair.
         """
         return self.call.request.model.hash, self.call.kind
 
     def load_earlier_attempts(self, before: EarlierAttempts, answered: bool) -> None:
-        """Go on where earlier attempts stopped; *answered*: they ended with an answer that is not
-        final.
+        """Make this call go on where its earlier attempts stopped: take over from *before* how
+        often they failed or were cut off, and the last answer that was cut off or could not be
+        stored. *answered*: they ended with an answer that is asked for again, so the count of
+        failures begins anew.
         """
         # a call that is repeated after an invalid answer starts its counts anew
         self.counts = AttemptCounts(broken=0 if answered else before.broken, cut_off=before.cut_off)

@@ -101,8 +101,8 @@ class CallLedger:
     fresh: set[str] = field(default_factory=set)
 
     def find_answers(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """Return the stored answers that are final, one for each state; None for the others, whose
-        earlier attempts are taken into account.
+        """Return for each call of *states*, in order, the stored answer if it is final, else None.
+        A call without a final answer takes over the results of its earlier attempts from the store.
         """
         stored: dict[str, Any] = {}
         for table, group in _group_by_table(states, lambda state: state.call.table):
@@ -126,11 +126,12 @@ class CallLedger:
         return results
 
     def start_attempts(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """Claim the calls that are not ours yet, and write attempts down. Returns the attempts' ids
-        (int), or an answer that is stored by now.
+        """Claim the calls of *states* that this process has not claimed yet, and record that an
+        attempt at each is about to be sent.
 
-        None for what another process has claimed, or what has to wait for the first call of another
-        worker.
+        Returns for each call, in order, the id of its attempt (int); or its answer, if one is
+        stored by now; or None, if another process has claimed it or it has to wait for another
+        worker's first call of a model.
         """
         now = self.now()
         states, every = self._select_startable(connection, states, now), states
@@ -188,8 +189,9 @@ class CallLedger:
     def _select_startable(
         self, connection: Connection, states: Sequence[CallState[Any]], now: float
     ) -> Sequence[CallState[Any]]:
-        """Return *states* without those that wait for another worker of the job, who has sent a
-        model's first call, or whose first call has ended since the state looked.
+        """Return those of *states* whose calls need not wait for other workers of the job. A call
+        waits if the cost of its model is not known and, at the same endpoint, another worker has a
+        call of a model of unknown cost in flight or has learned such a cost since the state looked.
         """
         unproven = [state.unproven for state in states if state.unproven is not None]
         if self.job is None or not unproven:
@@ -208,8 +210,9 @@ class CallLedger:
     def finish_attempts(
         self, connection: Connection, finished: Sequence[EndedAttempt]
     ) -> list[None]:
-        """Write down how attempts ended, with the answers that they gave, and give those claims
-        back.
+        """Record in the store how attempts at calls ended and what they cost, store the answers
+        that they gave, and give back the claims on the answered calls; a call that is to be
+        repeated keeps its claim. Returns a None for each.
         """
         now = self.now()
         attempts.end_attempts(
@@ -235,7 +238,9 @@ class CallLedger:
         return [None] * len(finished)
 
     def withdraw_attempt(self, connection: Connection, attempt: int) -> None:
-        """Delete an attempt that was never sent."""
+        """Delete the record of the attempt with the id *attempt*, which was never sent, and the
+        dollars that were reserved for it.
+        """
         attempts.withdraw_attempt(connection, attempt)
         if self.job is not None:
             delete_reservations(connection, [attempt])
@@ -292,12 +297,14 @@ class Executor:
         new: bool = False,
         admit: Callable[[], Awaitable[None]] | None = None,
     ) -> A:
-        """Return the answer to *call*, from the store or from its endpoint; *tally* counts along.
+        """Return the answer to *call*, from the store if it is there, else from the model's
+        endpoint, with retries. Counts attempts, tokens and dollars in *tally*. *slots* bound how
+        many calls of one tested model go out at once.
 
-        *new*: it follows from an answer that came just now, so it is hardly stored yet, and is
-        looked up only when it is about to be asked. *admit* is waited for before it is asked, not
-        where it is stored. Raises GaveUp (nothing is stored but the attempts; a later command may
-        try again), Stopped, BudgetSpent, StoreError, or what *admit* does.
+        *new*: the call follows from an answer that came just now, so its own answer is hardly
+        stored yet, and is looked up only when it is about to be asked. *admit* is awaited before a
+        call whose answer is not stored. Raises GaveUp (nothing is stored but the attempts; a later
+        command may try again), Stopped, BudgetSpent, StoreError, or what *admit* raises.
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
@@ -369,7 +376,9 @@ class Executor:
                 )
 
     async def _complete_operation(self, operation: Callable[[Connection], None]) -> None:
-        """Run *operation* in the store to its end, even if this task is being cancelled."""
+        """Run *operation* on the store and wait until it is durable, even if this task is cancelled
+        meanwhile.
+        """
         doing = asyncio.ensure_future(self.commits.commit_operation(operation))
         # if this task is cancelled while it waits, the error is dropped here: a failed store is
         # reported elsewhere
@@ -377,7 +386,10 @@ class Executor:
         await asyncio.shield(doing)
 
     async def _wait_for_retry(self, state: CallState[A], cause: str, seconds: float) -> None:
-        """Pause, and show in the tally the cause and the end of the wait."""
+        """Sleep for so many *seconds* before the call *state* goes out again, and meanwhile show in
+        its tally that it waits, until when, and the *cause*. Raises Stopped if the command is asked
+        to stop.
+        """
         waits, until = state.tally.waits, self.clocks.clock() + seconds
         if seconds > 0:
             waits[state.key] = Wait(state.call.request.model.model, cause, until)
@@ -387,7 +399,7 @@ class Executor:
             waits.pop(state.key, None)
 
     async def pause(self, seconds: float) -> None:
-        """Sleep; raises Stopped as soon as the command is asked to stop."""
+        """Sleep for so many *seconds*; raises Stopped as soon as the command is asked to stop."""
         if seconds > 0 and not self.stopping.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.stopping.wait(), seconds)
@@ -395,8 +407,8 @@ class Executor:
             raise Stopped("stopped")
 
     def _check_sendable(self, state: CallState[A]) -> None:
-        """Raise Stopped or GaveUp if, since the call began to wait, its answer has become unwanted
-        or out of reach.
+        """Raise Stopped if the command was asked to stop, or GaveUp if nothing more is sent to the
+        endpoint, or asked of the model, of the call *state*.
         """
         if self.stopping.is_set():
             raise Stopped("stopped")
@@ -408,8 +420,9 @@ class Executor:
     async def _send_attempt(
         self, state: CallState[A], attempt: int, slots: CallSlots
     ) -> Completion | Fault:
-        """Send once, when a slot is free and the rate limiter lets it through. What is not sent was
-        no attempt.
+        """Send the attempt with the id *attempt* at the call *state*, as soon as a slot is free and
+        the rate limiter lets it through, and return the model's completion or what went wrong. If
+        it cannot be sent any more, delete its record and raise the error.
         """
         call, tally, limit = state.call, state.tally, state.limit
         limiter = self.limiters[call.endpoint].find_limiter(call.request.model)
@@ -453,7 +466,10 @@ class Executor:
         outcome: Completion | Fault,
         reservation: Reservation,
     ) -> NextStep[A]:
-        """Decide what an outcome means, and commit both together."""
+        """Decide what follows from the *outcome* of an attempt at the call *state*, store both in
+        one commit, and return what follows: an answer, an end, or another attempt. Counts the
+        attempt's tokens and dollars in the call's tally, and sets the cost of *reservation*.
+        """
         call, tally = state.call, state.tally
         usage = await self.prices.correct_usage(call.request.model, outcome.usage)
         reservation.cost = await self.prices.compute_charge(state, outcome, usage, self.closed)
@@ -500,7 +516,10 @@ class Executor:
     def _decide_next_step(
         self, state: CallState[A], outcome: Completion | Fault, attempt: int
     ) -> NextStep[A]:
-        """Return what one outcome leads to, and count it among the attempts."""
+        """Return what follows from the *outcome* of one attempt at the call *state*: an answer to
+        keep, an end, or another attempt after a wait. Counts the outcome among the call's failed
+        and cut-off attempts.
+        """
         call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
             self.served.add(state.model_and_kind)
@@ -554,8 +573,9 @@ class Executor:
         return step
 
     def _count_unread_reply(self, state: CallState[A], last: Completion, why: str) -> None:
-        """Count a judge's call that ended without an answer, with its *last* completion; after ten
-        in a row nothing more is asked of that judge.
+        """Count a call to a judge that ended without an answer that could be read. *last*: its last
+        completion; *why*: what was wrong. After ten such calls in a row nothing more is asked of
+        that judge. Does nothing if the call is not a judge's.
         """
         if state.call.again is None or state.spare is not None:
             return
@@ -577,8 +597,9 @@ class Executor:
             )
 
     def _count_wrong_address(self, state: CallState[A], fault: Fault, wait: float) -> None:
-        """Hold the model's calls back for *wait* seconds; raises GaveUp once the endpoint has been
-        tried often enough, by whatever calls: those that were sent together are one try.
+        """Count that the endpoint answered with *fault*, something other than chat completions, and
+        hold the calls of the model back for *wait* seconds. Calls that were sent together count
+        once. Raises GaveUp, which ends all calls to the endpoint, once it was tried often enough.
         """
         endpoint, now = state.call.endpoint, self.clocks.clock()
         tries, last = self.astray.get(endpoint, (0, -math.inf))
@@ -592,8 +613,10 @@ class Executor:
         )
 
     def _widen_reach(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
-        """Return how far the end of one call reaches, if its circumstances say more than the
-        policy.
+        """Return *end*, the error that ends the call *state* after *fault*, with the reach that
+        this command's other calls show: all calls of the model if a setting or tools are refused or
+        its first calls all were, only this reply if a doubled token limit was refused; else *end*
+        as it is.
         """
         variable = self.clients[state.call.endpoint].endpoint.key_variable
         if fault.kind is Kind.UNAUTHORIZED and variable is not None:

@@ -86,8 +86,8 @@ PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
 class _Gate(ABC):
-    """A gate that lets a number of calls through at once; of those waiting, by highest priority,
-    then by order of arrival.
+    """A gate that lets a number of calls through at once; of the waiting calls the one of highest
+    priority is next, then by order of arrival.
     """
 
     def __init__(self) -> None:
@@ -95,23 +95,27 @@ class _Gate(ABC):
         self._order = itertools.count()
 
     def hold_slot(self, priority: int) -> Hold:
-        """Wait to be let through, then hold a slot while the block runs."""
+        """Return an asynchronous context manager that waits for a free slot for a call, by its
+        *priority* (highest first), and holds the slot while its block runs.
+        """
         return Hold(self, priority)
 
     @abstractmethod
     def try_acquire(self) -> bool:
-        """Take a slot if that needs no waiting; return whether it was taken."""
+        """Take a slot for a call if that needs no waiting, and return whether it was taken."""
 
     @abstractmethod
     async def acquire(self, priority: int) -> None:
-        """Wait for a slot, and take it."""
+        """Wait for a free slot for a call, by its *priority* (highest first), and take it."""
 
     @abstractmethod
     def release(self) -> None:
-        """Give a slot back, and let waiting calls go on."""
+        """Give the slot of a call that has ended back, and let waiting calls go on."""
 
     async def _wait_for_turn(self, priority: int) -> None:
-        """Wait until this call is woken."""
+        """Put a call into the queue for a slot, by its *priority* (highest first), and wait until
+        it is woken.
+        """
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (-priority, next(self._order), turn))
         try:
@@ -123,12 +127,12 @@ class _Gate(ABC):
 
     @abstractmethod
     def _pass_on(self) -> None:
-        """Give on the turn of a task that was cancelled after it had been woken: its slot is free
-        again.
+        """Give the slot for which a waiting call was woken to others, because that call was
+        cancelled.
         """
 
     def _wake_next(self) -> bool:
-        """Wake the next waiting call; return False if none waits."""
+        """Wake the first call in the queue for a slot, and return whether there was one."""
         while self._waiting:
             _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
@@ -165,18 +169,22 @@ class Slots(_Gate):
         self._free = limit
 
     def try_acquire(self) -> bool:
-        """Take a slot if one is free; return whether one was."""
+        """Take a slot for a call if one is free, and return whether one was."""
         if self._free > 0:
             self._free -= 1
             return True
         return False
 
     async def acquire(self, priority: int) -> None:
-        """Wait for a slot to be handed over."""
+        """Wait until another call hands its slot over to this one, by *priority* (highest
+        first).
+        """
         await self._wait_for_turn(priority)
 
     def release(self) -> None:
-        """Hand the slot to the next waiting call, or free it."""
+        """Hand the slot of a call that has ended to the next waiting call, or free it if none
+        waits.
+        """
         if not self._wake_next():
             self._free += 1
 
@@ -223,12 +231,12 @@ class RateLimiter(_Gate):
 
     @property
     def pause(self) -> float:
-        """Seconds until something may go out again."""
+        """Seconds until calls of this model may go out again; 0 if they may now."""
         return max(self._open_at - self._clock(), 0.0)
 
     def try_acquire(self) -> bool:
-        """Enter if a slot is free here and at the endpoint, and there is no pause; return whether
-        it was.
+        """Take a slot for a call if this model and its endpoint both have one free and the model's
+        calls are not paused, and return whether it was taken.
         """
         if self.in_flight < int(self.limit) and not self.pause and self._endpoint.try_acquire():
             self.in_flight += 1
@@ -237,7 +245,9 @@ class RateLimiter(_Gate):
         return False
 
     async def acquire(self, priority: int) -> None:
-        """Wait for the pause to end and for a free slot, and enter."""
+        """Wait, by *priority* (highest first), until the model's calls are not paused and the model
+        and its endpoint both have a free slot, and take both slots.
+        """
         while True:
             if pause := self.pause:
                 try:
@@ -253,8 +263,9 @@ class RateLimiter(_Gate):
                 await self._wait_for_turn(priority)
 
     async def _take_both_slots(self, priority: int) -> bool:
-        """Take the free slot, and wait for one of the endpoint; return False if a pause has begun
-        meanwhile, which keeps none from its neighbours.
+        """Take the model's free slot, wait for one of its endpoint by *priority* (highest first),
+        and return whether both were taken. If the model's calls were paused meanwhile, both slots
+        are given back, so that the endpoint's other models can use them.
         """
         self.in_flight += 1
         self._reached = max(self._reached, self.in_flight)
@@ -272,14 +283,16 @@ class RateLimiter(_Gate):
                 self._wake_waiting()
 
     def release(self) -> None:
-        """Leave, and let waiting calls go on."""
+        """Give back the slots of the model and of its endpoint that a call held, and let waiting
+        calls go on.
+        """
         self.in_flight -= 1
         self._endpoint.release()
         self._wake_waiting()
 
     def record_rate_limit(self, retry_after: float | None) -> None:
-        """Record that the endpoint said 429 for this model: none of its calls goes out until the
-        pause is over, and then fewer at once.
+        """Record that the endpoint answered 429 for this model: none of the model's calls goes out
+        for *retry_after* seconds (None: for `PAUSE` seconds), and then fewer at once.
         """
         now = self._clock()
         if now >= self._open_at:  # the calls that were in flight at the same 429 count once
@@ -289,11 +302,15 @@ class RateLimiter(_Gate):
         self.delay_calls(PAUSE if retry_after is None else retry_after, Kind.RATE_LIMITED.value)
 
     def delay_calls(self, seconds: float, why: str) -> None:
-        """Let no call out for so many *seconds*, and keep *why*."""
+        """Let no call of this model go out for so many *seconds*, or until an earlier, longer delay
+        is over, and keep the reason *why*.
+        """
         self._open_at, self.why = max(self._open_at, self._clock() + seconds), why
 
     def record_success(self) -> None:
-        """Record that one call was served: a little more may go out at once."""
+        """Record that a call of this model was served just now, and let a fraction of a call more
+        go out at once, up to the most that is allowed.
+        """
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self.served_at = self._clock()
 
@@ -317,7 +334,9 @@ class EndpointLimiter:
         self._by_model: dict[tuple[str, str | None], RateLimiter] = {}
 
     def find_limiter(self, model: ChatModel) -> RateLimiter:
-        """Return the rate limiter of *model*, made when it is first asked for."""
+        """Return the rate limiter for calls of *model* (by its name and the provider that it is
+        pinned to) at this endpoint; it is made when it is first asked for.
+        """
         who = (model.model, model.provider)
         if who not in self._by_model:
             self._by_model[who] = self._made(self._places)
@@ -382,8 +401,9 @@ class AttemptCounts:
     cut_off: int = 0
 
     def record_service(self, at: float) -> None:
-        """Record that some call of the model was served at *at*: the patience of this call begins
-        anew from then on.
+        """Record that another call of the same model was served at *at* (seconds on the caller's
+        clock): if this call is held up by rate limits, the time that it may be held up counts from
+        then on.
         """
         if self.held_up_since is not None:
             self.held_up_since = max(self.held_up_since, at)
@@ -392,8 +412,8 @@ class AttemptCounts:
 def compute_wait(
     fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float
 ) -> float:
-    """Count *fault* in *counts*, and return the seconds until the call is asked again. Raises
-    GaveUp if it is not.
+    """Count *fault*, which ended an attempt at a call, in *counts*, and return the seconds until
+    the call is sent again. Raises GaveUp if it is not sent again, which says what else is not.
 
     *draw* gives random numbers in [0, 1); *now* is seconds on a clock that never goes back.
     """
@@ -461,8 +481,9 @@ def compute_wait(
 
 
 def describe_setting_remedy(setting: Setting, efforts: Sequence[Reasoning] | None) -> str:
-    """Return what to do if somebody asked for a *setting* that the endpoint does not let them set;
-    *efforts*: those that it does.
+    """Return what a user can do, in words, who asked for a *setting* (temperature or reasoning
+    effort) that the endpoint does not let them set. *efforts*: the reasoning efforts that it
+    accepts; None if they are not known.
     """
     if setting is Setting.TEMPERATURE:
         return "leave its temperature out (--temperature, or temperature: in models.yaml)"
@@ -474,8 +495,8 @@ USER_ROLE = "--modes user_role, whose result is another row of the leaderboard"
 
 
 def describe_tools_remedy(said: str) -> str | None:
-    """Return what to do if an endpoint refuses tools, as it *said*; None: that is not what it
-    said.
+    """Return what a user can do, in words, about an endpoint whose error text *said* means that it
+    refuses tools; None if the text does not mean that.
     """
     if "--enable-auto-tool-choice" in said:
         parser = "--enable-auto-tool-choice --tool-call-parser NAME"
@@ -497,7 +518,9 @@ def _format_minutes(seconds: float) -> str:
 
 
 def describe_fault(fault: Fault) -> str:
-    """Return *fault* in one line, with the status and what the endpoint said."""
+    """Return one line of text about *fault*, what went wrong in an attempt at a call: its kind, the
+    HTTP status, and what the endpoint said.
+    """
     status = f" (HTTP {fault.status})" if fault.status and fault.status != 200 else ""
     return f"{fault.kind.value}{status}: {fault.message}"
 

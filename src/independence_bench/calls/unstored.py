@@ -32,7 +32,9 @@ UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
 
 
 def is_attempt_end(operation: Operation) -> bool:
-    """Return whether a write of the store is one that says how attempts ended."""
+    """Return whether *operation*, a write to the store, is the one that records how attempts at
+    model calls ended (`CallLedger.finish_attempts`).
+    """
     return getattr(operation, "__func__", None) is CallLedger.finish_attempts
 
 
@@ -49,7 +51,10 @@ class SavedEnd:
 
 
 def make_saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
-    """Return what is saved of a *finished* attempt, without any secret that this process knows."""
+    """Return what a file keeps of an attempt that ended and could not be stored: who made it, how
+    it ended and the body of its reply, without any secret that this process knows. *now*: its end,
+    in seconds since 1970.
+    """
     state, attempt, ended, step = finished
     ended = replace(
         ended, raw=SENT.redact_text(ended.raw), message=KNOWN.redact_message(ended.message)
@@ -58,7 +63,9 @@ def make_saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
 
 
 def save_ends(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
-    """Write a file, whole or not at all, to the first folder that takes it; None if none does."""
+    """Write *ends*, how attempts ended that could not be stored, to a new file in the first folder
+    that takes it: whole or not at all. Returns the file's path; None if no folder takes it.
+    """
     for folder in _list_folders(store_folder):
         path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
         fresh = path.with_suffix(".making")
@@ -80,8 +87,9 @@ def save_ends(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | Non
 
 
 def restore_ends(connection: Connection, store_folder: Path | None) -> list[Path]:
-    """Write down how the saved attempts of this store ended. Returns the files that can be deleted
-    once that is durable.
+    """Record in the store how those of its attempts ended that earlier commands saved in files
+    because they could not store them. Returns the files that can be deleted once the commit is
+    durable.
     """
     taken = []
     for path, saved in _list_saved_files(store_folder):
@@ -107,8 +115,8 @@ def restore_ends(connection: Connection, store_folder: Path | None) -> list[Path
 
 
 def _select_own_ends(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
-    """Return those of *ends* that are attempts of this store, found by one query: files of other
-    stores may lie there for ever.
+    """Return those of *ends*, saved ends of attempts, whose attempt is in this store. One query
+    finds them, since files of other stores may lie in the same folder for ever.
     """
     row = schema.attempts.c
     listed = select(row.id, row.call_key, row.owner).where(
@@ -119,8 +127,9 @@ def _select_own_ends(connection: Connection, ends: Sequence[SavedEnd]) -> list[S
 
 
 def _list_folders(store_folder: Path | None) -> Iterator[Path]:
-    """Yield the folders where files are saved and looked for: user data, the store's folder, the
-    system's for temporary files.
+    """Yield the folders in which ends of attempts that could not be stored are saved and looked
+    for, in order: the user's data folder, the store's folder (*store_folder*, None: it has none),
+    and the system's folder for temporary files.
     """
     yield find_data_folder()
     if store_folder is not None:
@@ -129,8 +138,9 @@ def _list_folders(store_folder: Path | None) -> Iterator[Path]:
 
 
 def _list_saved_files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
-    """Yield the files that this user has saved, and their lines; what is not such a file is left
-    alone.
+    """Yield each file in which this user's commands saved ends of attempts that could not be
+    stored, with the ends in it. Files of other users, links, and files that cannot be read are
+    passed over.
     """
     for folder in dict.fromkeys(_list_folders(store_folder)):
         with suppress(OSError):
@@ -148,7 +158,9 @@ def _list_saved_files(store_folder: Path | None) -> Iterator[tuple[Path, list[Sa
 
 
 def _read_saved_end(line: str) -> SavedEnd:
-    """Read a line as `save_ends` writes it. Raises one of UNREADABLE for anything else."""
+    """Return how an attempt ended, from *line*, the JSON that was saved because it could not be
+    stored. Raises one of UNREADABLE if the line is anything else.
+    """
     saved = json.loads(line)
     ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
     number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])

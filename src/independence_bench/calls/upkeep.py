@@ -53,14 +53,15 @@ async def open_executor(
     notice: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Executor]:
-    """Open an executor that sends at most *most* calls at once to an endpoint, until *stopping* is
-    set.
+    """Open an executor for the model calls of one command, which sends at most *most* calls at once
+    to an endpoint, until *stopping* is set. The claims of this process on calls are renewed while
+    the block runs.
 
-    Its claims are renewed while the block runs. Raises StoreError if the store cannot be written,
-    and at the end of the block, *stopping* having been set, where it turned out not to be this
-    machine's alone or was replaced. Replies that could not be stored are saved in a file; until a
-    folder takes it they are kept, and *notice* is called. *warn* is called for each reply that may
-    not be what was asked for.
+    Raises StoreError if the store cannot be written; and after the block, with *stopping* set, if
+    another machine was found to use the store's file or the file was replaced. Replies that could
+    not be stored are saved in a file; while no folder takes it they stay in memory, and *notice* is
+    called with a message. *warn* is called with a message for each reply that may not be what was
+    asked for.
     """
     commits = Commits(store, stopping)
     upkeep = _Upkeep(store, commits, stopping, clocks)
@@ -105,11 +106,11 @@ async def open_executor(
 
 @contextmanager
 def _collect_rarely() -> Iterator[None]:
-    """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10%
-    of our CPU.
+    """Make Python collect garbage rarely while the block runs: scanning the live objects of
+    thousands of calls in flight takes 10% of our CPU.
 
-    Of several at the same time, in whatever order they end, the last one gives back what the first
-    one has found.
+    If several such blocks run at the same time, the last one to end restores the setting that the
+    first one found.
     """
     _THRESHOLDS.append(gc.get_threshold())
     gc.set_threshold(COLLECTED, 20, 50)
@@ -143,7 +144,9 @@ class _Upkeep:
         self._trouble: str | None = None
 
     def read_clock(self) -> float:
-        """Return the seconds since 1970 on the store's clock, if it has one; else on ours."""
+        """Return the present time in seconds since 1970: on the database server's clock if the
+        store has one, else on this machine's.
+        """
         if self._read is None:
             return self._clocks.now()
         server_time, now, clock = self._read
@@ -152,9 +155,9 @@ class _Upkeep:
         return server_time + max(self._clocks.now() - now, self._clocks.clock() - clock)
 
     async def begin_upkeep(self) -> int:
-        """Set the clock, and store the command that begins to call.
-
-        Returns how many calls earlier processes left in flight.
+        """Read the store's clock, store what earlier commands could only save in files, record the
+        command that begins, and mark attempts that ended processes left in flight as lost. Returns
+        how many those attempts were.
         """
         if await self._set_clock() is None:
             self.watch = LeaseWatch(self._clocks.clock, LEASE)
@@ -181,7 +184,9 @@ class _Upkeep:
         return server_time
 
     async def renew_leases(self) -> None:
-        """Renew our claims until cancelled."""
+        """Renew this process's claims on model calls in the store, every quarter of the time that
+        they last, until cancelled. Errors of the store are ignored.
+        """
         while True:
             # so that two renewals may fail before others take our calls
             await asyncio.sleep(LEASE / 4)
@@ -192,7 +197,9 @@ class _Upkeep:
                 )
 
     async def watch_store(self) -> None:
-        """Stop everything as soon as another machine uses the store, or it is gone."""
+        """Look at the store every second, and stop the command as soon as another machine uses the
+        store's file, or the file was deleted or replaced.
+        """
         for second in itertools.count():
             await asyncio.sleep(LOOK)
             if self._store.backend.is_replaced():
@@ -217,8 +224,9 @@ class _Upkeep:
                 )
 
     async def save_unstored_replies(self, notice: Callable[[str], None]) -> None:
-        """Save the replies that could not be stored, and raise StoreError that says where; do
-        nothing without such.
+        """Save the replies that could not be stored in a file, and raise a StoreError that names
+        the file. Do nothing if there are none. Until some folder takes the file, try again every
+        second and call *notice* with a message.
         """
         failed = [
             (item, error)
@@ -239,8 +247,9 @@ class _Upkeep:
         ) from error
 
     def raise_trouble(self) -> None:
-        """Raise StoreError for what `watch_store` has found, once everything that was in flight is
-        stored.
+        """Raise StoreError if the store's file was deleted or replaced while calls were made, or
+        another machine used it. The contents of a file that was deleted or replaced are saved in a
+        copy first, if that is possible.
         """
         if self._trouble is REPLACED:
             copy = self._store.backend.rescue_copy()

@@ -29,7 +29,9 @@ class Worker:
     kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
 
     async def join_job(self) -> float:
-        """Become one of the job's workers. Returns when that was, on the store's clock."""
+        """Record this process in the store as a worker of its job. Returns when that was, in
+        seconds since 1970 on the store's clock.
+        """
         now = self.ledger.now()
         await self.commits.commit_operation(
             partial(workers.join_job, owner=self.ledger.owner, job=self.job, now=now)
@@ -38,11 +40,16 @@ class Worker:
         return now
 
     def has_lapsed(self) -> bool:
-        """Return whether it slept so long that its lease has ended."""
+        """Return whether this worker slept so long that its claim on the dollars that it reserved
+        has ended.
+        """
         return self.ledger.now() >= self.kept_until
 
     async def draw(self, limit: float, needed: float, held: float) -> Grant:
-        """Ask the store for more."""
+        """Reserve more dollars of the job's budget of *limit* dollars for this worker in the store:
+        *needed* at least, or none. *held*: the dollars that this worker has reserved and not spent.
+        Returns what was granted and the state of the budget.
+        """
         now, watch = self.ledger.now(), self.ledger.watch
         ask = partial(
             workers.reserve_budget,
@@ -57,12 +64,14 @@ class Worker:
         return grant
 
     async def give_back(self) -> None:
-        """Leave to the job's other workers what is not spent."""
+        """Leave the dollars that this worker has reserved and not spent to the job's other
+        workers.
+        """
         await self.commits.commit_operation(partial(workers.free_budget, owner=self.ledger.owner))
 
     async def follow_job(self, since: float, closed: dict[str, str]) -> None:
-        """Keep the lease, and put into *closed* what others have closed *since* then, until
-        cancelled.
+        """Renew this worker's lease, and put the endpoints that other workers of the job have
+        closed *since* then (seconds since 1970) into *closed* (endpoint -> why), until cancelled.
         """
         clock = asyncio.get_running_loop().time  # the other one may be set
         renewed = clock()

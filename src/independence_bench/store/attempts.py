@@ -82,10 +82,12 @@ _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AN
 def find_earlier_attempts(
     connection: Connection, keys: Collection[str], unanswered: Collection[str] = ()
 ) -> dict[str, EarlierAttempts]:
-    """Return the results of earlier attempts at each call, by key; calls that were never made are
-    left out.
+    """Return call's key -> the results of the earlier attempts at that model call, for those of
+    *keys* that were attempted before: how many attempts gave an unusable response and how many a
+    cut-off one, and the id and raw body of the last cut-off response, if there is one.
 
-    *unanswered*: those of the calls whose answer is not stored.
+    *unanswered*: the calls whose answer is not stored. For these, the body of the last answered
+    attempt is preferred to a cut-off one.
     """
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
     for key, attempt, outcome in sorted(
@@ -117,8 +119,12 @@ class Holder:
     until: float | None
 
     def is_gone(self, now: float, watch: LeaseWatch | None) -> bool:
-        """Whether the call can be taken by another process. *watch*: used if clocks may differ or
-        be set; None if all processes read a server's clock.
+        """Whether another process may take this model call, because no process has claimed it, the
+        one that has is known to have ended, or its claim is over at *now* (seconds since 1970).
+
+        *watch*: used if the clocks of the processes may differ or be set; a claim is then over if
+        its process has renewed no claim for too long. None if all processes read one database
+        server's clock.
         """
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
@@ -130,10 +136,12 @@ class Holder:
 def find_holders(
     connection: Connection, keys: Collection[str], lock: bool = False
 ) -> dict[str, Holder]:
-    """Return the holder of each of the calls, by key; calls that were never made are left out.
+    """Return call's key -> the process that has claimed that model call, and until when, for those
+    of *keys* that are stored; the process is None for a call that nobody has claimed.
 
-    *lock*: no other process changes those rows until the commit. Rows that one is changing just now
-    are left out and not waited for, because whoever changes a row has claimed the call.
+    *lock*: no other process changes those rows until the commit. Rows that another process is
+    changing just now are left out and not waited for, because whoever changes a row has claimed the
+    call.
     """
     rows = execute_for_keys(connection, _HOLDERS, keys, lock=lock)
     return {key: Holder(owner, until) for key, owner, until in rows}
@@ -147,12 +155,14 @@ def claim_calls(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> set[str]:
-    """Take calls for *owner* and return the keys of those that it got. *held*: who had claimed
-    them, from `find_holders`.
+    """Claim the model calls *wanted* for the process *owner*, for `LEASE` seconds from *now*
+    (seconds since 1970), and return the keys of those that it got: new calls, and those whose
+    earlier holder is gone. *held*: the earlier holders, from `find_holders`. *watch*: as in
+    `Holder.is_gone`.
 
-    No other process changes those calls until the commit, so anything that is looked up about them
-    still holds then. Attempts that a dead or silent process left in flight there are marked as
-    lost.
+    No other process changes the claimed calls until the commit, so anything that is looked up about
+    them still holds then. Attempts that a dead or silent process left in flight at these calls are
+    marked as lost.
     """
     claimed = {"owner": owner, "lease_until": now + LEASE}
 
@@ -197,7 +207,7 @@ def _close_as_lost(connection: Connection, which: ColumnElement[bool], now: floa
 
 
 def make_call_row(call: CallInfo) -> dict[str, Any]:
-    """Make the columns of *call* for its table."""
+    """Return the database row of a model call as column name -> value, the request compressed."""
     return read_fields(call) | {"request": _packed(call.request)}
 
 
@@ -206,18 +216,22 @@ _packed = lru_cache(maxsize=256)(pack_text)
 
 
 def renew_claims(connection: Connection, owner: str, now: float) -> None:
-    """Extend every claim of *owner* by another lease."""
+    """Extend every claim of the process *owner* on model calls to `LEASE` seconds after *now*
+    (seconds since 1970).
+    """
     connection.execute(update(calls).where(calls.c.owner == owner).values(lease_until=now + LEASE))
 
 
 def release_claims(connection: Connection, keys: Collection[str], owner: str) -> None:
-    """Give the claims of *owner* on the calls back, with or without a result."""
+    """Give back the claims of the process *owner* on the model calls *keys*, answered or not, so
+    that other processes may claim these calls.
+    """
     execute_for_keys(connection, _RELEASE, keys, owner)
 
 
 def make_attempt_ids(connection: Connection, count: int) -> Sequence[int]:
-    """Return ids for *count* new attempts, larger than those of all earlier attempts at the same
-    call.
+    """Return ids for *count* new attempts at model calls, larger than those of all earlier attempts
+    at the same call.
     """
     return take_next_numbers(connection, attempts, ATTEMPT_IDS, count)
 
@@ -225,8 +239,11 @@ def make_attempt_ids(connection: Connection, count: int) -> Sequence[int]:
 def begin_attempts(
     connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float
 ) -> list[int]:
-    """Record that calls are about to be sent, as (key, limit in tokens). Returns the attempts'
-    ids.
+    """Record in the store that requests to models are about to be sent, and return the ids of these
+    new attempts, in order.
+
+    *begun*: for each request, the key of the model call and the most tokens that the response may
+    have. *owner*: the process that sends. *now*: seconds since 1970.
     """
     numbers = make_attempt_ids(connection, len(begun))
     rows = [
@@ -244,7 +261,9 @@ def begin_attempts(
 
 
 def withdraw_attempt(connection: Connection, attempt: int) -> None:
-    """Delete an attempt that was never sent."""
+    """Delete the record of an attempt at a model call that was never sent; *attempt* is its id. An
+    attempt that has ended stays.
+    """
     connection.execute(
         delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None))
     )
@@ -252,7 +271,7 @@ def withdraw_attempt(connection: Connection, attempt: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an attempt ended."""
+    """How an attempt at a model call ended, and what it cost."""
 
     outcome: str  # ANSWERED, CUT_OFF, or a `Kind` of fault
     message: str
@@ -267,7 +286,10 @@ class Ended:
 
 
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
-    """Record how attempts ended and what they cost, whether they were of use or not."""
+    """Record in the store how attempts at model calls ended and what they cost, whether or not
+    their responses were of use. *ended*: (id of the attempt, how it ended); *now*: when, in seconds
+    since 1970. Secrets are removed from response bodies and messages.
+    """
     rows = [
         make_attempt_row(how, SENT.redact_text(how.raw))
         | {"id": attempt, "finished_at": now, "message": KNOWN.redact_message(how.message)}
@@ -279,14 +301,19 @@ def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now
 
 
 def make_attempt_row(ended: Ended, raw: str) -> dict[str, Any]:
-    """Make the columns of an attempt that ended; *raw*: its response body as it is to be stored."""
+    """Return the database columns that say how an attempt at a model call ended, as column name ->
+    value, with its tokens and cost. *raw*: the response body as it is to be stored, which is
+    compressed here.
+    """
     row = read_fields(ended) | read_fields(ended.usage) | {"raw": pack_text(raw)}
     del row["usage"]
     return row
 
 
 def find_foreign_leases(connection: Connection) -> dict[str, float]:
-    """Return owner -> when its latest lease ends, for owners whose clock is not this machine's."""
+    """Return process name -> when its last claim on a model call ends, in seconds since 1970, for
+    the processes whose clock is not this machine's.
+    """
     rows = connection.execute(
         select(calls.c.owner, func.max(calls.c.lease_until))
         .where(calls.c.owner.is_not(None))
@@ -298,10 +325,11 @@ def find_foreign_leases(connection: Connection) -> dict[str, float]:
 
 
 def close_lost_attempts(connection: Connection, now: float, watch: LeaseWatch | None = None) -> int:
-    """Mark the attempts that a dead or silent process left in flight as lost. Returns how many
-    there were.
+    """Mark every attempt that a dead or silent process left in flight as lost, and return how many
+    there were. *now*: seconds since 1970; *watch*: as in `Holder.is_gone`.
 
-    They may have been paid for although no reply arrived: that is all that a kill can cost.
+    Such attempts may have been paid for although no reply arrived: that is all that a kill can
+    cost.
     """
     wanted = select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until).join_from(
         attempts, calls
@@ -319,8 +347,9 @@ def close_lost_attempts(connection: Connection, now: float, watch: LeaseWatch | 
 
 
 def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
-    """Make a query for the columns *names* of every attempt and of its call, in order: a column of
-    `attempts`, else of `calls`.
+    """Return a SQL query for the columns *names* of every attempt at a model call, by attempt id. A
+    name is a column of the table `attempts`, else of `calls`; "provider" means the column
+    "served_provider".
     """
     names = tuple("served_provider" if name == "provider" else name for name in names)
     columns = (attempts.c[name] if name in attempts.c else calls.c[name] for name in names)
@@ -328,7 +357,9 @@ def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
 
 
 def read_attempts(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return every attempt at the given calls, in order, without the raw body."""
+    """Return every attempt at the model calls *keys* as column name -> value, sorted by attempt id,
+    without the raw response body.
+    """
     columns = [column for column in attempts.c if column.name != "raw"]
     rows = connection.execute(
         select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id)
@@ -348,13 +379,16 @@ class Spending:
 
     @property
     def total(self) -> float:
-        """US dollars of models and judges together."""
+        """US dollars that all models' replies and all judges' judgements in the store have cost
+        together.
+        """
         return self.replies + self.judgements
 
 
 def sum_spending(connection: Connection) -> Spending:
-    """Sum what the store has cost in its whole life, rejected attempts included. Imported attempts
-    are left out: others paid for them.
+    """Return what the store's attempts have cost since it was made, in US dollars for replies and
+    for judgements, rejected attempts included, and how many attempts there were, how many were
+    lost, and how many have an unknown cost. Imported attempts are left out: others paid for them.
     """
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     sums = connection.execute(
@@ -394,7 +428,10 @@ class RawAttempt(NamedTuple):
 
 
 def read_raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]:
-    """Yield every attempt that has ended at a call of that kind, in order."""
+    """Yield every ended attempt at the stored model calls of *kind* (a reply or a judgement), by
+    attempt id: its outcome, HTTP status, provider, model and raw response body, and the stored
+    answer if that comes from this attempt.
+    """
     of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
     of_judgement = (judgements.c.state, null(), null())
     table, columns = (replies, of_reply) if kind == "reply" else (judgements, of_judgement)
@@ -424,8 +461,8 @@ class SharedId(NamedTuple):
 
 
 def find_shared_response_ids(connection: Connection) -> list[SharedId]:
-    """Return every response id that occurs in the answers to several calls of one endpoint, by
-    endpoint and id.
+    """Return every response id that one endpoint gave in its answers to more than one model call,
+    each with the number of these calls, sorted by endpoint and id.
     """
     of_answers = (attempts.c.outcome.in_((ANSWERED, CUT_OFF)), attempts.c.response_id != "")
     different = func.count(attempts.c.call_key.distinct())
@@ -451,7 +488,9 @@ def find_shared_response_ids(connection: Connection) -> list[SharedId]:
 
 
 def _try_unpack(blob: bytes | None) -> str | None:
-    """Return the packed text: "" if there is none, None if it is damaged."""
+    """Return the text in *blob*, a compressed text from the store: "" if there is no blob, None if
+    it is damaged.
+    """
     try:
         return unpack_text(blob) if blob else ""
     except Damaged:
@@ -478,7 +517,8 @@ class Exchange:
 
 
 def read_exchanges(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
-    """Return the calls of those keys that exist, with all their responses. Raises StoreError if one
+    """Return call's key -> the request as it was recorded and the raw responses of all attempts,
+    for those of the model calls *keys* that are stored. Raises StoreError if a request or response
     is damaged.
     """
     rows = connection.execute(

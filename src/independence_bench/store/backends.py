@@ -57,69 +57,82 @@ class Backend(ABC):
     begin_sharing: str
 
     def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
-        """Raise StoreError if it is known that no store can be made."""
+        """Raise StoreError if it is known without trying that the store cannot be made or written
+        at its address. A database server's store is never refused in advance.
+        """
 
     @abstractmethod
     def open_inspection(self) -> AbstractContextManager[Connection | None]:
-        """Open a connection that finds out what is there and changes nothing; None if there is
-        nothing.
+        """Open a connection that finds out what is at the store's address and changes nothing; the
+        block gets None in place of a connection if nothing is there.
         """
 
     @abstractmethod
     def make_store(self, fill: Callable[[Connection], None]) -> None:
-        """Make the store with what *fill* puts into it, whole or not at all. Another process may do
-        the same.
+        """Make the store at its address, with the tables that *fill* makes on a connection: all of
+        it or nothing. Another process may do the same at the same time.
         """
 
     @contextmanager
     def guard_reading(self) -> Iterator[None]:
-        """Raise StoreError if what was read inside the block may be from two moments."""
+        """Raise StoreError after the block if what was read inside it may come from two moments,
+        because the store was changed meanwhile. A database server never lets that happen.
+        """
         yield
 
     def is_replaced(self) -> bool:
-        """Whether the file that was opened is no longer in its place: deleted, or replaced."""
+        """Whether the store's file has been deleted or replaced by another file since it was
+        opened; always False for a store on a database server.
+        """
         return False
 
     def rescue_copy(self) -> Path | None:
-        """Save what was opened, after it was replaced. Returns the copy's path; None if that is
-        impossible.
+        """Save the contents of the opened store to a new file, after the store's own file was
+        deleted or replaced. Returns the new file's path; None if that is impossible, as always on a
+        server.
         """
         return None
 
     def find_folder(self) -> Path | None:
-        """Return the folder of its file; None if it is not a file."""
+        """Return the folder that the store's file is in; None if the store is on a database
+        server.
+        """
         return None
 
     def is_deadlock(self, error: BaseException) -> bool:
-        """Whether *error* undid a transaction because it and another one waited for each other. It
-        can be repeated then.
+        """Whether the database reported with *error* that it undid a transaction because two
+        transactions waited for each other. The transaction can then be repeated.
         """
         return False
 
     def is_server_away(self, error: BaseException, message: str) -> bool:
-        """Whether *error*, which came with *message*, says that the server is gone, perhaps for a
-        moment.
+        """Whether a database *error*, whose text is *message*, says that the database server is
+        gone, perhaps only for a moment; always False for a store in a file.
         """
         return False
 
     def read_transaction_number(self, connection: Connection) -> int | None:
-        """Return the number of the transaction of *connection*, by which `is_committed` knows it;
-        None if it has none.
+        """Return the number of the transaction that is open on *connection*, by which
+        `is_committed` can ask for its fate later; None if the database has no such numbers.
         """
         return None
 
     def is_committed(self, connection: Connection, transaction: int) -> bool | None:
-        """Whether *transaction* was committed; None if that is not known, or not yet."""
+        """Whether the database has committed the transaction with the number *transaction*; None if
+        that is not known, or not decided yet.
+        """
         return None
 
     @abstractmethod
     def suggest_step(self, error: BaseException, message: str) -> str | None:
-        """Say what to do about *error*, which came with *message*; None if that is not known."""
+        """Return what the user can do about a database *error* whose text is *message*, as the last
+        words of an error message; None if no advice is known.
+        """
 
 
 def match_step(steps: Mapping[str, str], message: str) -> str | None:
-    """Return the first of *steps* whose regular expression fits a database's *message*; None if
-    none fits.
+    """Return the advice that fits a database's error *message*: the first value of *steps* whose
+    key, a regular expression, is found in the message; None if there is none.
     """
     return next((step for pattern, step in steps.items() if re.search(pattern, message)), None)
 
@@ -208,7 +221,10 @@ class SqliteFile(Backend):
         event.listen(self.engine, "connect", self._record_file)
 
     def has_file(self) -> bool:
-        """Whether there is a file. Raises StoreError for something that cannot be a store."""
+        """Whether a file exists at the path of the store; an empty one is given a second to be
+        filled. Raises StoreError for a folder, a pipe, a device, a file that stays empty, or a path
+        that cannot be looked at.
+        """
         until = time.monotonic() + WAIT_FOR_MAKER
         try:
             while (
@@ -241,7 +257,10 @@ class SqliteFile(Backend):
         return True
 
     def check_writable(self) -> None:
-        """Raise StoreError if no file can be made."""
+        """Raise StoreError if the store's file can neither be made nor written, because its folder
+        is missing or permissions forbid it. Also deletes what killed processes left next to the
+        file.
+        """
         folder = self.path.parent
         if not folder.is_dir():
             raise StoreError(
@@ -257,8 +276,8 @@ class SqliteFile(Backend):
 
     @contextmanager
     def open_inspection(self) -> Iterator[Connection | None]:
-        """Open a connection that finds out what the file is and leaves no trace; None if there is
-        no file.
+        """Open a connection that only reads the store's file and leaves no trace on the disk; the
+        block gets None in place of a connection if there is no file.
         """
         if not self.has_file():
             yield None
@@ -274,8 +293,8 @@ class SqliteFile(Backend):
             engine.dispose()
 
     def make_store(self, fill: Callable[[Connection], None]) -> None:
-        """Make the file with what *fill* puts into it: whole or not at all, and never over another
-        file.
+        """Make the store's file with the tables that *fill* makes on a connection: the whole file
+        or none, and never over an existing file.
         """
         with stage_path(self.path) as fresh:
             engine = self._make_engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
@@ -293,8 +312,8 @@ class SqliteFile(Backend):
 
     @contextmanager
     def guard_reading(self) -> Iterator[None]:
-        """Raise StoreError if the file changed inside the block although it was opened as one that
-        does not change.
+        """Raise StoreError after the block if the store's file was changed meanwhile. Looks only at
+        files that may not be written and are therefore read without a lock.
         """
         if not self._read_only:
             yield
@@ -307,16 +326,19 @@ class SqliteFile(Backend):
             )
 
     def is_replaced(self) -> bool:
-        """Whether the file that was opened has been deleted, or replaced by another one."""
+        """Whether the store's file that was first opened has been deleted, or replaced by another
+        file.
+        """
         return self._opened is not None and self._identify_file() != self._opened
 
     def find_folder(self) -> Path | None:
-        """Return the folder of the file."""
+        """Return the folder that the store's file is in."""
         return self.path.parent
 
     def rescue_copy(self) -> Path | None:
-        """Copy what connections to the lost file still hold to a file next to it. Returns the
-        copy's path; None if that fails.
+        """Copy the contents of the store's file that was deleted or replaced, which an open
+        connection still holds, to a new file in the same folder. Returns the new file's path; None
+        if that fails.
         """
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
@@ -344,7 +366,9 @@ class SqliteFile(Backend):
         return status.st_dev, status.st_ino
 
     def suggest_step(self, error: BaseException, message: str) -> str | None:
-        """Say what to do about *error*, which came with *message*; None if that is not known."""
+        """Return what the user can do about an SQLite *error* whose text is *message*, as the last
+        words of an error message; None if no advice is known.
+        """
         if "unable to open" in message and _count_bytes(self._wal):
             return (
                 f"its latest part is in {self.shown}-wal: copy both to a folder that can be "
@@ -357,8 +381,9 @@ class SqliteFile(Backend):
         return status.st_mtime_ns, status.st_size, _count_bytes(self._wal)
 
     def _make_address(self) -> str:
-        """Return the file's address for SQLite. Opening it never makes the file, and it is readable
-        even if nothing can be written next to it.
+        """Return the address by which SQLite opens the store's file: for reading and writing, or
+        only for reading if the file may not be written. Opening it never makes the file, and works
+        even if nothing can be written next to the file.
         """
         if not self._read_only:
             return f"{self.path.as_uri()}?mode=rw"
@@ -390,7 +415,7 @@ class SqliteFile(Backend):
 
 
 def _count_bytes(path: Path) -> int:
-    """Return the file's size in bytes; 0 if it does not exist."""
+    """Return the size of the file *path* in bytes; 0 if the file does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
@@ -503,12 +528,17 @@ class PostgresDatabase(Backend):
 
     @contextmanager
     def open_inspection(self) -> Iterator[Connection | None]:
-        """Open a connection that finds out what the database holds."""
+        """Open a connection that only reads the PostgreSQL database, to find out whether a store is
+        in it.
+        """
         with self.engine.connect().execution_options(reading=True) as connection:
             yield connection
 
     def make_store(self, fill: Callable[[Connection], None]) -> None:
-        """Make the tables by *fill*, while no other process does: whole or not at all."""
+        """Make the store's tables in the PostgreSQL database by calling *fill* with a connection,
+        while no other process does so: all tables or none. Raises StoreError if the database's
+        encoding is not UTF-8.
+        """
         with self.engine.begin() as connection:
             encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
             if encoding != "UTF8":
@@ -519,21 +549,28 @@ class PostgresDatabase(Backend):
             fill(connection)
 
     def read_transaction_number(self, connection: Connection) -> int | None:
-        """Return the transaction's number on the server."""
+        """Return the number that the PostgreSQL server has given to the transaction open on
+        *connection*.
+        """
         return int(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
 
     def is_committed(self, connection: Connection, transaction: int) -> bool | None:
-        """Whether *transaction* was committed, as the server remembers; None if it does not."""
+        """Whether the PostgreSQL server has committed the transaction with the number
+        *transaction*; None if the transaction has not ended or the server no longer remembers it.
+        """
         status = connection.exec_driver_sql("SELECT txid_status(%s)", (transaction,)).scalar_one()
         return {"committed": True, "aborted": False}.get(status)
 
     def is_deadlock(self, error: BaseException) -> bool:
-        """Whether the server's error code says that *error* was a deadlock."""
+        """Whether the PostgreSQL server's error code in *error* says that a transaction was undone
+        because of another one, by a deadlock or a conflict, and can be repeated.
+        """
         return getattr(error, "sqlstate", None) in REPEATABLE
 
     def is_server_away(self, error: BaseException, message: str) -> bool:
-        """Whether the server is gone, by its error code, else by the words of libpq, else by the
-        codes of earlier errors.
+        """Whether *error* says that the PostgreSQL server is gone or cannot be reached, by its
+        error code, else by the words of its text *message*, else by the codes of the errors before
+        it.
         """
         first, *behind = _list_sql_states(error)
         if first:
@@ -542,8 +579,9 @@ class PostgresDatabase(Backend):
         return by_words is not None or any(re.search(AWAY_BY_STATE, state) for state in behind)
 
     def suggest_step(self, error: BaseException, message: str) -> str | None:
-        """Say what to do, by the server's error code, else by the error's words, else by the codes
-        of earlier errors; None if none is known.
+        """Return what the user can do about a PostgreSQL *error*, as the last words of an error
+        message: by its error code, else by the words of its text *message*, else by the codes of
+        the errors before it. None if no advice is known.
         """
         first, *behind = _list_sql_states(error)
         steps = (match_step(STEPS_BY_STATE, first), match_step(STEPS_BY_WORDS, message.lower()))
@@ -552,9 +590,9 @@ class PostgresDatabase(Backend):
 
 
 def _list_sql_states(error: BaseException | None) -> Iterator[str]:
-    """Yield the SQLSTATE of *error*, "" if it has none, then those of the errors that it came from
-    or after. The driver's own error may hide the server's. An earlier error need not be the cause,
-    so it comes last.
+    """Yield the SQLSTATE code of a database *error*, "" if it has none, and then the codes of the
+    errors that caused or preceded it, since the driver's own error may hide the server's. An
+    earlier error need not be the cause, so its code comes last.
     """
     before: list[BaseException] = []  # an error that is raised again may stand behind itself
     while error is not None and error not in before:
@@ -564,8 +602,9 @@ def _list_sql_states(error: BaseException | None) -> Iterator[str]:
 
 
 def parse_address(address: str) -> URL:
-    """Read *address* as a URL with our driver. Raises StoreError; the errors never repeat the
-    address, since any part of it may hold a password.
+    """Return a PostgreSQL *address* as a URL for the driver that we use. The passwords in it are
+    remembered as secrets that no output shows. Raises StoreError if the address cannot be read; the
+    error does not repeat the address, since any part of it may hold a password.
     """
     KNOWN.learn_address_password(address)
     KNOWN.learn_secret(os.environ.get("PGPASSWORD"))

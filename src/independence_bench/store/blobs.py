@@ -38,15 +38,17 @@ class Allowance:
     taken: int = 0
 
     def take_bytes(self, size: int) -> None:
-        """Count *size* more bytes. Raises TooLarge if they go beyond the limit."""
+        """Count *size* more bytes as unpacked. Raises TooLarge if more bytes than allowed have then
+        been unpacked in all.
+        """
         if self.taken + size > self.most:
             raise TooLarge(self.most)
         self.taken += size
 
 
 def inflate_blob(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
-    """Unpack what zlib packed, at most *most* bytes. Raises TooLarge for more, zlib.error for bytes
-    that are damaged or cut short.
+    """Return the bytes that zlib compressed into *blob*. Raises TooLarge if they are more than
+    *most*, zlib.error if the blob is damaged or cut short.
     """
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(blob, most + 1)
@@ -58,14 +60,16 @@ def inflate_blob(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
 
 
 def pack_text(text: str) -> bytes:
-    """Pack *text* into the blob that is stored."""
+    """Return *text* compressed by zlib, in the form in which the store keeps long texts."""
     # fast: 4% larger than the default, in half of the time, which is spent on every call; to clear
     # a window of the usual size takes a fifth of it
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1, 14)
 
 
 def unpack_text(blob: bytes) -> str:
-    """Return the text of a blob. Raises StoreError if it is damaged."""
+    """Return the text that was compressed into *blob* for the store. Raises StoreError if it is
+    damaged.
+    """
     try:
         return inflate_blob(blob).decode("utf-8", "surrogatepass")
     except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
@@ -73,8 +77,8 @@ def unpack_text(blob: bytes) -> str:
 
 
 def unpack_json(blob: bytes) -> Any:
-    """Return the JSON value of a blob. Raises StoreError if it is damaged, ValueError if it is not
-    JSON.
+    """Return the value of the JSON text that was compressed into *blob* for the store. Raises
+    StoreError if the blob is damaged, ValueError if its text is not JSON.
     """
     try:
         # in half the time of the two steps below; it refuses more, such as a lone surrogate
@@ -105,8 +109,8 @@ class Damaged(StoreError):
 
 @contextmanager
 def report_damage() -> Iterator[None]:
-    """Raise StoreError for errors inside the block that come from values that cannot be read
-    back.
+    """Turn a ValueError, TypeError, KeyError or RecursionError that is raised inside the block into
+    a StoreError which says that the store holds a damaged record.
     """
     try:
         yield

@@ -29,11 +29,12 @@ Row = dict[str, Any]
 def read_table(
     connection: Connection, name: str, blobs: Collection[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield every row of the table *name* in the order of its primary key. *blobs*: which of its
-    blob columns are included.
+    """Yield every row of the store's table *name* as column name -> value, in the order of the
+    primary key, without checksums; nothing if a store of an older version has no such table.
+    *blobs*: the compressed columns to include, as text; the others are left out.
 
-    Attempts come call by call, each in the order in which it was made, and only those that have
-    ended.
+    Attempts come call by call, each call's in the order in which they were made, and only those
+    that have ended.
     """
     table = metadata.tables[name]
     if not inspect(connection).has_table(name):  # a store of an older version
@@ -55,8 +56,9 @@ def find_rows(
     values: Collection[Any],
     blobs: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return the rows of the table *name* whose *column* is one of *values*. Attempts come in
-    order, those in flight too.
+    """Return the rows of the store's table *name* whose *column* has one of *values*, as column
+    name -> value in the order of the primary key, without checksums. *blobs*: the compressed
+    columns to include, as text; the others are left out. Attempts that have not ended are included.
     """
     table = metadata.tables[name]
     chosen = _select_columns(table, blobs).where(table.c[column].in_(list(values)))
@@ -84,7 +86,9 @@ def _read_rows(
 
 
 def add_rows(connection: Connection, name: str, rows: Sequence[Row]) -> None:
-    """Insert *rows* into the table *name*; their keys must be new."""
+    """Insert *rows* (column name -> value) into the store's table *name*; their primary keys must
+    be new. Compresses the texts of compressed columns, and adds the checksums of judgements.
+    """
     blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
     if name == judgements.name:
         rows = [row | {"checksum": compute_checksum(*(row[c] for c in SCORED))} for row in rows]
@@ -96,13 +100,15 @@ def add_rows(connection: Connection, name: str, rows: Sequence[Row]) -> None:
 
 
 def count_in_flight(connection: Connection) -> int:
-    """Count the attempts that have not ended."""
+    """Count the attempts at model calls in the store that have begun and not ended."""
     unended = select(func.count()).select_from(attempts).where(attempts.c.finished_at.is_(None))
     return int(connection.execute(unended).scalar_one())
 
 
 def store_requests(connection: Connection, requests: Mapping[str, str]) -> None:
-    """Store the *requests*, by key, of calls whose request is not known."""
+    """Store the texts of *requests* (key of a model call -> its request), but only for calls whose
+    stored request is empty.
+    """
     changed = [
         {"key": key, "request": pack_text(request), "unknown": pack_text("")}
         for key, request in requests.items()

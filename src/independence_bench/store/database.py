@@ -73,7 +73,9 @@ class Store:
             self.close()
 
     def _find_damage(self) -> str | None:
-        """Return the first thing in the store that cannot be right; None if all is well."""
+        """Check the whole store and return the first thing in it that cannot be right, in words;
+        None if nothing is wrong.
+        """
         try:
             with self.open_snapshot() as connection:
                 return next(iter(check_store(connection)), None)
@@ -81,18 +83,20 @@ class Store:
             return f"{type(error).__name__} in checking it"
 
     def read_time(self, connection: Connection) -> float:
-        """Return the seconds since 1970 on the server's clock, which all users of the store share;
-        without a server, on this machine's clock.
+        """Return the present time in seconds since 1970, on the database server's clock, which all
+        users of the store share; on this machine's clock if the store is a file.
         """
         server_time = read_shared_time(connection)
         return time.time() if server_time is None else server_time
 
     def close(self) -> None:
-        """Release the file or the connections."""
+        """Close the store's connections to its file or to the database server."""
         self.engine.dispose()
 
     def is_made(self) -> bool:
-        """Whether the store has been made. Raises StoreError if something else is in its place."""
+        """Whether the store exists: its file, or its tables on the database server, have been made.
+        Raises StoreError if something else is in its place.
+        """
         if self._version is None:
             with self._report_errors("opened"), self.backend.open_inspection() as connection:
                 self._version = None if connection is None else find_version(connection, self.shown)
@@ -100,12 +104,14 @@ class Store:
 
     @property
     def is_newest(self) -> bool:
-        """Whether the store has been made and has the version that this program writes."""
+        """Whether the store exists and its tables have the version that this program writes."""
         return self.is_made() and self._version == VERSION
 
     @contextmanager
     def open_snapshot(self) -> Iterator[Connection]:
-        """Open a connection that sees the store at one moment and blocks no other process."""
+        """Open a connection for a block that reads the store as it is at one moment and blocks no
+        other process. A store that does not exist reads as an empty one and is not made.
+        """
         engine = self.engine
         # what was not made reads as a store that holds nothing, and none is left behind
         if not self.is_made():
@@ -125,8 +131,9 @@ class Store:
 
     @contextmanager
     def open_transaction(self) -> Iterator[Connection]:
-        """Open a transaction in which no other process writes. It is durable as a whole when the
-        block ends, or undone.
+        """Open a transaction on the store for a block in which no other process writes. What the
+        block writes is durable as a whole after the block, or undone if the block raises. Makes the
+        store if it does not exist, and brings the tables of an older version up to date.
         """
         self._ensure_made()
         with self._report_errors("written"):
@@ -138,12 +145,14 @@ class Store:
 
     @contextmanager
     def open_shared_transaction(self) -> Iterator[Connection]:
-        """Open a transaction like `open_transaction`, but at the same time as other shared ones, if
-        the database can do that.
+        """Open a transaction on the store for a block that writes while other shared transactions
+        write too, if the database can do that. What the block writes is durable as a whole after
+        the block, or undone if the block raises. Makes or updates the store's tables first if
+        needed.
 
         Another process may change what a block has read before the block writes, unless the block
-        locks the rows. Raises Deadlock if it was undone because two transactions waited for each
-        other.
+        locks the rows. Raises Deadlock if the transaction was undone because two transactions
+        waited for each other.
         """
         self._ensure_made()
         if self._version != VERSION:
@@ -166,8 +175,8 @@ class Store:
     def _report_errors(
         self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)
     ) -> Iterator[None]:
-        """Raise StoreError, saying that the store cannot be *verb*, for errors of those *kinds*
-        inside the block.
+        """Turn errors of the types *kinds* inside the block into a StoreError which says that the
+        store cannot be *verb*, such as "read".
         """
         try:
             yield
@@ -177,7 +186,10 @@ class Store:
             raise self.make_error(verb, error) from error
 
     def make_error(self, verb: str, error: Exception) -> StoreError:
-        """Make an error of one line with a next step from *error*."""
+        """Return a StoreError of one line which says that the store cannot be *verb* (such as
+        "read"), why, by the database's *error*, and what the user can do. It is a Deadlock or Away
+        if the error was that.
+        """
         cause = getattr(error, "orig", None) or error
         message = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
         if isinstance(cause, PendingRollbackError):  # SQLAlchemy's words for what comes after it
@@ -192,12 +204,12 @@ class Store:
 def open_store(
     where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = ""
 ) -> Store:
-    """Open the store at *where*, a path or a database URL. *create*: if there is none, it is made
-    by the first write.
+    """Return the store at *where*, a path or a database URL, ready to be read and written. A store
+    that does not exist is made by the first write if *create* is True; otherwise NoStore is raised.
 
-    *wait*: seconds to wait for another process's commit. *typed*: the command line that opens it,
-    stored with its attempts. Raises StoreError if it cannot be opened, is not a store, or is of a
-    newer version.
+    *wait*: seconds to wait for another process's commit. *typed*: the command line that opens the
+    store, stored with its attempts. Raises StoreError if the store cannot be opened, is of a newer
+    version, is something other than a store, or, with *create*, cannot be written.
     """
     store = Store(_make_backend(str(where), wait), typed)
     try:
@@ -217,8 +229,8 @@ def _make_backend(address: str, wait: float) -> Backend:
 
 
 def _find_file_path(address: str) -> str | None:
-    """Return the path of the file that *address* means; None if it means a database. Raises
-    StoreError if it is neither.
+    """Return the path of the file if *address* is that of a store in a file; None if it is that of
+    a PostgreSQL database. Raises StoreError for any other address.
     """
     scheme, divided, rest = address.partition("://")
     kind = scheme.partition("+")[0]  # a driver may follow the plus
@@ -246,10 +258,9 @@ _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
 def find_store_place(address: str) -> str:
-    """Return the place of the store at *address*: the file's path, or the database's address
-    without user and password.
-
-    Connects to nothing. Raises StoreError if it is not an address.
+    """Return where the store at *address* is: the absolute path of its file, or its database URL
+    without user and password. Connects to nothing. Raises StoreError if the address cannot be that
+    of a store.
     """
     if (path := _find_file_path(address)) is not None:
         path = os.path.abspath(os.path.expanduser(path))
@@ -264,5 +275,7 @@ def find_store_place(address: str) -> str:
 
 
 def find_default_store() -> str:
-    """Return ``AIB_STORE``, else aib.db in the working folder."""
+    """Return the address of the store that is used if a user names none: the value of the
+    environment variable ``AIB_STORE``, else "aib.db", a file in the working folder.
+    """
     return os.environ.get("AIB_STORE") or "aib.db"

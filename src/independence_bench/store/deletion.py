@@ -36,8 +36,8 @@ from independence_bench.store.schema import (
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan:
-    """The ids and keys that are to be deleted. *of*: the subjects whose results all go, in
-    *protocols* (hashes; None: in all).
+    """The ids and keys of what is to be deleted. *of*: the hashes of the tested models that lose
+    all their results in *protocols* (hashes; None: in all).
     """
 
     transcripts: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ class DeletionPlan:
 def plan_response_deletion(
     connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None
 ) -> DeletionPlan:
-    """Plan to delete everything that those subjects said in conversations of those protocols
-    (hashes; None: of all), with the judgements of it.
+    """Return the plan to delete all conversations of the tested models *of* in the protocols with
+    the hashes *protocols* (None: in all), with their replies and judgements. Deletes nothing yet.
 
-    Anything that remaining conversations share with them stays: a first reply that two scenarios
-    share, or a judgement of the very same words. If all protocols are meant, replies of
-    conversations that never ended go too.
+    What the remaining conversations share with them stays: a first reply that two scenarios share,
+    or a judgement of the very same text. If all protocols are meant, replies of conversations that
+    were never finished are in the plan too.
     """
     going, staying = _split_transcripts(connection, {subject.hash for subject in of}, protocols)
     given, kept = (
@@ -81,10 +81,11 @@ def plan_judgement_deletion(
     protocols: Sequence[str] | None,
     judges: Collection[str] | None,
 ) -> DeletionPlan:
-    """Plan to delete the judgements of those subjects' conversations by judges of those hashes
-    (None: by all).
+    """Return the plan to delete the judgements of the conversations of the tested models *of* in
+    the protocols with the hashes *protocols* (None: in all), by the judges with the hashes *judges*
+    (None: by all). Deletes nothing yet.
 
-    A judgement of words that another subject said as well stays.
+    A judgement stays if a conversation that is not meant has the very same text.
     """
     going, staying = _split_transcripts(connection, {subject.hash for subject in of}, protocols)
     return DeletionPlan(
@@ -93,8 +94,8 @@ def plan_judgement_deletion(
 
 
 def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> None:
-    """Raise StoreError if a process has claimed some of the plan's calls; *now* is on the store's
-    clock.
+    """Raise StoreError if a running process has claimed some of the model calls whose answers
+    *plan* would delete. *now*: seconds since 1970 on the store's clock.
     """
     wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
     busy = sum(
@@ -114,12 +115,12 @@ def delete_answers(
     find: Callable[[Connection], DeletionPlan],
     now: float,
 ) -> None:
-    """Delete what *plan* lists, in a transaction in which no other process writes. The costs stay
-    on record; its runs no longer count as begun.
+    """Delete the conversations, replies and judgements of *plan* from the store, in a transaction
+    in which no other process writes. Their costs stay on record. Their runs no longer count as
+    begun, and a tested model of which no run is left is deleted with the decision about it.
 
-    Raises StoreError if *find* now gives another plan (a conversation that was finished meanwhile
-    may have replies of *plan*), and as `check_unclaimed`: a reply in flight could not be stored
-    without the row of its call.
+    Raises StoreError, before anything is deleted, if *find* (which plans the same deletion again)
+    now gives another plan, or if another process is making some of the calls.
     """
     check_unclaimed(connection, plan, now)
     if find(connection) != plan:
@@ -149,7 +150,9 @@ def delete_answers(
 
 
 def _retire_calls(connection: Connection, keys: Sequence[str], now: float) -> None:
-    """Move the calls, with their attempts, to keys that no command asks for."""
+    """Give the model calls *keys*, and their attempts, new keys that no command asks for. Their
+    costs stay on record, and a new call with an old key starts from nothing.
+    """
     retired = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
     if not retired:
         return
@@ -175,7 +178,9 @@ def _retire_calls(connection: Connection, keys: Sequence[str], now: float) -> No
 def _split_transcripts(
     connection: Connection, of: Collection[str], protocols: Sequence[str] | None
 ) -> tuple[list[Any], list[Any]]:
-    """Return (the transcripts of those subjects and protocols, all others)."""
+    """Return two lists of rows of the stored conversations: those of the tested models with the
+    hashes *of* in the protocols with the hashes *protocols* (None: in all), and all others.
+    """
     columns = ("id", "heard_hash", "reply_keys", "subject_hash", "protocol_hash")
     going: list[Any] = []
     staying: list[Any] = []
@@ -188,7 +193,9 @@ def _split_transcripts(
 def _find_unfinished_replies(
     connection: Connection, of: Sequence[ChatModel], finished: Collection[str]
 ) -> Iterator[str]:
-    """Yield the keys of replies of those subjects that belong to no transcript."""
+    """Yield the keys of the stored replies of the tested models *of* that are not among *finished*,
+    the keys of the replies in stored conversations.
+    """
     for subject in of:
         mine = (
             calls.c.kind == "reply",
@@ -212,8 +219,8 @@ def _find_judgement_keys(
     staying: Sequence[Any],
     judges: Collection[str] | None,
 ) -> Iterator[str]:
-    """Yield the keys of the judgements of words that only the *going* transcripts have, by those
-    judges (None: by all).
+    """Yield the keys of the judgements of texts that only conversations of *going* have and none of
+    *staying*, by the judges with the hashes *judges* (None: by all).
     """
     wanted = select(judgements.c.key).order_by(judgements.c.key)
     if judges is not None:

@@ -20,8 +20,8 @@ from independence_bench.store.schema import attempts, worked_out
 
 
 def compute_cause(store: Store, *more: str) -> tuple[str, str]:
-    """Return the state of *store* (`hash_store_state`), and a hash of that state, its attempts so
-    far and *more*.
+    """Return two hashes for finding values computed from *store*: one of its results
+    (`hash_store_state`), and one of these results, its attempts so far and the texts *more*.
     """
     with store.open_snapshot() as connection:
         state = hash_store_state(connection)
@@ -31,8 +31,9 @@ def compute_cause(store: Store, *more: str) -> tuple[str, str]:
 
 
 def find_derived_values(store: Store, cause: str) -> dict[str, str]:
-    """Return name -> value of the values stored with that *cause*. {} in an older store, which has
-    none, or if they are damaged: they can be computed again.
+    """Return name -> value of the computed values that are stored with the hash *cause*. {} if
+    there are none, if a store of an older version has no place for them, or if they are damaged:
+    they can be computed again.
     """
     try:
         with store.open_snapshot() as connection:
@@ -46,8 +47,8 @@ def find_derived_values(store: Store, cause: str) -> dict[str, str]:
 
 
 def store_derived_values(store: Store, cause: str, values: Mapping[str, str]) -> None:
-    """Store *values* in place of all earlier ones. Does nothing if the store is an older one or
-    cannot be written just now.
+    """Store the computed *values* (name -> text) with the hash *cause*, in place of all earlier
+    ones. Does nothing if the store is of an older version or cannot be written just now.
     """
     if not store.is_newest:
         return

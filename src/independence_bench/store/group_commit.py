@@ -74,19 +74,21 @@ class Commits:
         await asyncio.to_thread(self._thread.shutdown)
 
     def commit_operation(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
-        """Run *operation* in the next commit. Await the result to know that it is durable.
+        """Run *operation* on a connection to the store in the next commit, and return a future of
+        its result. When the future is done, what was written is durable.
 
-        An error inside *operation* undoes it alone and is raised to its caller; a failed commit
-        raises StoreError in every task that waited for it. Operations are committed in the order in
-        which they came, or together with later ones.
+        An error inside *operation* undoes that operation alone and is raised where the future is
+        awaited; a failed commit raises StoreError in every task that waits for it. Operations are
+        committed in the order in which they came, or together with later ones.
         """
         return self.commit_item(lambda connection, _: [operation(connection)], None)
 
     def commit_item(
         self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I
     ) -> asyncio.Future[T]:
-        """Run *operation* in the next commit with *item* and all other items that wait for the same
-        operation. Await the result as with `commit_operation`.
+        """Run *operation* on a connection to the store in the next commit, with a list of *item*
+        and all other items that wait for the same operation, and return a future of the item's
+        result. When the future is done, what was written is durable.
 
         The operation returns a result for each item, in their order. If it fails it is repeated for
         each item alone, so an error is raised for the item that caused it; its effects outside the
@@ -127,7 +129,9 @@ class Commits:
             _fail_batch(batch, error)
 
     def _is_patience_over(self) -> bool:
-        """Whether a server that is away has been waited for long enough."""
+        """Whether writes have waited long enough for a database server that is away: for `PATIENCE`
+        seconds, or until the command was asked to stop.
+        """
         return time.monotonic() > self._until or (
             self._stopping is not None and self._stopping.is_set()
         )
@@ -151,11 +155,11 @@ class Commits:
             self._run_transaction(partial(self._write_singly, batch), batch)
 
     def _run_transaction(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
-        """Do *work* in a transaction. Raises what it raises, Deadlock, or Away if it can be done
-        again.
+        """Do *work* in a transaction of the store and commit it. Raises what *work* raises, or
+        Deadlock or Away if the transaction was undone and can be repeated.
 
-        If the commit fails and it cannot be found out whether it counts, all of *batch* fails and
-        is not repeated.
+        If the commit fails and it cannot be found out whether it counts, every write of *batch* is
+        marked as failed and nothing is raised.
         """
         carried_out, transaction = False, None
         try:
@@ -180,8 +184,9 @@ class Commits:
                 raise Away(str(error)) from error
 
     def _is_committed(self, transaction: int) -> bool | None:
-        """Whether a commit whose answer was lost counts; None if the server does not come back to
-        say so.
+        """Whether the database server has committed the transaction with the number *transaction*,
+        asked after the answer to the commit was lost. Waits for the server to come back; None if it
+        does not.
         """
         while True:
             with suppress(Away), self._store.open_snapshot() as connection:
@@ -226,7 +231,9 @@ def _fail_batch(batch: list[_Write], error: Exception) -> None:
 
 
 def _find_first_error(error: SQLAlchemyError) -> SQLAlchemyError:
-    """Return the error that came first, if undoing it failed as well."""
+    """Return the earliest database error in the chain of errors that ends with *error*: undoing a
+    failed write may have failed as well, and hide why the write failed.
+    """
     before: BaseException | None = error
     while before is not None:
         error, before = before if isinstance(before, SQLAlchemyError) else error, before.__context__

@@ -32,8 +32,8 @@ JUDGED_AGAIN = "judged again"  # an outcome: the same words were judged once mor
 
 
 def format_origin(layout: str, source: str) -> str:
-    """Return the owner of attempts that were imported in *layout* from *source* (a file's or
-    folder's name).
+    """Return the name that is stored as the owner of attempts imported from *source* (a file's or
+    folder's name) in the file format *layout*.
     """
     return f"{IMPORTED}{layout}|{escape_line(source)[:120]}"
 
@@ -51,9 +51,11 @@ class PaidAttempt:
 def store_attempts(
     connection: Connection, made: Sequence[PaidAttempt], owner: str
 ) -> tuple[dict[tuple[str, float], int], list[PaidAttempt]]:
-    """Store attempts and their calls, each once: one at the same call and time is there already.
+    """Store imported attempts and the model calls that they belong to. An attempt is left out if
+    one at the same call with the same end time is stored already. *owner*: from `format_origin`.
 
-    Returns all attempts of those calls, (key, finished at) -> id, and those of *made* that are new.
+    Returns two things: (call's key, end of the attempt in seconds since 1970) -> attempt's id, for
+    all attempts at those calls, and a list of those of *made* that are new.
     """
     wanted = select(attempts.c.call_key, attempts.c.finished_at, attempts.c.id)
     there = wanted.where(attempts.c.call_key.in_({item.call.key for item in made}))
@@ -75,7 +77,9 @@ def store_attempts(
 
 
 def find_answered_calls(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Return the keys of the calls that have a reply or a judgement, valid or not."""
+    """Return those of the model calls *keys* that have a stored reply or judgement, valid or
+    not.
+    """
     kept = (select(table.c.key).where(table.c.key.in_(keys)) for table in (replies, judgements))
     return {key for wanted in kept for key in connection.execute(wanted).scalars()}
 
@@ -83,7 +87,9 @@ def find_answered_calls(connection: Connection, keys: Collection[str]) -> set[st
 def find_known_transcripts(
     connection: Connection, ids: Collection[str]
 ) -> dict[str, tuple[str, str]]:
-    """Return id -> (state, heard hash) of those of the transcripts that are stored."""
+    """Return id -> (state, hash of the text that judges read) for those of the conversations *ids*
+    that are stored; the state is "complete" or "invalid".
+    """
     wanted = select(transcripts.c.id, transcripts.c.state, transcripts.c.heard_hash).where(
         transcripts.c.id.in_(ids)
     )
@@ -93,7 +99,9 @@ def find_known_transcripts(
 def count_transcripts_by_place(
     connection: Connection, scripts: Collection[str]
 ) -> dict[tuple[str, Delivery, str], int]:
-    """Count the stored transcripts of these scripts, by (system, delivery, state)."""
+    """Return (system prompt variant, delivery mode, state) -> number of stored conversations with
+    these three, among those of the script hashes *scripts*; the state is "complete" or "invalid".
+    """
     columns = (transcripts.c.system, transcripts.c.delivery, transcripts.c.state)
     wanted = (
         select(*columns, func.count())

@@ -59,7 +59,9 @@ Row = Mapping[str, Any] | RowMapping
 
 
 def check_store(connection: Connection) -> list[str]:
-    """Return a line for everything in the store that cannot be right; [] if nothing is wrong."""
+    """Check everything in the store, and return one line of text for each thing that cannot be
+    right; [] if nothing is wrong.
+    """
     parts = (
         check_database,
         check_participants,
@@ -73,7 +75,9 @@ def check_store(connection: Connection) -> list[str]:
 
 
 def check_database(connection: Connection) -> Iterator[str]:
-    """Yield the faults that SQLite finds in its own file; nothing on PostgreSQL."""
+    """Yield one line of text for each fault that SQLite finds in the store's file: damage,
+    references to missing rows, and text columns that hold something else; nothing on PostgreSQL.
+    """
     if connection.dialect.name != "sqlite":
         return
     for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
@@ -86,10 +90,9 @@ def check_database(connection: Connection) -> Iterator[str]:
 
 
 def _check_text_columns(connection: Connection, table: Table) -> Iterator[str]:
-    """Yield the text columns that hold something else, which SQLite allows. Columns of other types
-    are checked when they are read.
-
-    The store of an earlier version does not have all columns.
+    """Yield one line of text for each text column of *table* that holds values of another type,
+    which SQLite allows, with the number of such rows. Columns that the store of an earlier version
+    does not have are passed over.
     """
     there = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
     columns = [
@@ -110,7 +113,9 @@ def _check_text_columns(connection: Connection, table: Table) -> Iterator[str]:
 
 
 def check_participants(connection: Connection) -> Iterator[str]:
-    """Yield the protocols, subjects and judges that cannot be read."""
+    """Yield one line of text for each stored protocol, tested model or judge whose files or
+    settings cannot be read.
+    """
     for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec")):
         key = table.primary_key.columns[0].name
         for row in _read_rows(connection, select(table.c[key], table.c[column])):
@@ -119,8 +124,9 @@ def check_participants(connection: Connection) -> Iterator[str]:
 
 
 def check_attempts(connection: Connection) -> Iterator[str]:
-    """Yield the attempts that never ended although no process makes them, ends without an outcome,
-    negative costs, and calls with half a lease.
+    """Yield one line of text for each attempt in the store that never ended although no process
+    makes it, that has an end without an outcome or an outcome without an end, or that has a
+    negative cost, and for each model call with an owner and no end of the claim, or the reverse.
     """
     owned = attempts.join(calls, calls.c.key == attempts.c.call_key)
     columns = [
@@ -148,8 +154,8 @@ def check_attempts(connection: Connection) -> Iterator[str]:
 
 
 def check_answers(connection: Connection) -> Iterator[str]:
-    """Yield the answers that were paid for and are not stored, and the calls that were answered
-    more than once.
+    """Yield one line of text for each model call that was answered although no reply or judgement
+    is stored for it, and for each that was answered more than once.
     """
     kept = {"reply": replies.c.key, "judgement": judgements.c.key}
     for kind, key in kept.items():
@@ -166,15 +172,17 @@ def check_answers(connection: Connection) -> Iterator[str]:
 
 
 def check_replies(connection: Connection) -> Iterator[str]:
-    """Yield the faults of replies: no attempt, or a state and words that do not go together."""
+    """Yield one line of text for each fault of a stored reply: the attempt that it came from is
+    missing or another call's, or the reply's state does not go together with its text and reason.
+    """
     for row in _read_rows(connection, _join_attempt(replies)):
         for fault in (*_find_payment_faults(row, "reply"), *find_reply_faults(row)):
             yield f"reply {_shorten_key(row['key'])} {fault}"
 
 
 def check_transcripts(connection: Connection) -> Iterator[str]:
-    """Yield the faults of transcripts that differ from their replies, or from the data that their
-    keys were made from.
+    """Yield one line of text for each fault of a stored conversation: it cannot be read, differs
+    from its stored replies, or does not fit what its keys and hashes were made from.
     """
     rows = _read_rows(connection, select(transcripts))
     while together := list(islice(rows, TOGETHER)):
@@ -189,8 +197,8 @@ def check_transcripts(connection: Connection) -> Iterator[str]:
 
 
 def _hash_requests(connection: Connection, keys: Sequence[str]) -> dict[str, str | None]:
-    """Return key of a reply -> the hash of the request that was sent for it; None if it cannot be
-    read back.
+    """Return reply's key -> the hash of the stored request that the reply answers, for *keys*; None
+    if the request is damaged.
     """
     same: dict[bytes, list[str]] = defaultdict(list)  # what several runs ask is unpacked once
     for key, packed in connection.execute(
@@ -211,8 +219,9 @@ def _check_transcript(
     stored: Mapping[str, Row],
     sent: Mapping[str, str | None],
 ) -> Iterator[str]:
-    """Yield the faults of one transcript. *stored*: replies by key; *sent*: the hash of the request
-    for each, None if it is damaged.
+    """Yield one line of text for each fault of one stored conversation, given as its database
+    *row*, its text *talk* and the *keys* of its replies (None: they cannot be read). *stored*:
+    reply's key -> reply; *sent*: reply's key -> hash of the request, None if that is damaged.
     """
     about = f"transcript {_shorten_key(row['id'])} ({row['scenario']}, run {row['run']})"
     if talk is None or keys is None:
@@ -239,9 +248,11 @@ def _check_transcript(
 
 
 def check_judgements(connection: Connection) -> Iterator[str]:
-    """Yield the faults of judgements: no attempt, a wrong checksum, or scores that are not valid.
+    """Yield one line of text for each fault of a stored judgement: the attempt that it came from is
+    missing or another call's, its checksum is wrong, or its key, state or scores are not valid.
 
-    A judgement of a conversation that is not stored is no fault: the exam makes such judgements.
+    A judgement of a conversation that is not stored is no fault: the judges' exam makes such
+    judgements.
     """
     checked = has_checksums(connection)
     for row in _read_rows(connection, _join_attempt(judgements, () if checked else ("checksum",))):
@@ -258,17 +269,20 @@ OTHER_KEY = "is stored under another key than its own"
 
 
 def find_reply_faults(row: Row) -> Iterator[str]:
-    """Yield the faults of a reply."""
+    """Yield the faults of the reply in *row* as ends of sentences: its state does not go together
+    with its reason, or it is valid and has no text.
+    """
     yield from _find_state_faults(row, "valid", "invalid")
     if row["state"] == "valid" and not row["text"].strip():
         yield "is valid and says nothing"
 
 
 def find_judgement_faults(row: Row) -> Iterator[str]:
-    """Yield the faults of a judgement, whose scores are JSON.
+    """Yield the faults of the judgement in *row*, whose scores are JSON, as ends of sentences: its
+    key is not made from its hashes, or its state does not go together with its reason or scores.
 
-    A valid judgement without scores and without cost gives a reason: the embedded judge gives no
-    score that it is unsure of.
+    A valid judgement without scores and without cost gives a reason and is no fault: the embedded
+    judge gives no score that it is unsure of.
     """
     if row["key"] != make_judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
         yield OTHER_KEY
@@ -284,7 +298,9 @@ def find_judgement_faults(row: Row) -> Iterator[str]:
 
 
 def find_transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
-    """Yield the contradictions between a transcript's row and its words."""
+    """Yield the contradictions between the *row* of a conversation and its text *talk*, as ends of
+    sentences: its id, the hash of its text, or its state is wrong.
+    """
     if row["id"] != make_transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
         yield OTHER_KEY
     if talk.heard_hash != row["heard_hash"]:
@@ -293,8 +309,10 @@ def find_transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
 
 
 def find_reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
-    """Yield the contradictions between a transcript and its replies; *given* has all replies that
-    it names.
+    """Yield the contradictions between a conversation (its *row* and its text *talk*) and its
+    replies, as ends of sentences: their number, their texts, or the counts of replies that were cut
+    off, in plain text or reasoned. *given*: the rows of all replies that the conversation names, in
+    order.
     """
     lines = [line for line in talk.lines if line.name]
     complete = row["state"] == "complete"
@@ -323,8 +341,8 @@ def _find_state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
 
 
 def _join_attempt(table: Table, without: Collection[str] = ()) -> Any:
-    """Make a query for each row of *table*, *without* some columns, with the attempt that it names
-    and that attempt's call.
+    """Return a SQL query for each row of *table*, *without* some columns, with the key, outcome and
+    kind of the model call's attempt that the row names.
     """
     columns = [column for column in table.c if column.name not in without]
     joined = table.outerjoin(attempts, attempts.c.id == table.c.attempt_id)
@@ -338,7 +356,10 @@ def _join_attempt(table: Table, without: Collection[str] = ()) -> Any:
 
 
 def _find_payment_faults(row: Row, kind: str) -> Iterator[str]:
-    """Yield the contradictions between an answer and the attempt that it is said to come from."""
+    """Yield the contradictions between the answer in *row* and the attempt that it names, as ends
+    of sentences: the attempt is missing, belongs to another call or to a call of another kind than
+    *kind*, or ended without an answer.
+    """
     if row["paid_for"] is None:
         yield "comes from an attempt that is not there"
     elif row["paid_for"] != row["key"] or row["kind"] != kind:
@@ -367,7 +388,9 @@ def _read_marks(text: str) -> Mapping[str, float]:
 
 
 def _try_read(read: Callable[[Any], T], stored: Any) -> T | None:
-    """Return what *read* makes of the *stored* value; None if the value is damaged."""
+    """Return the result of calling *read* with a *stored* value; None if that raises an error,
+    because the value is damaged.
+    """
     try:
         return read(stored)
     except Exception:  # damaged in whatever way: that is what is being found out

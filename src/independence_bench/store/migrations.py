@@ -121,9 +121,10 @@ VERSION = max(MIGRATIONS)
 
 
 def find_version(connection: Connection, shown: str) -> int | None:
-    """Return the version of the tables of the store called *shown*; None if it has none.
+    """Return the version number of the store's tables in a database; None if the database of a
+    server is empty. *shown*: the store's name in errors.
 
-    Raises StoreError if they are another program's, damaged, or a newer version's.
+    Raises StoreError if the tables are another program's, damaged, or a newer version's.
     """
     tables = inspect(connection).get_table_names()
     if "meta" not in tables:
@@ -162,8 +163,9 @@ def _read_version(connection: Connection, shown: str) -> int:
 def upgrade_tables(
     connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS
 ) -> None:
-    """Carry out those *steps* that the store lacks. Another process may have done so just now, or
-    gone further.
+    """Carry out those *steps* (version -> SQL) that the store's tables lack, one version after the
+    other, and record the new version. Does nothing if another process has just done so. Raises
+    StoreError if the tables are a newer program's. *shown*: the store's name in errors.
     """
     version_there = _read_version(connection, shown)
     for version in range(version_there + 1, max(steps) + 1):
@@ -174,7 +176,9 @@ def upgrade_tables(
 
 
 def make_tables(connection: Connection) -> None:
-    """Make the tables of the newest version, unless another process has made them just now."""
+    """Make the store's tables in their newest version in a database, and record that version.
+    Tables that another process has just made stay.
+    """
     for statement in _make_statements(type(connection.dialect)):  # type: ignore[arg-type] # a class has a hash
         connection.exec_driver_sql(statement)
     if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
@@ -183,8 +187,9 @@ def make_tables(connection: Connection) -> None:
 
 @lru_cache(maxsize=2)
 def _make_statements(kind: type[Dialect]) -> tuple[str, ...]:
-    """Return the SQL statements that make the tables, in order. They are written once: `create_all`
-    would write them anew for every store, and look each table up.
+    """Return the SQL statements that make all tables and indexes of a store, in order, for a
+    database of the *kind*. They are kept from call to call, because SQLAlchemy's `create_all` would
+    write them anew for every store and look each table up.
     """
     dialect, parts = kind(), list[ExecutableDDLElement]()
     if dialect.supports_sequences:

@@ -36,7 +36,9 @@ class _OwnerName(NamedTuple):
 
 
 def make_owner() -> str:
-    """Make a name for this process among all that share the store, different each time."""
+    """Return a new name for this process among all that share the store, different at each call.
+    The name tells the machine, its clock, and the number and start of the process.
+    """
     host = platform.node().replace("|", " ")
     return "|".join(
         (
@@ -51,28 +53,28 @@ def make_owner() -> str:
 
 
 def find_host(owner: str) -> str:
-    """Return the name of the machine that *owner* works on."""
+    """Return the name of the machine on which the process named *owner* runs."""
     return owner.partition("|")[0].partition(" pid:")[0]
 
 
 def has_same_clock(owner: str) -> bool:
-    """Whether the times that *owner* records are of this machine's clock; True if it does not
-    say.
+    """Whether the process named *owner* takes its times from this machine's clock, because it runs
+    on this machine and since the same boot; True if the name does not tell the machine.
     """
     name = _parse_owner(owner)
     return name is None or name.clock == _identify_clock()
 
 
 def is_known(owner: str) -> bool:
-    """Whether *owner* says where it works. Processes of 0.1.0 did not, and none of them works any
-    more.
+    """Whether the process name *owner* tells the machine and number of the process. The names of
+    version 0.1.0 did not, and none of those processes runs any more.
     """
     return _parse_owner(owner) is not None
 
 
 def is_dead(owner: str) -> bool:
-    """Whether *owner* is a process of this machine that has ended; False if that cannot be
-    known.
+    """Whether the process named *owner* ran on this machine and has ended; False if that cannot be
+    known, such as for a process of another machine, or on Windows.
     """
     name = _parse_owner(owner)
     if (
@@ -106,8 +108,9 @@ class LeaseWatch:
     _seen: dict[str, tuple[set[float], float]] = field(default_factory=dict)
 
     def is_silent(self, owner: str, until: float) -> bool:
-        """Whether *owner*, one of whose leases ends at *until* on its own clock, has renewed
-        nothing for too long.
+        """Whether the process named *owner* has not renewed its claims for *patience* seconds or
+        more, as far as this watch has seen. *until*: when one of its claims ends at present, on
+        that process's own clock; a value that is new to the watch is a sign of life.
         """
         now = self.clock()
         ends, since = self._seen.get(owner, (set(), now))
@@ -125,8 +128,8 @@ def _parse_owner(owner: str) -> _OwnerName | None:
 
 @lru_cache(maxsize=1)
 def _identify_clock() -> str:
-    """Return a text that identifies this machine and its boot; containers of one machine have the
-    same.
+    """Return 16 hexadecimal digits that identify this machine and its boot, and so its clock. They
+    are the same in all containers of one machine.
     """
     boot = _read_first_line("/proc/sys/kernel/random/boot_id")
     machine = _read_first_line("/etc/machine-id")
@@ -142,7 +145,9 @@ def _read_namespace() -> str:
 
 
 def _read_start_time(pid: str) -> str:
-    """Return when the process *pid* began, in the kernel's ticks; "" if that is not known."""
+    """Return when the process with the number *pid* began, in the kernel's clock ticks after the
+    boot; "" if that is not known.
+    """
     fields = _read_first_line(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 

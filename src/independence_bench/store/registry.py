@@ -56,8 +56,9 @@ def store_protocol(
     files: Mapping[str, str],
     now: float | None,
 ) -> None:
-    """Store the protocol's files, once for each of its versions, and that it is played *now*; None:
-    it is not.
+    """Store the *files* (path -> text) of the protocol version with the hash *protocol_hash*,
+    unless they are stored, and record that it is played at *now* (seconds since 1970; None: it is
+    not played).
     """
     row = {
         "hash": protocol_hash,
@@ -71,14 +72,18 @@ def store_protocol(
 
 
 def store_play_time(connection: Connection, protocol_hash: str, now: float) -> None:
-    """Record that the protocol is played *now*. The one played last is meant if none is named."""
+    """Record that the protocol with the hash *protocol_hash* is played at *now* (seconds since
+    1970). Commands that name no protocol take the one that was played last.
+    """
     connection.execute(
         update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now)
     )
 
 
 def read_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
-    """Return (hash, name, files) of every protocol that was played, the last one first."""
+    """Return (hash, name, files as path -> text) of every protocol version in the store, the one
+    that was played last first.
+    """
     rows = connection.execute(
         select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(
             protocols.c.played_at.desc()
@@ -89,14 +94,18 @@ def read_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str
 
 
 def store_subject(connection: Connection, subject: ChatModel) -> None:
-    """Store a subject's settings."""
+    """Store the settings and label of a tested model under the hash of these settings, unless they
+    are stored.
+    """
     insert_missing_row(
         connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec}
     )
 
 
 def read_subjects(connection: Connection) -> dict[str, ChatModel]:
-    """Return hash -> settings of every subject that was played."""
+    """Return hash -> tested model with its settings, for every tested model in the store, sorted by
+    label.
+    """
     rows = connection.execute(
         select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash)
     )
@@ -105,8 +114,8 @@ def read_subjects(connection: Connection) -> dict[str, ChatModel]:
 
 
 def parse_model(settings: Mapping[str, Any]) -> ChatModel | None:
-    """Return the model whose `causes` *settings* are, as a request has them; None if they are not
-    known.
+    """Return the model that *settings*, the part of a stored request about the model, describe;
+    None if they cannot be read.
     """
     try:
         return read_chat_model(settings)
@@ -115,13 +124,15 @@ def parse_model(settings: Mapping[str, Any]) -> ChatModel | None:
 
 
 def store_judge(connection: Connection, judge_hash: str, label: str, spec: str) -> None:
-    """Store a judge's settings (*spec* is JSON)."""
+    """Store the *label* and the settings *spec* (JSON) of the judge with the hash *judge_hash*,
+    unless they are stored.
+    """
     insert_missing_row(connection, judges, {"hash": judge_hash, "label": label, "spec": spec})
 
 
 def read_judge_labels(connection: Connection) -> dict[str, str]:
-    """Return hash -> label of every judge that scored. Labels that occur twice get the start of
-    their hash behind them.
+    """Return hash -> label of every judge in the store. If several judges have the same label, the
+    first six digits of the hash are added to each.
     """
     rows = connection.execute(
         select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)
@@ -130,7 +141,9 @@ def read_judge_labels(connection: Connection) -> dict[str, str]:
 
 
 def read_judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
-    """Return hash -> settings of every judge, a JSON object; {} if they are not known."""
+    """Return hash -> settings, a JSON object, of every judge in the store; the settings are {} if
+    they are not known.
+    """
     settings = {}
     for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
         with report_damage():
@@ -140,7 +153,7 @@ def read_judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
 
 
 def find_human_judges(connection: Connection) -> frozenset[str]:
-    """Return the hashes of the judges that are people."""
+    """Return the hashes of those judges in the store that are people."""
     return frozenset(
         judge
         for judge, spec in read_judge_specs(connection).items()
@@ -151,7 +164,9 @@ def find_human_judges(connection: Connection) -> frozenset[str]:
 def store_abilities(
     connection: Connection, endpoint: str, model: str, abilities: Abilities, now: float
 ) -> None:
-    """Store what was learned about a model at an endpoint, in place of what was known."""
+    """Store *abilities*, what requests to *model* at *endpoint* may contain as learned from its
+    answers until *now* (seconds since 1970), in place of what was stored before.
+    """
     where = (known_abilities.c.endpoint == endpoint, known_abilities.c.model == model)
     connection.execute(delete(known_abilities).where(*where))
     row = {"endpoint": endpoint, "model": model, "known": abilities.json_text, "learned_at": now}
@@ -159,8 +174,8 @@ def store_abilities(
 
 
 def read_stored_abilities(connection: Connection) -> dict[str, dict[str, Abilities]]:
-    """Return endpoint -> model -> abilities, as far as they were learned; {} in a store of a
-    version that had none.
+    """Return endpoint -> model's name -> what requests to that model may contain, for the models
+    about which something was learned; {} in a store of an older version.
     """
     found: dict[str, dict[str, Abilities]] = {}
     for endpoint, model, known, _ in read_all_rows(connection, known_abilities):
@@ -170,8 +185,8 @@ def read_stored_abilities(connection: Connection) -> dict[str, dict[str, Abiliti
 
 
 def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
-    """Record that the runs of jobs were begun, each for the protocol of that hash. A run that fails
-    leaves no other trace.
+    """Record in the store that the runs of *jobs*, as (protocol's hash, job), were begun: a run
+    that fails leaves no other trace. Returns a None for each.
     """
     for protocol, job in jobs:
         where, run = (
@@ -187,10 +202,9 @@ def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[
 def read_begun_runs(
     connection: Connection, protocol: str, subject: str | None = None
 ) -> set[tuple[str, int, str, str]]:
-    """Return the runs that were begun for any version of the protocol of that name: (subject, run,
-    system, delivery).
-
-    *subject*: a hash; None: of all. A run is begun if something was played for it, or failed.
+    """Return (tested model's hash, run's number, system prompt variant, delivery mode) of every run
+    that was begun in any version of the protocol named *protocol*, whether it failed or not.
+    *subject*: the hash of the only model to look at; None: all models.
     """
     known: set[tuple[str, int, str, str]] = set()
     for table in (transcripts, begun):
@@ -206,8 +220,8 @@ def read_begun_runs(
 
 
 def read_first_judgement_times(connection: Connection) -> dict[str, float]:
-    """Return judge's hash -> when its first judgement of a stored conversation was stored. Exams do
-    not count.
+    """Return judge's hash -> when that judge's first judgement of a stored conversation was stored,
+    in seconds since 1970. Judgements of the judges' exam do not count.
     """
     played = select(transcripts.c.heard_hash)
     earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(
@@ -218,8 +232,8 @@ def read_first_judgement_times(connection: Connection) -> dict[str, float]:
 
 
 def find_judge_names(connection: Connection) -> dict[str, str]:
-    """Return judge's hash -> the name by which a user asks it again: a model's name, or "embedded".
-    People are left out.
+    """Return judge's hash -> the name by which a user selects that judge: a model's name, or
+    "embedded". Judges that are people or Python functions are left out.
     """
     with report_damage():
         names = {
@@ -229,8 +243,9 @@ def find_judge_names(connection: Connection) -> dict[str, str]:
 
 
 def find_judge_name(spec: Mapping[str, Any]) -> str | None:
-    """Return the name by which a user asks a judge of these settings; None for a person and for a
-    Python function.
+    """Return the name by which a user selects the judge that has the settings *spec*: a model's
+    name, or "embedded" for the judge that is part of this program; None for a person or a Python
+    function.
     """
     if spec.get("kind") in EMBEDDED_JUDGES:
         return EMBEDDED
@@ -242,8 +257,8 @@ def find_judge_name(spec: Mapping[str, Any]) -> str | None:
 
 
 def make_unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
-    """Return hash -> label as it is shown. Labels that occur twice get the start of their hash
-    behind them.
+    """Return hash -> label to show, for *subjects* (hash -> tested model). If several models have
+    the same label, the first six digits of the hash are added to each.
     """
     return _add_suffixes(
         {subject_hash: subject.label for subject_hash, subject in subjects.items()}
@@ -265,8 +280,8 @@ COMMAND, MODELS_FILE = "command", "models.yaml"  # where it was said
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's decision about one subject: taken off the leaderboards, or kept although it would
-    be excluded.
+    """A person's decision about one tested model: to exclude it from the leaderboards, or to keep
+    it although it would be excluded.
     """
 
     verdict: Literal["exclude", "keep"]
@@ -275,7 +290,9 @@ class Decision:
 
 
 def store_decision(connection: Connection, subject: str, decision: Decision, now: float) -> None:
-    """Store *decision* about the subject with that hash, in place of an earlier one."""
+    """Store a person's *decision* to exclude or keep the tested model with the hash *subject*, made
+    at *now* (seconds since 1970), in place of an earlier decision about that model.
+    """
     delete_decision(connection, subject)
     insert_rows(
         connection,
@@ -285,12 +302,16 @@ def store_decision(connection: Connection, subject: str, decision: Decision, now
 
 
 def delete_decision(connection: Connection, subject: str) -> None:
-    """Delete the decision about the subject with that hash."""
+    """Delete the stored decision to exclude or keep the tested model with the hash *subject*, if
+    there is one.
+    """
     connection.execute(delete(decisions).where(decisions.c.subject_hash == subject))
 
 
 def read_decisions(connection: Connection) -> Mapping[str, Decision]:
-    """Return subject's hash -> the decision about it; {} in a store of a version that had none."""
+    """Return tested model's hash -> a person's decision to exclude that model or keep it, for every
+    model that has one; {} in a store of an older version.
+    """
     return {
         subject: Decision(*decision)
         for subject, *decision, _ in read_all_rows(connection, decisions)
@@ -313,7 +334,9 @@ class PublishedRow:
 
 
 def store_published_rows(connection: Connection, rows: Mapping[str, PublishedRow]) -> None:
-    """Store the published row of each subject (by hash), next to those that are stored."""
+    """Store the leaderboard rows that others published with data that is imported, as tested
+    model's hash -> row. Rows of other models that are stored stay.
+    """
     every = {
         subject: read_fields(row)
         for subject, row in (read_published_rows(connection) | dict(rows)).items()
@@ -323,7 +346,9 @@ def store_published_rows(connection: Connection, rows: Mapping[str, PublishedRow
 
 
 def read_published_rows(connection: Connection) -> dict[str, PublishedRow]:
-    """Return subject's hash -> its row as it was published with imported data."""
+    """Return tested model's hash -> the leaderboard row that others published with imported data;
+    {} if none is stored.
+    """
     stored = connection.execute(select(meta.c.value).where(meta.c.name == ROWS)).scalar()
     with report_damage():
         return {subject: PublishedRow(**row) for subject, row in json.loads(stored or "{}").items()}
@@ -335,8 +360,8 @@ PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 
 
 def store_picture(connection: Connection, protocol: str, picture: str | None) -> None:
-    """Store the picture (PNG, in base64) of the character that *protocol* is about; None: delete
-    it.
+    """Store *picture* (PNG, in base64) as the picture of the character that the protocol named
+    *protocol* is about, in place of an earlier one. None: only delete that.
     """
     connection.execute(delete(meta).where(meta.c.name == PICTURE + protocol))
     if picture is not None:
@@ -344,8 +369,8 @@ def store_picture(connection: Connection, protocol: str, picture: str | None) ->
 
 
 def read_stored_picture(connection: Connection, protocol: str) -> str | None:
-    """Return the picture of the character that *protocol* is about (PNG, in base64); None if there
-    is none.
+    """Return the picture (PNG, in base64) of the character that the protocol named *protocol* is
+    about; None if none is stored.
     """
     return connection.execute(
         select(meta.c.value).where(meta.c.name == PICTURE + protocol)
@@ -353,18 +378,20 @@ def read_stored_picture(connection: Connection, protocol: str) -> str | None:
 
 
 def _sum_times(time: ColumnElement[float]) -> ColumnElement[int]:
-    """Make the SQL sum of *time*, in whole milliseconds: such a sum does not depend on the order,
-    and other times hardly give the same.
+    """Return the SQL for a checksum of the column *time*: the sum of its values in whole
+    milliseconds, each modulo 1,000,003. It does not depend on the order of rows, and hardly any
+    other times give the same.
     """
     return func.sum(cast(func.round(time * 1000), BigInteger) % 1_000_003)
 
 
 def hash_store_state(connection: Connection) -> str:
-    """Return a short text that changes with anything that was played, judged or decided. Attempts
-    without a result do not change it.
+    """Return 16 hexadecimal digits that change with every conversation, judgement, begun run,
+    protocol, decision, published row or picture that is stored. Attempts without a result do not
+    change them.
 
-    The same records give the same text, in any store. It looks at every transcript and judgement:
-    milliseconds for ten thousand of them.
+    The same records give the same digits, in any store. Reads the time of every conversation and
+    judgement, which takes milliseconds for ten thousand of them.
     """
     times = (transcripts.c.finished_at, judgements.c.stored_at)
     counted = [

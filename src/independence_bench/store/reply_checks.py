@@ -22,16 +22,16 @@ _MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))
 
 
 def find_replies_with_markup(connection: Connection) -> set[str]:
-    """Return the keys of the valid replies whose words hold special tokens or tags of a model
-    family.
+    """Return the keys of the valid stored replies whose text holds special tokens or tags of a
+    model family, left over from the model's chat template.
     """
     wanted = select(replies.c.key, replies.c.text).where(replies.c.state == "valid", _MARKED)
     return {key for key, text in connection.execute(wanted) if find_leftover_tokens(text)}
 
 
 def find_replies_by_others(connection: Connection) -> set[str]:
-    """Return the keys of the replies that another model gave than was asked, as the endpoint
-    says.
+    """Return the keys of the valid stored replies that came from another model than the one that
+    was asked, by the model's name that the endpoint stated.
     """
     answered = and_(calls.c.kind == "reply", attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     served = (
@@ -51,8 +51,9 @@ def find_replies_by_others(connection: Connection) -> set[str]:
 def count_replies_by_transcript(
     connection: Connection, by_reply: Mapping[str, int] | Collection[str], scripts: Collection[str]
 ) -> dict[str, int]:
-    """Count, for each transcript, which of its replies are in *by_reply* (keys, or counts by key).
-    Transcripts without any are left out.
+    """Return conversation's id -> how many of its replies are in *by_reply*, or, if that is reply's
+    key -> a count, the sum of its replies' counts. Covers the stored conversations of the script
+    hashes *scripts*; those with 0 are left out.
     """
     if not by_reply:
         return {}
@@ -65,8 +66,8 @@ def count_replies_by_transcript(
 
 
 def count_failed_attempts(connection: Connection, broken: Collection[str]) -> dict[str, int]:
-    """Count, for each reply's key, its attempts that ended as one of *broken*. Replies without any
-    are left out.
+    """Return reply's key -> how many attempts at that reply ended with one of the outcomes
+    *broken*. Replies without such attempts are left out.
     """
     wanted = (
         select(attempts.c.call_key, func.count())

@@ -43,7 +43,7 @@ Told = Callable[[int], object]
 
 
 def ignore_progress(_more: int) -> None:
-    """Do nothing with the progress, since nobody waits."""
+    """Do nothing with the number of rows that were read, for callers that show no progress."""
 
 
 # ---------------------------------------------------------------- replies and transcripts
@@ -51,7 +51,7 @@ def ignore_progress(_more: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a call of a subject. *reason* is set if there is no valid answer."""
+    """A tested model's reply to one call. *reason* is set if there is no valid reply."""
 
     text: str
     notes: str = ""
@@ -71,8 +71,8 @@ _REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass
 def store_replies(
     connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]
 ) -> list[None]:
-    """Store answers to calls, as (key, attempt, answer, now). A valid one that is stored stays; an
-    invalid one is replaced.
+    """Store replies of tested models, each as (key, id of the attempt, reply, time in seconds since
+    1970). A valid reply that is stored stays; an invalid one is replaced. Returns a None for each.
     """
     rows = [
         read_fields(reply) | _make_answer_columns("invalid", reply.reason, key, attempt, now)
@@ -90,13 +90,15 @@ def _make_answer_columns(
 
 
 def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
-    """Return the stored answers to those of the calls that have one, by key."""
+    """Return key -> reply, valid or not, for those of *keys* under which a reply is stored."""
     rows = connection.execute(_REPLIES, {"keys": list(keys)})
     return {key: Reply(*values) for key, *values in rows}
 
 
 def count_reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
-    """Return the number of characters of each of those replies that is valid, by its key."""
+    """Return reply's key -> number of characters of the reply's text, for those of *keys* under
+    which a valid reply is stored.
+    """
     wanted = "SELECT key, length(text) FROM replies WHERE state = 'valid' AND key IN"
     return {
         key: int(length)
@@ -108,9 +110,9 @@ def count_reply_characters(connection: Connection, keys: Collection[str]) -> dic
 def count_reply_reasoning(
     connection: Connection, keys: Collection[str]
 ) -> dict[str, tuple[int | None, int]]:
-    """Return (reasoning tokens, reasoning characters) of each of those replies that is valid, by
-    its key. The tokens are what the endpoint stated, None if it stated none; the characters are 0
-    if it stated more than 0 tokens.
+    """Return reply's key -> (tokens of its reasoning, characters of its reasoning), for those of
+    *keys* under which a valid reply is stored. The tokens are what the endpoint stated, None if it
+    stated none; the characters are 0 if the endpoint stated more than 0 tokens.
     """
     wanted = (
         "SELECT replies.key, reasoning_tokens, "
@@ -140,8 +142,9 @@ class PlayedJob:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of replies that were asked for, and how many were cut off, plain text and
-        reasoned, by the names of the table's columns.
+        """Numbers of replies in this conversation, by column name: "replies" (all that were asked
+        for), and those that were "cut_off" by the token limit, came as "plain_text" instead of in a
+        tool call, or "reasoned".
         """
         said = [reply for _, reply in self.said]
         of = {
@@ -154,8 +157,9 @@ class PlayedJob:
 def store_transcripts(
     connection: Connection, finished: Sequence[tuple[PlayedJob, float]]
 ) -> list[None]:
-    """Store transcripts and when they were finished. A complete one that is stored stays; an
-    invalid one is replaced.
+    """Store conversations that were played to their end or to an invalid reply, each with the time
+    when it was finished, in seconds since 1970. A complete conversation that is stored stays; an
+    invalid one is replaced. Returns a None for each.
     """
     upsert_rows(
         connection,
@@ -192,7 +196,7 @@ def _make_transcript_row(played: PlayedJob, now: float) -> dict[str, Any]:
 
 # a hundred thousand are read at once, and a dataclass takes four times as long
 class TranscriptRow(NamedTuple):
-    """A stored transcript without its words."""
+    """A stored conversation without its text."""
 
     id: str
     script_hash: str
@@ -213,7 +217,9 @@ _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script
 
 
 def count_results(connection: Connection) -> tuple[int, int]:
-    """Return (number of transcripts, number of judgements), whether or not they count."""
+    """Return the number of conversations and the number of judgements in the store, whether or not
+    a leaderboard counts them.
+    """
     transcripts_there, judgements_there = (
         connection.execute(select(func.count()).select_from(table)).scalar_one()
         for table in (transcripts, judgements)
@@ -222,8 +228,8 @@ def count_results(connection: Connection) -> tuple[int, int]:
 
 
 def find_newest_time(connection: Connection) -> float | None:
-    """Return when the newest result was stored: an attempt's end, a transcript or a judgement. None
-    if there is none.
+    """Return when the newest result was stored, in seconds since 1970: the end of an attempt, a
+    conversation or a judgement. None if there is none.
     """
     times = (attempts.c.finished_at, transcripts.c.finished_at, judgements.c.stored_at)
     latest = [connection.execute(select(func.max(time))).scalar() for time in times]
@@ -236,8 +242,9 @@ def read_transcript_rows(
     subject: str | None = None,
     told: Told = ignore_progress,
 ) -> list[TranscriptRow]:
-    """Return the transcripts of the given script hashes, of one subject or of all, in a fixed
-    order, without their words.
+    """Return the stored conversations of the script hashes *scripts*, without their text, sorted by
+    tested model, run and script. *subject*: the hash of the only model to look at; None: all
+    models. Calls *told* with the number of rows each time that a batch was read.
     """
     wanted = select(*_ROW).where(_match_transcripts(scripts, subject)).order_by(*_IN_ORDER)
     rows: list[TranscriptRow] = []
@@ -268,8 +275,10 @@ _PLACE = (transcripts.c.system, transcripts.c.delivery, transcripts.c.scenario)
 def read_placed_rows(
     connection: Connection, protocol_hash: str, subject: str | None = None
 ) -> list[tuple[Place, TranscriptRow]]:
-    """Return the transcripts that were played for the protocol of that hash, each with its place in
-    the protocol.
+    """Return the stored conversations of the protocol version with the hash *protocol_hash*,
+    without their text, each as ((system prompt variant, delivery mode, scenario's id),
+    conversation), sorted by tested model, run and script. *subject*: the hash of the only model to
+    look at; None: all.
     """
     mine = transcripts.c.protocol_hash == protocol_hash
     if subject is not None:
@@ -283,8 +292,9 @@ def read_placed_rows(
 
 
 def read_place_rubrics(connection: Connection, protocol_hash: str) -> dict[Place, str]:
-    """Return place -> hash of the rubric by which the protocol's conversations were judged
-    there.
+    """Return (system prompt variant, delivery mode, scenario's id) -> hash of the rubric by which
+    the conversations with these three were judged, for the protocol version with the hash
+    *protocol_hash*; of several rubrics the one used last.
     """
     wanted = (
         select(*_PLACE, judgements.c.rubric_hash)
@@ -301,9 +311,9 @@ def read_place_rubrics(connection: Connection, protocol_hash: str) -> dict[Place
 def list_played_scenarios(
     connection: Connection, protocol_hash: str
 ) -> list[tuple[str, str, tuple[str, ...], frozenset[str]]]:
-    """Return (experiment, scenario's id, names of its replies, names of its scores) of everything
-    that was played for the protocol of that hash. The replies are those of the longest
-    conversation.
+    """Return (experiment, scenario's id, names of the replies, names of the scores) of every
+    scenario of which a conversation is stored for the protocol version with the hash
+    *protocol_hash*. The names of the replies are those in the scenario's longest conversation.
     """
     wanted = (
         select(transcripts.c.experiment, transcripts.c.scenario, transcripts.c.id)
@@ -330,7 +340,9 @@ def list_played_scenarios(
 
 
 def _match_transcripts(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:
-    """Make the SQL condition for transcripts of those script hashes, by one subject or by all."""
+    """Return the SQL condition for conversations of the script hashes *scripts*, by the tested
+    model with the hash *subject* or, with None, by any.
+    """
     of_scripts = transcripts.c.script_hash.in_(list(scripts))
     return (
         of_scripts if subject is None else and_(transcripts.c.subject_hash == subject, of_scripts)
@@ -340,8 +352,9 @@ def _match_transcripts(scripts: Collection[str], subject: str | None = None) -> 
 def read_verdicts(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
-    """Return the judge's judgements of those transcripts: (heard hash, rubric hash) -> why it
-    failed; None if it did not.
+    """Return (hash of the judged text, rubric's hash) -> why the judgement failed, None if it did
+    not, for all judgements by one judge of one tested model's conversations. *scripts*: hashes of
+    the conversations' scripts; *subject* and *judge*: hashes of the model and of the judge.
     """
     wanted = (
         select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
@@ -352,8 +365,8 @@ def read_verdicts(
 
 
 def find_judged_pairs(connection: Connection, judge: str) -> set[tuple[str, str]]:
-    """Return (heard hash, rubric hash) of everything that the judge has judged, failed judgements
-    included.
+    """Return (hash of the judged text, rubric's hash) of every stored judgement, valid or failed,
+    by the judge with the hash *judge*.
     """
     wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash).where(
         judgements.c.judge_hash == judge
@@ -364,8 +377,8 @@ def find_judged_pairs(connection: Connection, judge: str) -> set[tuple[str, str]
 def read_transcript(
     connection: Connection, transcript_id: str
 ) -> tuple[Transcript, tuple[str, ...]]:
-    """Return (what was said, the keys of its replies) of one transcript. Raises KeyError for an
-    unknown id.
+    """Return (text, keys of the replies in order) of the stored conversation with the id
+    *transcript_id*. Raises KeyError for an unknown id.
     """
     return read_transcripts(connection, [transcript_id])[transcript_id]
 
@@ -373,8 +386,8 @@ def read_transcript(
 def read_transcripts(
     connection: Connection, ids: Iterable[str]
 ) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
-    """Return id -> (what was said, the keys of its replies) of each of those transcripts that
-    exists.
+    """Return id -> (text, keys of the replies in order) of those of the conversations *ids* that
+    are stored.
     """
     by_id = {}
     wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(
@@ -388,7 +401,9 @@ def read_transcripts(
 
 
 def unpack_transcript(packed: bytes) -> Transcript:
-    """Unpack what was said from the blob that it is stored in."""
+    """Return the text of a conversation from *packed*, the compressed JSON in which the store keeps
+    it.
+    """
     system, lines = unpack_json(packed)
     return Transcript(system, tuple(Line(**line) for line in lines))
 
@@ -396,7 +411,9 @@ def unpack_transcript(packed: bytes) -> Transcript:
 def read_script_reply_keys(
     connection: Connection, scripts: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return transcript's id -> the keys of its replies, for the given script hashes."""
+    """Return conversation's id -> the keys of its replies in order, for every stored conversation
+    of the script hashes *scripts*.
+    """
     wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_match_transcripts(scripts))
     with report_damage():
         return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
@@ -405,8 +422,8 @@ def read_script_reply_keys(
 def read_transcript_reply_keys(
     connection: Connection, ids: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return transcript's id -> the keys of its replies, for each of those transcripts that
-    exists.
+    """Return conversation's id -> the keys of its replies in order, for those of the conversations
+    *ids* that are stored.
     """
     wanted = "SELECT id, reply_keys FROM transcripts WHERE id IN"
     rows = (row for some in split_chunks(ids) for row in execute_for_keys(connection, wanted, some))
@@ -418,7 +435,9 @@ def read_transcript_reply_keys(
 
 
 class Judgement(NamedTuple):  # as above
-    """All scores of one judge on what was heard in one transcript. *reason* is set if it failed."""
+    """All scores of one judge on the text of one conversation. *reason* is set if the judgement
+    failed.
+    """
 
     key: str
     heard_hash: str
@@ -430,7 +449,7 @@ class Judgement(NamedTuple):  # as above
 
     @property
     def about(self) -> tuple[str, str]:
-        """What was judged: (hash of what was heard, the rubric's hash)."""
+        """What this judgement is about: (hash of the judged text, hash of the rubric)."""
         return self.heard_hash, self.rubric_hash
 
 
@@ -442,7 +461,10 @@ WRONG_CHECKSUM = "its scores are not those that were stored"
 def compute_checksum(
     key: str, heard: str, rubric: str, judge: str, marks: str, reason: str | None
 ) -> int:
-    """Return the checksum of a judgement's scored parts; *marks* is JSON as it is stored."""
+    """Return the CRC-32 of what a judgement is scored by. *heard*, *rubric* and *judge*: hashes of
+    the judged text, the rubric and the judge; *marks*: the scores, JSON as it is stored; *reason*:
+    why the judgement failed, None if it did not.
+    """
     return zlib.crc32(f"{key}\n{heard}\n{rubric}\n{judge}\n{marks}\n{reason}".encode())
 
 
@@ -453,8 +475,9 @@ _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(KEYS))
 def store_judgements(
     connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]
 ) -> list[None]:
-    """Store judgements, as (key, attempt, judgement, now). A valid one that is stored stays; a
-    failed one is replaced.
+    """Store judgements with their checksums, each given as (key, id of the attempt or None,
+    judgement, time in seconds since 1970). A valid judgement that is stored stays; a failed one is
+    replaced. Returns a None for each.
     """
     rows = []
     for key, attempt, judgement, now in made:
@@ -469,14 +492,18 @@ def store_judgements(
 
 
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
-    """Return the judgements of those keys that exist, valid or failed."""
+    """Return key -> judgement, valid or failed, for those of *keys* under which a judgement is
+    stored.
+    """
     rows = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
     with report_damage():
         return {row.key: _make_judgement(row) for row in rows}
 
 
 def read_judgement_times(connection: Connection, keys: Collection[str]) -> dict[str, float]:
-    """Return key -> when the judgement was stored, in seconds since 1970."""
+    """Return judgement's key -> when that judgement was stored, in seconds since 1970, for those of
+    *keys* under which a judgement is stored.
+    """
     wanted = select(judgements.c.key, judgements.c.stored_at).where(
         judgements.c.key.in_(list(keys))
     )
@@ -484,8 +511,8 @@ def read_judgement_times(connection: Connection, keys: Collection[str]) -> dict[
 
 
 def find_exam_judges(connection: Connection) -> set[str]:
-    """Return the hashes of the judges that have judged something other than a stored conversation:
-    an exam's.
+    """Return the hashes of the judges that have judged a text which is no stored conversation, as
+    the judges' exam lets them.
     """
     played = select(transcripts.c.heard_hash)
     wanted = (
@@ -495,7 +522,9 @@ def find_exam_judges(connection: Connection) -> set[str]:
 
 
 def has_checksums(connection: Connection) -> bool:
-    """Whether judgements have a checksum in this store, which may be of an earlier version."""
+    """Whether the store's table of judgements has a column for checksums; it does not in a store of
+    an earlier version.
+    """
     columns = inspect(connection).get_columns(judgements.name)
     return any(column["name"] == "checksum" for column in columns)
 
@@ -503,9 +532,11 @@ def has_checksums(connection: Connection) -> bool:
 def read_judgement_rows(
     connection: Connection, rubrics: Collection[str], told: Told = ignore_progress
 ) -> list[Judgement]:
-    """Return every judgement by the given rubric hashes, without its reasoning, sorted by key.
+    """Return all stored judgements, valid or failed, by the rubrics with the hashes *rubrics*,
+    sorted by key, without their reasoning. Calls *told* with the number of rows each time that a
+    batch was read.
 
-    Raises StoreError for a judgement that was changed after it was stored, by its checksum.
+    Raises StoreError if the checksum of a judgement shows that it was changed after it was stored.
     """
     checksum: ColumnElement[Any] = judgements.c.checksum
     if not has_checksums(connection):
@@ -525,8 +556,8 @@ def read_judgement_rows(
 def read_judgements(
     connection: Connection, about: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], list[Judgement]]:
-    """Return the judgements of all judges on each (heard hash, rubric hash), reasoning included.
-    Pairs without any are left out.
+    """Return (hash of the judged text, rubric's hash) -> the stored judgements of all judges,
+    reasoning included, for each such pair in *about*. Pairs without a judgement are left out.
     """
     given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     wanted = set(about)
@@ -549,7 +580,9 @@ def _make_judgement(row: Any) -> Judgement:
 
 
 def _check_judgement(row: Any) -> Judgement:
-    """Read a judgement from its row. Raises StoreError if its checksum is wrong."""
+    """Return the judgement in a database *row*, whose last value is the checksum (None: not known).
+    Raises StoreError if the checksum is wrong.
+    """
     *stored, checksum = row
     key, heard, rubric, judge, marks, _, reason = stored
     if checksum is not None and checksum != compute_checksum(
@@ -589,8 +622,8 @@ JUDGEMENTS = AnswerTable(find_judgements, store_judgements)
 def read_reasonings(
     connection: Connection, rubrics: Collection[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric
-    hashes.
+    """Yield (key, hash of the judged text, rubric's hash, text of the reasoning) of every valid
+    judgement by the rubrics with the hashes *rubrics*.
     """
     columns = (
         judgements.c.key,
@@ -608,8 +641,9 @@ def read_reasonings(
 def read_words(
     connection: Connection, scripts: Collection[str], skipping: bool = False
 ) -> Iterator[Talk]:
-    """Yield every transcript of the given script hashes, in a fixed order. *skipping*: damaged ones
-    are left out.
+    """Yield (id, text, keys of the replies in order) of every stored conversation of the script
+    hashes *scripts*, sorted by tested model, run and script. *skipping*: damaged conversations are
+    left out; else they raise StoreError.
     """
     columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
     wanted = select(*columns).where(_match_transcripts(scripts)).order_by(*_IN_ORDER)

@@ -17,11 +17,11 @@ KEYS: BindParameter[Sequence[str]] = bindparam("keys", expanding=True)
 
 
 def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Carry out *sql*, in which `:name` is a value, for each of *rows*. Their values are plain,
-    blobs packed.
+    """Execute the SQL statement *sql* once for each of *rows* (name -> value), with the row's value
+    for each `:name` in it. The values are plain, long texts already compressed.
 
-    The statement goes to the driver as it is: every call needs five of them, and SQLAlchemy's care
-    for each value takes longer than the database.
+    The statement goes to the database's driver as it is: every model call needs five of them, and
+    SQLAlchemy's care for each value takes longer than the database.
     """
     if rows:
         if connection.dialect.name == "postgresql":
@@ -32,8 +32,8 @@ def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any
 def insert_rows(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], conflict: str = ""
 ) -> None:
-    """Insert *rows*, which have the same columns. *conflict*: SQL for a primary key that exists
-    already.
+    """Insert *rows* (column name -> value), which all have the same columns, into *table*.
+    *conflict*: the SQL that says what to do about a primary key that exists already.
     """
     if rows:
         names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
@@ -44,8 +44,9 @@ def insert_rows(
 def insert_new_rows(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> set[Any]:
-    """Insert those of *rows*, which have an owner, whose primary key does not exist yet. Returns
-    the keys of those.
+    """Insert those of *rows* (column name -> value) whose primary key is not in *table* yet, and
+    return the keys of the inserted ones. Every row has the column "owner". On SQLite, where no
+    other process writes meanwhile, all of the rows must be new.
     """
     (key,) = table.primary_key.columns
     given = [row[key.name] for row in rows]
@@ -62,8 +63,8 @@ def insert_new_rows(
 def take_next_numbers(
     connection: Connection, table: Table, numbers: Sequence_, count: int
 ) -> Sequence[int]:
-    """Return *count* new numbers for the primary key of *table*: from the sequence *numbers* if the
-    database has sequences, else the next ones.
+    """Return *count* unused numbers for the primary key of *table*: from the database sequence
+    *numbers* on PostgreSQL, else the numbers after the highest key in the table.
     """
     if connection.dialect.name == "postgresql":
         drawn = f"SELECT nextval('{numbers.name}') FROM generate_series(1, {count})"  # noqa: S608 - our own name
@@ -75,8 +76,9 @@ def take_next_numbers(
 
 
 def read_shared_time(connection: Connection) -> float | None:
-    """Return the seconds since 1970 on the server's clock, which all users of the store share; None
-    if there is no server. Its clients' clocks may differ.
+    """Return the present time in seconds since 1970 on the PostgreSQL server's clock, which all
+    users of the store share although their own clocks may differ. None on SQLite, which has no
+    server.
     """
     if connection.dialect.name != "postgresql":
         return None
@@ -86,15 +88,17 @@ def read_shared_time(connection: Connection) -> float | None:
 
 
 def insert_missing_row(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """Insert *row* unless its primary key exists already."""
+    """Insert *row* (column name -> value) into *table*, unless a row with the same primary key
+    exists.
+    """
     insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
 
 
 def upsert_rows(
     connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert *rows*. If a primary key exists already, its row is replaced only if it is in
-    *state*.
+    """Insert *rows* (column name -> value) into *table*. A row with the same primary key that
+    exists already is replaced if its column "state" says *state*, and else stays.
     """
     (key,) = table.primary_key.columns
     # two processes that write the same ones do it in one order
@@ -111,11 +115,12 @@ def upsert_rows(
 def execute_for_keys(
     connection: Connection, until_in: str, keys: Collection[str], *given: str, lock: bool = False
 ) -> Iterable[Sequence[Any]]:
-    """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its
-    question marks.
+    """Execute the SQL statement *until_in*, which ends with the IN of a condition, for the list
+    *keys*, and return its rows; none if *keys* is empty. *given* fills the statement's question
+    marks.
 
-    *lock*: no other transaction changes the rows until the commit; rows that one is changing are
-    left out. The statement goes to the driver as it is, as in `write_rows`.
+    *lock*: no other transaction changes the rows until the commit; rows that another one is
+    changing are left out. The statement goes to the database's driver as it is, as in `write_rows`.
     """
     if not keys:
         return ()
@@ -127,8 +132,8 @@ def execute_for_keys(
 
 
 def read_all_rows(connection: Connection, table: Table) -> list[tuple[Any, ...]]:
-    """Return every row of *table*, its columns in order; [] if the store is of a version without
-    that table.
+    """Return every row of *table* as a tuple of its columns in order; [] if the store is of an
+    older version, which has no such table.
     """
     return (
         [tuple(row) for row in connection.execute(select(table))]
@@ -138,12 +143,14 @@ def read_all_rows(connection: Connection, table: Table) -> list[tuple[Any, ...]]
 
 
 def read_fields(record: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as they are, by name."""
+    """Return the fields of the dataclass object *record*, as name -> value."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def split_chunks(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
-    """Split *items* into lists of *size*, the last one shorter; 500 keys fit into one statement."""
+    """Yield *items* in lists of *size*, in order, the last list shorter. The default of 500 keys
+    fits into one SQL statement.
+    """
     left = iter(items)
     while chunk := list(islice(left, size)):
         yield chunk

@@ -64,8 +64,9 @@ class _Checked(TypeDecorator[Any]):
     allowed: tuple[type, ...]
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        """Return the function that each value of the column goes through. It is made once and
-        called for every value of every row.
+        """Return the function through which SQLAlchemy passes every value that is read from a
+        column of this type: it raises StoreError for a value of a wrong type. It is made once and
+        called for every row.
         """
         allowed, as_usual = self.allowed, self.impl_instance.result_processor(dialect, coltype)
 

@@ -29,8 +29,9 @@ _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 @contextmanager
 def stage_path(target: Path) -> Iterator[Path]:
-    """Yield a path next to *target* where a file or folder can be made; it does not exist yet.
-    Anything left there is deleted at the end.
+    """Yield a path next to *target* at which the block makes a file or folder before moving it to
+    *target*; the path does not exist yet. What is left at that path is deleted after the block, and
+    what killed processes left at such paths is deleted before.
 
     The folder of *target* has to exist. Raises OSError if it cannot be written.
     """
@@ -48,8 +49,8 @@ def stage_path(target: Path) -> Iterator[Path]:
 
 
 def _make_lock(target: Path) -> tuple[str, int]:
-    """Return a name of our own next to *target*, and the open file that its lock is on, which is
-    made before the folder.
+    """Return a new name for a temporary folder next to *target*, and the descriptor of the lock
+    file of that name, which is made and locked here, before the folder.
     """
     while True:
         name = f".{target.name}.{uuid.uuid4().hex[:8]}"
@@ -62,7 +63,9 @@ def _make_lock(target: Path) -> tuple[str, int]:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Delete the folder, and then its lock: a folder without a lock would never be removed."""
+    """Delete the temporary *folder* with all that is in it, and then its lock file. The lock file
+    stays if the folder does: a folder without a lock would never be removed.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         folder.with_suffix(_LOCK).unlink(missing_ok=True)
@@ -87,8 +90,8 @@ def replace_folder(fresh: Path, target: Path) -> None:
 
 
 def link_file(fresh: Path, target: Path) -> bool:
-    """Give the file *fresh* the name *target* as well. Returns whether the name was free; an
-    existing file stays as it is.
+    """Give the file *fresh* the name *target* as well, or only that name on a disk without links.
+    Returns whether it was done; if *target* exists already, it stays as it is.
     """
     try:
         os.link(fresh, target)
@@ -104,8 +107,8 @@ def link_file(fresh: Path, target: Path) -> bool:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Delete what killed processes were making at *target*, and put back what they had moved out of
-    the way.
+    """Delete the temporary folders in which killed processes were making *target*, and put back the
+    folder that such a process had moved away from *target*. Does not raise errors of the disk.
     """
     with suppress(OSError):
         for path in target.parent.glob(f".{glob.escape(target.name)}.????????{_LOCK}"):
@@ -130,8 +133,8 @@ def _remove_leftover(path: Path, target: Path) -> None:
 
 
 def _try_lock(file: int) -> bool:
-    """Lock the open *file* until it is closed. Returns False if another process has the lock, or if
-    locks are not supported.
+    """Lock the open *file* (a descriptor) against other processes until it is closed, and return
+    whether that worked: False if another process has the lock, or if locks are not supported.
     """
     if fcntl is None:
         return False
@@ -143,7 +146,9 @@ def _try_lock(file: int) -> bool:
 
 
 def _exchange_paths(one: Path, other: Path) -> bool:
-    """Let two paths change places in one step. Returns False if the system cannot do that."""
+    """Let the files or folders *one* and *other* change places in one step, and return whether that
+    worked: False if the system cannot do so.
+    """
     if not sys.platform.startswith("linux"):
         return False
     try:

@@ -42,11 +42,13 @@ def read_used_tokens(
     subject: str,
     of: Literal["script_hash", "scenario"] = "script_hash",
 ) -> dict[str, list[tuple[Used, ...]]]:
-    """Return script hash -> the tokens of each reply, for every complete transcript of the subject
-    in its first `RUNS_READ` runs.
+    """Return script's hash -> for each complete stored conversation of one tested model, the tokens
+    that each of its replies took, in order. *scripts*: hashes of the scripts; *subject*: hash of
+    the model, of which only the first `RUNS_READ` runs are read.
 
-    *of* "scenario": by scenario's id in place of the hash, in any wording. Replies whose endpoint
-    did not state their tokens are left out.
+    If *of* is "scenario", *scripts* and the keys of the result are scenarios' ids, so that the
+    script may have any wording. Conversations in which the endpoint did not state the tokens of
+    every reply are left out.
     """
     name = transcripts.c[of]
     rows = connection.execute(
@@ -77,8 +79,9 @@ def read_used_tokens(
 
 
 def read_verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
-    """Return rubric hash -> mean completion tokens of the judge's judgements by it. Judgements
-    without stated tokens are left out.
+    """Return rubric's hash -> mean completion tokens of a judgement by that rubric, over all stored
+    judgements by the judge with the hash *judge*. Judgements whose tokens the endpoint did not
+    state are left out.
     """
     means = connection.execute(
         select(judgements.c.rubric_hash, func.avg(attempts.c.completion_tokens))
@@ -92,8 +95,9 @@ def read_verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
 def find_reply_token_size(
     connection: Connection, subject: str, scenarios: Collection[str]
 ) -> float | None:
-    """Return the bytes that make one token in the latest requests to a subject in *scenarios*, in
-    any wording; None if the endpoint did not state tokens.
+    """Return how many bytes of a request make one token, as a mean over the latest requests to the
+    tested model with the hash *subject* in *scenarios* (ids), in any wording; None if the endpoint
+    stated no tokens.
     """
     mine = (transcripts.c.subject_hash == subject, transcripts.c.scenario.in_(list(scenarios)))
     newest = (
@@ -111,8 +115,8 @@ def find_reply_token_size(
 def find_judgement_token_size(
     connection: Connection, judge: str, rubrics: Collection[str]
 ) -> float | None:
-    """Return the bytes that make one token in the latest requests to a judge by *rubrics* (hashes);
-    None if the endpoint did not state tokens.
+    """Return how many bytes of a request make one token, as a mean over the latest requests to the
+    judge with the hash *judge* by *rubrics* (hashes); None if the endpoint stated no tokens.
     """
     mine = (judgements.c.judge_hash == judge, judgements.c.rubric_hash.in_(list(rubrics)))
     newest = (
@@ -125,8 +129,9 @@ def find_judgement_token_size(
 
 
 def _find_token_size(connection: Connection, keys: Sequence[str]) -> float | None:
-    """Return the bytes of the stored requests of the first `CALLS_READ` of the calls *keys*,
-    divided by the tokens of their prompts; None if no tokens are stated.
+    """Return how many bytes of a request make one token: the bytes of the stored requests of the
+    first `CALLS_READ` of the model calls *keys*, divided by the tokens of their prompts. None if no
+    tokens are stated.
     """
     wanted = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
     requests = connection.execute(
@@ -141,7 +146,7 @@ def _find_token_size(connection: Connection, keys: Sequence[str]) -> float | Non
 
 @dataclass(frozen=True, slots=True)
 class UsualReplies:
-    """The tokens that a subject's replies are expected to take, from what was stored; empty if
+    """The tokens that a tested model's replies are expected to take, from what was stored; empty if
     nothing was.
     """
 
@@ -170,14 +175,14 @@ class UsualUse:
         self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
 
     def find_usual_replies(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
-        """Return the tokens that *subject*'s replies in the jobs that are *left* are expected to
-        take.
+        """Return the tokens that the replies of *subject*, a tested model, are expected to take in
+        the jobs *left*, those still to be played. Empty if there are none, or if nothing is known.
 
-        They come from its own replies if there are any, else from the same model under other
-        settings, else from all other models. Those others think if it does. Replies to the same
-        words go first, else those in the same scenario (a sheet that was edited, or another depth).
-        Other models are not used if it is published how verbose the model is. Empty if nothing is
-        left or known.
+        They are means of stored replies: this model's own if there are any, else those of the same
+        model under other settings, else of all other models. Only models that reason are used for a
+        model that reasons, and only others for others. Replies in the same script go first, else
+        those in the same scenario (a sheet that was edited, or another depth). Other models are not
+        used if it is published how verbose the model is.
         """
         scenarios = {job.script_hash: job.scenario for job in left}
         if not scenarios:
@@ -212,7 +217,9 @@ class UsualUse:
     def _average_replies(
         self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]
     ) -> UsualReplies:
-        """Average the tokens of the replies of *givers* in *scenarios*, by script hash."""
+        """Return the mean tokens that each reply of the models *givers* took, by script hash and by
+        scenario's id; empty if no replies are stored. *scenarios*: script hash -> scenario.
+        """
         counts = self._counts
         words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
         places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
@@ -252,7 +259,9 @@ class UsualUse:
 
 
 def average_use(used: Sequence[Used]) -> Used:
-    """Return the mean tokens of the replies *used*, which must not be empty."""
+    """Return the mean tokens (prompt, completion, completion without reasoning) of the replies
+    *used*, which must not be empty.
+    """
     count = len(used)
     return Used(
         sum(reply.prompt for reply in used) / count,

@@ -51,7 +51,9 @@ class Command:
 
 
 def store_command(connection: Connection, owner: str, command: Command) -> None:
-    """Store which command *owner* is, before its first attempt."""
+    """Store the *command* that the process named *owner* carries out, before its first attempt at a
+    model call.
+    """
     insert_missing_row(connection, commands, {"owner": owner} | read_fields(command))
 
 
@@ -66,14 +68,18 @@ class ListPrice:
     request: float = 0.0
 
     def compute_cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return the dollars of a call, every token at its full price."""
+        """Return the US dollars of one call of the model at this list price, every token at its
+        full price.
+        """
         return self.request + prompt_tokens * self.prompt + completion_tokens * self.completion
 
 
 def store_price(
     connection: Connection, owner: str, endpoint: str, model: str, price: ListPrice
 ) -> None:
-    """Store the list price of a model when *owner* called it first."""
+    """Store the list *price* of *model* at *endpoint*, as the process named *owner* found it,
+    unless a price is stored for that process.
+    """
     insert_missing_row(
         connection,
         prices,
@@ -84,8 +90,8 @@ def store_price(
 def find_last_price(
     connection: Connection, endpoint: str, model: str
 ) -> tuple[ListPrice, float] | None:
-    """Return the list price of *model* when it was called last, and when that was; None if it was
-    never called.
+    """Return (list price, Unix time in seconds) of *model* at *endpoint*, from the latest command
+    that called the model; the time is when that command began. None if the model was never called.
     """
     columns = (prices.c.prompt, prices.c.completion, prices.c.request, commands.c.began_at)
     listed = select(*columns).join_from(prices, commands, prices.c.owner == commands.c.owner)
@@ -107,11 +113,13 @@ class SeenCosts:
 
 
 def read_seen_costs(connection: Connection, after: int = 0, job: str | None = None) -> SeenCosts:
-    """Return the costs that the store's own attempts *after* that attempt id have shown.
+    """Return what the store's own attempts with an id above *after* have shown of the costs of
+    models: which models stated a cost, the dollars of the dearest attempt beyond the list price,
+    and the id up to which all attempts have ended.
 
-    *job*: for its workers' attempts, an answer is enough to have shown a model, whether or not it
-    stated its cost. A cost of 0 shows nothing: if a price is listed, 0 is not a price (older stores
-    have such rows), and if none is listed, it may change.
+    *job*: in attempts of this job's workers, an answer is enough to have shown a model's cost,
+    whether or not one was stated. A cost of 0 shows nothing: if a price is listed, 0 is not a price
+    (older stores have such rows), and if none is listed, it may change.
     """
     listed = prices.c.request + attempts.c.prompt_tokens * prices.c.prompt
     listed += attempts.c.completion_tokens * prices.c.completion
@@ -150,12 +158,16 @@ def read_seen_costs(connection: Connection, after: int = 0, job: str | None = No
 
 
 def read_commands(connection: Connection) -> dict[str, Command]:
-    """Return owner -> its command; {} in a store that has none."""
+    """Return process name -> the command that this process carried out; {} in a store of an older
+    version.
+    """
     return {owner: Command(*command) for owner, *command in read_all_rows(connection, commands)}
 
 
 def read_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
-    """Return (owner, endpoint, model) -> its list price; {} in a store that has none."""
+    """Return (process name, endpoint, model) -> the list price that this process found; {} in a
+    store of an older version.
+    """
     rows = read_all_rows(connection, prices)
     return {
         (owner, endpoint, model): ListPrice(*listed) for owner, endpoint, model, *listed in rows
@@ -193,8 +205,9 @@ _ENDED_OF = _ENDED.where(calls.c.key.in_(KEYS))
 def read_attempt_costs(
     connection: Connection, kind: Literal["reply", "judgement"], keys: Collection[str] | None = None
 ) -> Mapping[str, Sequence[AttemptCost]]:
-    """Return, for the key of each call of that kind, or of each of *keys*, its attempts that have
-    ended, in order.
+    """Return call's key -> the attempts at that model call that have ended, with their tokens and
+    costs, by attempt id. *kind*: "reply" or "judgement"; *keys*: the only calls to look at, None
+    for all. Calls without an ended attempt are left out.
     """
     by_call: dict[str, list[AttemptCost]] = defaultdict(list)
     for some in [None] if keys is None else split_chunks(keys):
@@ -205,8 +218,9 @@ def read_attempt_costs(
 
 
 def read_payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
-    """Yield every attempt in order, with or without a result: the store's own, or the *imported*
-    ones, which others paid for.
+    """Yield every attempt at a model call with its tokens and cost, by attempt id, whether or not
+    it has ended: the store's own attempts or, with *imported*, the imported ones, which others paid
+    for.
     """
     theirs = attempts.c.owner.like(f"{IMPORTED}%")
     wanted = select_attempts(*AttemptCost.__dataclass_fields__).where(
@@ -217,15 +231,17 @@ def read_payments(connection: Connection, imported: bool = False) -> Iterator[At
 
 
 def sum_imported(connection: Connection) -> tuple[int, float]:
-    """Return (number of imported attempts, which others made and paid for, their dollars)."""
+    """Return (number of imported attempts, their cost in US dollars), which others made and paid
+    for.
+    """
     theirs = select(func.count(), func.coalesce(func.sum(attempts.c.cost), 0.0))
     row = connection.execute(theirs.where(attempts.c.owner.like(f"{IMPORTED}%"))).one()
     return int(row[0]), float(row[1])
 
 
 def find_askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
-    """Return two mappings: key of a reply -> the hash of a subject whose conversation has it, and
-    key of a judgement -> its judge's hash.
+    """Return two mappings: reply's key -> hash of a tested model in whose conversation the reply
+    is, and judgement's key -> hash of its judge.
     """
     subjects = {}
     with report_damage():
@@ -238,8 +254,8 @@ def find_askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]
 
 
 def read_request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:
-    """Return key of a call -> the settings of the model that it asks, as its request has them; {}
-    if it does not say.
+    """Return call's key -> settings of the model that the call's stored request is for, for the
+    model calls *keys*; {} if the request names no model.
     """
     settings = {}
     for some in split_chunks(keys):

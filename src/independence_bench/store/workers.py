@@ -36,7 +36,9 @@ class Grant:
 
 
 def join_job(connection: Connection, owner: str, job: str, now: float) -> None:
-    """Record *owner* as a worker of *job*."""
+    """Record the process named *owner* as a worker of the job named *job*, with nothing reserved
+    and nothing spent; the first worker makes the job. *now*: seconds since 1970.
+    """
     insert_missing_row(connection, jobs, {"name": job, "began_at": now})
     row = {"owner": owner, "job": job, "reserved": 0.0, "spent": 0.0, "lease_until": now + LEASE}
     insert_rows(connection, workers, [row])
@@ -52,10 +54,11 @@ def reserve_budget(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> Grant:
-    """Reserve *needed* dollars or more for *owner*, if the workers of *job* stay within *limit*;
-    else nothing.
+    """Reserve *needed* dollars or more for the worker *owner*, if all workers of *job* together
+    stay within *limit* dollars; else reserve nothing. Returns what was granted and the state of the
+    job's budget.
 
-    *held*: the dollars that it has reserved and not spent. If a worker slept beyond its lease,
+    *held*: the dollars that this worker has reserved and not spent. If it slept beyond its lease,
     others may have had those.
     """
     # the job's row is the lock: workers take turns here, so that no two are granted the same
@@ -83,8 +86,8 @@ def reserve_budget(
 
 
 def _sum_reservations(connection: Connection, job: str) -> dict[str, float]:
-    """Return owner -> dollars that its calls without an end can cost, for the workers of *job* that
-    have such calls.
+    """Return worker's name -> the most US dollars that its attempts without an end can cost, for
+    the workers of *job* that have such attempts.
     """
     summed = select(reservations.c.owner, func.sum(reservations.c.dollars)).group_by(
         reservations.c.owner
@@ -96,9 +99,10 @@ def _sum_reservations(connection: Connection, job: str) -> dict[str, float]:
 def find_models_in_flight(
     connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None
 ) -> set[tuple[str, str]]:
-    """Return (endpoint, model) of the calls that other living workers of *job* have in flight.
+    """Return (endpoint, model) of the attempts that living workers of *job* other than *owner* have
+    in flight.
 
-    Until the commit no other worker asks the same or is granted dollars.
+    Locks the job until the commit: no other worker asks the same meanwhile or is granted dollars.
     """
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     flying = select(
@@ -116,8 +120,8 @@ def find_models_in_flight(
 
 
 def store_reservations(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
-    """Record the dollars that attempts of *owner* that are about to be sent can cost at most, by
-    attempt.
+    """Record the most US dollars that attempts of the worker *owner*, about to be sent, can cost:
+    *most* is attempt's id -> dollars. Attempts that cost nothing are left out.
     """
     rows = [
         {"attempt_id": attempt, "owner": owner, "dollars": dollars}
@@ -129,23 +133,31 @@ def store_reservations(connection: Connection, owner: str, most: Mapping[int, fl
 
 
 def delete_reservations(connection: Connection, ended: Collection[int]) -> None:
-    """Delete the reservations of attempts that have *ended*, or were not sent."""
+    """Delete the records of the most dollars that the attempts with the ids *ended* could cost,
+    because these attempts have ended or were not sent.
+    """
     connection.execute(delete(reservations).where(reservations.c.attempt_id.in_(list(ended))))
 
 
 def record_spending(connection: Connection, owner: str, dollars: float) -> None:
-    """Record that *owner* has spent *dollars* of what it reserved."""
+    """Add *dollars* to what the worker *owner* has spent, and subtract them from what it has
+    reserved.
+    """
     changed = {"spent": workers.c.spent + dollars, "reserved": workers.c.reserved - dollars}
     connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
 
 
 def free_budget(connection: Connection, owner: str) -> None:
-    """Free the dollars that *owner* has reserved and not spent; none of them is in flight."""
+    """Free the dollars that the worker *owner* has reserved and not spent, so that other workers of
+    its job can have them. No attempt of this worker may be in flight.
+    """
     connection.execute(update(workers).where(workers.c.owner == owner).values(reserved=0.0))
 
 
 def renew_worker(connection: Connection, owner: str, now: float) -> None:
-    """Extend the lease of *owner*, and so its reservation."""
+    """Extend the lease of the worker *owner*, and so its reserved dollars, to `LEASE` seconds after
+    *now* (seconds since 1970).
+    """
     connection.execute(
         update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE)
     )
@@ -163,7 +175,9 @@ class JobSpending:
 
 
 def sum_job_spending(connection: Connection, job: str) -> JobSpending:
-    """Return what the workers of *job* have spent."""
+    """Return the US dollars that all workers of *job* have spent, the most that their attempts
+    without an end may cost on top, and the number of workers.
+    """
     wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(
         workers.c.job == job
     )
@@ -185,12 +199,14 @@ class JobUsage:
 
 
 def find_last_attempt(connection: Connection) -> int:
-    """Return the id of the latest attempt of the store; 0 if there is none."""
+    """Return the id of the latest attempt at a model call in the store; 0 if there is none."""
     return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
 
 
 def sum_job_usage(connection: Connection, job: str, attempt: int) -> JobUsage:
-    """Return what the workers of *job* have used in attempts after *attempt*."""
+    """Return the US dollars, tokens and numbers of attempts that the workers of *job* have used in
+    attempts with an id above *attempt*.
+    """
     ended = attempts.c.finished_at.is_not(None)
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     answered = attempts.c.outcome == ANSWERED
@@ -207,7 +223,9 @@ def sum_job_usage(connection: Connection, job: str, attempt: int) -> JobUsage:
 def close_endpoint(
     connection: Connection, job: str, endpoint: str, reason: str, now: float
 ) -> None:
-    """Record that *endpoint* takes no calls of *job* from now on, and why."""
+    """Record that *endpoint* takes no more calls of *job* from *now* on (seconds since 1970), and
+    the *reason*, in place of an earlier record.
+    """
     where = (closures.c.job == job, closures.c.endpoint == endpoint)
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     connection.execute(delete(closures).where(*where))
@@ -219,8 +237,8 @@ def close_endpoint(
 
 
 def find_closed_endpoints(connection: Connection, job: str, since: float) -> dict[str, str]:
-    """Return endpoint -> why, for those that a worker of *job* has closed since then. A worker that
-    begins later tries them anew.
+    """Return endpoint -> why a worker of *job* has closed it for the job, for endpoints that were
+    closed at *since* or later (seconds since 1970). A worker that begins later tries them anew.
     """
     wanted = select(closures.c.endpoint, closures.c.reason).where(
         closures.c.job == job, closures.c.closed_at >= since
