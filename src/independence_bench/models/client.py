@@ -312,7 +312,8 @@ class Client:
 
     @property
     def has_read_list(self) -> bool:
-        """Whether this client already has the endpoint's list of models, or was told to do without.
+        """Whether this client already has the endpoint's list of models, or was told to do
+        without.
         """
         return self._models is not None
 

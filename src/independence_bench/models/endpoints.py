@@ -542,7 +542,8 @@ class OpenRouter(Dialect):
         )
 
     def find_listed_id(self, model: str) -> str:
-        """Return the id under which OpenRouter lists *model*: without a route such as ``:nitro``.
+        """Return the id under which OpenRouter lists *model*: without a route such as
+        ``:nitro``.
         """
         base, _, route = model.rpartition(":")
         return base if f":{route}" in self.ROUTES else model

@@ -184,7 +184,8 @@ def _classify_empty_account(
 
 
 def _is_flagged(error: Any) -> bool:
-    """Return whether *error*, an endpoint's error as JSON, says that moderation flagged the prompt.
+    """Return whether *error*, an endpoint's error as JSON, says that moderation flagged the
+    prompt.
     """
     metadata = _get_member(error, "metadata")
     return isinstance(metadata, Mapping) and bool({"reasons", "flagged_input"} & metadata.keys())
