@@ -169,8 +169,8 @@ def load_env_file(path: Path) -> EnvFile:
 
 
 def _is_elsewhere(name: str, value: str) -> bool:
-    """Return whether *value* of the environment variable *name* would keep the store or user data
-    elsewhere than in the working folder or the user's own place.
+    """Return whether *value* of the environment variable *name* would keep the store outside of the
+    working folder, or user data in another folder than the usual one.
     """
     if name != STORE:
         return name == DATA
