@@ -143,6 +143,7 @@ def add_scenarios(
 
 class _Reader(ProtocolTexts):
     """Reads the texts of one protocol's files and notes everything that is wrong with them."""
+
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError], unknown: Unknown) -> None:
         super().__init__(files, broken, unknown)
         # rubrics: many stems ask for the same ones
