@@ -156,8 +156,8 @@ class Abilities:
 
     @property
     def json_text(self) -> str:
-        """What the model accepts, as JSON text for the store; `read_abilities` reads the text
-        back.
+        """What one model at one endpoint is known to accept, as JSON text for the store;
+        `read_abilities` reads the text back.
         """
         efforts = None if self.efforts is None else [effort.value for effort in self.efforts]
         return write_canonical_json({"without": sorted(self.without), "efforts": efforts})

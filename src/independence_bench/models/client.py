@@ -312,8 +312,8 @@ class Client:
 
     @property
     def has_read_list(self) -> bool:
-        """Whether this client already has the endpoint's list of models, or was told to do
-        without.
+        """Whether this client has read the endpoint's list of models already, or assumes that there
+        is none.
         """
         return self._models is not None
 

@@ -422,8 +422,8 @@ class Dialect:
 
     def find_cache_mark(self, request: ChatRequest) -> int | None:
         """Return the index of the message in *request* up to which a cache must be told to keep the
-        prompt; None if no message is, or the cache keeps what it likes. Always None unless a kind
-        of endpoint overrides this.
+        prompt; None if no message needs such a mark. Always None unless a kind of endpoint
+        overrides this.
         """
         del request
         return None

@@ -117,8 +117,8 @@ class ConversationState:
 
 
 def start_conversation(system: str, script: Script) -> ConversationState:
-    """Return the conversation that *script* begins with the system prompt *system*, up to the first
-    place where the model replies.
+    """Return a new conversation by *script* under the system prompt *system*, played up to the
+    first place where the model replies.
     """
     return _advance_script(Transcript(system), script)
 

@@ -181,8 +181,8 @@ class Scenario(Identified):
 
     @property
     def item(self) -> str:
-        """The id of the item that this conversation is scored in: its stem's if it is a branch,
-        else its own.
+        """The id of the item that this conversation is scored in: the one that all branches of the
+        item share, or the conversation's own if it is no branch.
         """
         return self.stem or self.id
 
@@ -406,8 +406,8 @@ class Protocol(Identified):
         return {"name": self.name, "hash": self.hash}
 
     def _make_items(self) -> Iterator[Item]:
-        """Yield the items that this protocol scores: an item for each conversation or, if its items
-        have branches, one for all branches of a stem together.
+        """Yield the items that this protocol scores, in the order of its scenarios: one for each
+        conversation or, if the items have branches, one for all branches of an item together.
         """
         branches: dict[str, list[Scenario]] = {}
         for scenario in self.scenarios:
@@ -500,8 +500,8 @@ class Protocol(Identified):
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """All items that this protocol scores, in the order of its scenarios: each conversation, or
-        each stem with all of its branches.
+        """All items that this protocol scores, in the order of its scenarios: single conversations,
+        or sets of branches that are scored together.
         """
         return tuple(self._items.values())
 

@@ -305,8 +305,8 @@ class _Reader(ProtocolTexts):
                 yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
     def read_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
-        """Yield each branch of the stem *name*, one item with several conversations, as a scenario
-        of *experiment*. Raises ProtocolError if the stem's file is wrong.
+        """Yield a scenario of *experiment* for each branch of the item *name*, which has several
+        conversations with one opening. Raises ProtocolError if the item's file is wrong.
         """
         file = f"stems/{name}.yaml"
         text = self.read_file(file, f"protocol.yaml, experiments.{experiment},")
