@@ -120,26 +120,32 @@ NOTHING_REFUSED = Refusal()
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """The known abilities of one model at one endpoint: the parts that were refused, and the
-    efforts that can be set (None: nobody said).
+    """What one model at one endpoint accepts: the request parts that were refused, and the
+    reasoning efforts that can be set (None: not known).
     """
 
     without: frozenset[Part] = frozenset()
     efforts: tuple[Reasoning, ...] | None = None
 
     def can_send(self, part: Part) -> bool:
-        """Return whether *part* may be sent."""
+        """Return whether a request to this model may hold *part*: False if its endpoint is known to
+        refuse the part.
+        """
         return part not in self.without
 
     def choose_temperature(self, wanted: float | None) -> float | None:
-        """Return the temperature to send if *wanted* is asked for; None: none can be set."""
+        """Return the temperature to send to this model if *wanted* is asked for: *wanted*, or
+        `OWN_TEMPERATURE` (1.0) if the model takes no other; None if the model takes no temperature
+        at all.
+        """
         if not self.can_send(Part.TEMPERATURE):
             return None
         return wanted if self.can_send(Part.OTHER_TEMPERATURE) else OWN_TEMPERATURE
 
     def choose_effort(self, wanted: Reasoning, carriers: Collection[Part]) -> Reasoning:
-        """Return the effort to send if *wanted* is asked for: *wanted* itself, or the least one if
-        that cannot be set.
+        """Return the reasoning effort to send to this model if *wanted* is asked for: *wanted*, or
+        the least effort that the model accepts if *wanted* is not accepted. `Reasoning.UNSET` if
+        none of *carriers*, the request parts that tell an effort, may be sent.
         """
         if not any(self.can_send(part) for part in carriers):
             return Reasoning.UNSET
@@ -150,14 +156,17 @@ class Abilities:
 
     @property
     def json_text(self) -> str:
-        """The abilities as JSON, for the store; `read_abilities` undoes it."""
+        """What one model at one endpoint is known to accept, as JSON text for the store;
+        `read_abilities` reads the text back.
+        """
         efforts = None if self.efforts is None else [effort.value for effort in self.efforts]
         return write_canonical_json({"without": sorted(self.without), "efforts": efforts})
 
 
 def find_least_effort(known: Collection[Reasoning] | None) -> Reasoning:
-    """Return the least effort above off of those that are *known*: low where it is one, or none is
-    known; off where it is the only one.
+    """Return the least reasoning effort for a model that cannot do without reasoning. *known* are
+    the efforts that the model accepts: low if *known* has low or no effort above off, else the
+    first effort above off in *known*; off if *known* holds nothing but off.
     """
     if known and set(known) == {Reasoning.OFF}:
         return Reasoning.OFF
@@ -169,8 +178,9 @@ EVERYTHING = Abilities()
 
 
 def read_abilities(stored: str) -> Abilities:
-    """Return the abilities in the text that `Abilities.json_text` gave; parts that this version
-    does not know are left out. Raises ValueError, TypeError or KeyError for anything else.
+    """Return the `Abilities` in *stored*, the JSON text that `Abilities.json_text` made; request
+    parts and efforts that this version does not know are left out. Raises ValueError, TypeError or
+    KeyError for any other text.
     """
     given = json.loads(stored)
     known = {part.value for part in Part}
@@ -182,10 +192,12 @@ def read_abilities(stored: str) -> Abilities:
 
 
 def read_refusal(error: Any, said: str) -> Refusal:
-    """Return the parts of a request that an *error*, foreign JSON, and its words *said* refuse;
-    none if they do not say so.
+    """Return which parts of a request an endpoint's error refuses, the likeliest first, and the
+    reasoning efforts that the error lists as accepted; `NOTHING_REFUSED` if the error refuses no
+    part. *error* is the error's JSON, *said* its text.
 
-    A field that names the parameter is believed at once; a sentence has to refuse what it names.
+    A field of the error that names a request parameter is enough; a sentence must also have a word
+    of refusal.
     """
     words = said.lower()
     if _NO_PART.search(words):
@@ -207,15 +219,17 @@ def read_refusal(error: Any, said: str) -> Refusal:
 
 
 def _replace_part(parts: list[Part], part: Part, steps: Sequence[Part]) -> None:
-    """Put *steps*, which are tried one after the other, in the place of *part*."""
+    """Replace *part* by *steps* in the list *parts*, in place; a list without *part* stays as it
+    is.
+    """
     if part in parts:
         at = parts.index(part)
         parts[at : at + 1] = steps
 
 
 def _list_error_fields(error: Any, deep: int = 4) -> Iterator[str]:
-    """Yield the texts of those fields of *error* that name a parameter: `param`, and the `loc` of
-    pydantic.
+    """Yield the texts in *error*, an endpoint's error as JSON, that name a request parameter: each
+    `param`, and each `loc` of pydantic joined by dots. Goes at most *deep* levels down.
     """
     if not deep:
         return
@@ -233,8 +247,9 @@ def _list_error_fields(error: Any, deep: int = 4) -> Iterator[str]:
 
 
 def _read_efforts(words: str) -> tuple[Reasoning, ...] | None:
-    """Return the efforts above off that a sentence lists as those that can be set, or off alone;
-    None: it lists none.
+    """Return the reasoning efforts that *words*, an endpoint's error in lower case, says can be
+    set: those above off in its list, off alone if nothing else can be set, or low to high if it
+    only says that reasoning cannot be off. None if the error says nothing of efforts.
     """
     if _ONLY_OFF.search(words):
         return (Reasoning.OFF,)
@@ -250,11 +265,12 @@ def _read_efforts(words: str) -> tuple[Reasoning, ...] | None:
 def learn_abilities(
     abilities: Abilities, refusal: Refusal, sent: Collection[Part], carriers: Collection[Part]
 ) -> tuple[Abilities, Setting | None] | None:
-    """Return what is known after *refusal* of a request that held the parts *sent*, and the setting
-    that cannot be kept, if one cannot; None: the refusal names none of them.
+    """Return (what a model accepts after *refusal* of a request, the setting that can no longer be
+    sent as it was, or None). Returns None if *refusal* names none of *sent*, the parts of that
+    request.
 
-    *carriers*: the parts that say the effort. If the last of them is refused, or a temperature, the
-    setting cannot be what it was, which is the second value.
+    *carriers* are the request parts that tell a reasoning effort. The setting is the temperature if
+    that was refused, and the effort if its value or its last carrier was refused.
     """
     for part in refusal.parts:
         if part not in sent:
@@ -294,7 +310,9 @@ class AbilityFamily:
 
 @lru_cache
 def load_families() -> tuple[AbilityFamily, ...]:
-    """Return the families of families.yaml."""
+    """Return the model families that the shipped families.yaml lists, each with the request parts
+    that its models are known to refuse. The file is read once.
+    """
     listed = load_shipped_yaml(
         Path(__file__).with_name("families.yaml").read_text(encoding="utf-8")
     )
@@ -309,8 +327,9 @@ def load_families() -> tuple[AbilityFamily, ...]:
 
 
 def find_known_abilities(host: str, model: str) -> Abilities:
-    """Return the abilities of the model called *model* at *host* ("": it has no address), as far as
-    its families tell: parts that any of its families lacks are left out.
+    """Return what the model called *model*, served at *host*, accepts as far as families.yaml
+    knows: each request part that any matching family lacks is left out. *host* is "" for an
+    endpoint without an address.
     """
     without: frozenset[Part] = frozenset()
     for family in load_families():

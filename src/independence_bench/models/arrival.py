@@ -23,9 +23,11 @@ LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its
 
 
 def count_sent_bytes(messages: Sequence[Message]) -> int:
-    """Count the bytes of the words in *messages*: contents, and arguments of calls.
+    """Count the UTF-8 bytes of the words in *messages*: message contents, and arguments of tool
+    calls.
 
-    What stands beside a call is not among them: many templates leave that out.
+    The content of a message with tool calls is not counted, because many chat templates leave that
+    out.
     """
     texts = [message.content or "" for message in messages if not message.tool_calls]
     texts += [call.arguments for message in messages for call in message.tool_calls]
@@ -42,12 +44,13 @@ class Arrivals:
     counted: dict[str, int] = field(default_factory=dict)
 
     def find_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
-        """Return a sentence that shows that the prompt of *request*, of which the endpoint counted
-        *tokens*, was cut; None: nothing shows it.
+        """Return a sentence that says that the server cut the prompt of *request*, if *tokens*, the
+        server's own count of the prompt's tokens, shows a cut; None if nothing shows one. Remembers
+        *tokens* as the count of that prompt.
 
-        Where its counts grow with what is sent, a conversation's next prompt must have more tokens
-        than the last one. Where nobody knows what its counts mean, only a number is believed that
-        is far too small.
+        A cut shows if the prompt has far too many bytes for the count. For a model whose counts are
+        known to grow with the prompt, a cut also shows if the count grew too little since the
+        conversation's previous prompt. A count below `FEWEST_TOKENS` shows nothing.
         """
         messages, grows = request.messages, self.grows.get(request.model.model)
         if tokens is None or tokens < FEWEST_TOKENS or grows is False:
@@ -62,8 +65,9 @@ class Arrivals:
         return None
 
     def count_growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
-        """Count the (tokens, bytes) that the prompt of *request* has more than the one before it;
-        None if there was none.
+        """Count the (tokens, bytes) that the prompt of *request* has more than the same
+        conversation's previous prompt; *tokens* is the server's count for *request*. None if no
+        previous prompt was counted.
         """
         messages = request.messages
         for more in LAST_TURNS:
@@ -84,11 +88,12 @@ ENOUGH = 200  # bytes that a prompt must have grown by: less may be rounding
 def list_reply_warnings(
     request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool
 ) -> Iterator[str]:
-    """Yield the signs, in a line each, that *completion* is not the answer of the model of
-    *request* to all of it.
+    """Yield warnings, one line each, that *completion* may not answer *request*: that the server
+    names another model than was asked for, and that the server counted too few prompt tokens for
+    the whole prompt with its tools.
 
     *free*: the endpoint was asked beforehand what it shows a model (`engine.delivered`), so its
-    counts say nothing new.
+    token counts are not checked.
     """
     model, served = request.model, completion.served_model
     if served and not is_same_model(model.model, served):
@@ -116,6 +121,9 @@ def list_reply_warnings(
 
 
 def _describe_cut(tokens: int, messages: Sequence[Message]) -> str:
+    """Return the error message for a prompt, *messages*, of which the server read only *tokens*
+    tokens.
+    """
     return (
         f"the server read only {tokens:,} tokens of a prompt of {count_sent_bytes(messages):,} "
         "bytes, "
@@ -125,8 +133,8 @@ def _describe_cut(tokens: int, messages: Sequence[Message]) -> str:
 
 
 def _hash_prompt(request: ChatRequest, messages: Sequence[Message]) -> str:
-    """Return the hash of a prompt: *request*'s model, its tools, and as many of its *messages* as
-    are given.
+    """Return the hash of a prompt: the model and the tool names of *request* with *messages*, the
+    first messages of that request.
     """
     tools = [tool.name for tool in request.tools]
     return hash_ordered_content(

@@ -84,7 +84,7 @@ MOST_HEAD = 64 * 1024  # bytes of a body by which it is told whether it is an ev
 
 
 class Client:
-    """A connection to one endpoint. Use it as an async context manager."""
+    """A connection to one endpoint of chat completions. Use it as an async context manager."""
 
     def __init__(
         self,
@@ -94,7 +94,8 @@ class Client:
         connect: float = CONNECT,
         price: tuple[float, float] | None = None,
     ) -> None:
-        """*connect* is how many seconds a connection may take.
+        """Make a client for *endpoint* with its API *key*; *connect* is how many seconds a
+        connection may take.
 
         *price*: dollars a token, prompt and reply, of models whose price the endpoint does not
         list.
@@ -156,15 +157,15 @@ class Client:
     def load_abilities(
         self, abilities: Mapping[str, Abilities], stored: Container[str] = ()
     ) -> None:
-        """Take what earlier commands learned about models, by model id, and the hashes of those
-        that are *stored*.
+        """Take over what earlier commands learned about models: *abilities*, model id -> what the
+        model accepts. *stored* are the hashes of the models that the store knows.
         """
         self._abilities |= abilities
         self._stored = stored
 
     def find_abilities(self, model: str) -> Abilities:
-        """Return the known abilities of the model called *model*, by its family and by what was
-        refused.
+        """Return what the endpoint's model called *model* accepts: what refused requests taught,
+        else what families.yaml knows.
         """
         found = self._abilities.get(model)
         if found is None:
@@ -173,8 +174,8 @@ class Client:
         return found
 
     def take_news(self, model: str) -> Abilities | None:
-        """Return the abilities of *model* if anything was learned since the last call, to be
-        stored; None: nothing was.
+        """Return what *model* accepts, for the store, if something was learned about that since the
+        last call for *model*; None if nothing was.
         """
         if model not in self._news:
             return None
@@ -184,11 +185,12 @@ class Client:
     async def complete(
         self, request: ChatRequest, max_tokens: int, seed: int = 0
     ) -> Completion | Fault:
-        """Send *request* once. Whatever happens comes back as a value, with its time and its raw
-        body.
+        """Send *request* to the endpoint once and return the reply, or a `Fault` that says what
+        went wrong; nothing is raised or tried again. Reply and fault keep the seconds taken and the
+        raw answer.
 
-        Where a part of it is refused, the fault says so, and the next request is without that part.
-        The embedded model draws its reply by *seed*; no other endpoint is told it.
+        *max_tokens* limits the reply. If the endpoint refuses a part of the request, the fault says
+        so, and later requests leave that part out. *seed* is sent to the embedded model only.
         """
         model = request.model.model
         abilities = self.find_abilities(model)
@@ -223,8 +225,10 @@ class Client:
         return _check_pin(request, outcome, providers)
 
     def _learn_from_fault(self, request: ChatRequest, abilities: Abilities, fault: Fault) -> Fault:
-        """Return *fault*, and learn from it which parts a model refuses that was asked as its
-        *abilities* were known.
+        """Return *fault*, the answer to *request*, and remember which request parts its model
+        refused; *abilities* are those that the request was made for. The returned fault is of kind
+        `PART_REFUSED` if sending again without the part helps, or names the setting that has to be
+        left unset. A fault that refuses no part is returned as it is.
         """
         if not fault.refusal.parts:
             return fault
@@ -246,11 +250,11 @@ class Client:
         return replace(fault, kind=kind, unset=setting)
 
     async def _has_token_counts(self, model: ChatModel) -> bool:
-        """Return whether the number of tokens that the endpoint gives of a prompt may be a real
-        count.
+        """Return whether the prompt token counts that the endpoint gives for *model* may be real
+        counts. Asks the model one word, if that is not known yet.
 
-        Some servers say the same number of every prompt: of one word, too, which no template makes
-        so long.
+        Some servers give the same number for every prompt, even for one word, which no chat
+        template makes so long.
         """
         if model.model not in self.arrivals.grows:
             word = ChatRequest(model, (Message("user", "Hello."),))
@@ -263,8 +267,8 @@ class Client:
         return self.arrivals.grows.get(model.model, True)
 
     async def render_prompt(self, request: ChatRequest) -> str | None:
-        """Return the prompt of *request* as the model is shown it, if the server tells (llama.cpp's
-        does); None: it does not.
+        """Return the prompt text that the server's chat template makes of *request*, by asking the
+        server (llama.cpp's tells it); None if the server does not tell or cannot be reached.
         """
         body = json.dumps(
             self.dialect.build_body(request, 1, self.find_abilities(request.model.model))
@@ -288,9 +292,11 @@ class Client:
         return prompt if isinstance(prompt, str) else None
 
     async def list_models(self) -> Mapping[str, ModelInfo]:
-        """Return the models that the endpoint offers, by model id; empty if it keeps no list.
+        """Return the models that the endpoint offers: model id -> price, context and parameters;
+        empty if the endpoint keeps no list.
 
-        Raises EndpointUnusable if nothing answers at its address. Asked once, then remembered.
+        Asks the endpoint at the first call only. Raises EndpointUnusable if nothing answers at its
+        address.
         """
         async with self._asked:
             if self._models is None:
@@ -299,19 +305,22 @@ class Client:
             return self._models
 
     def assume_no_list(self, why: EndpointUnusable) -> None:
-        """Assume that the endpoint keeps no list: nothing will be sent to it, and *why* it does not
-        answer is kept in `unlisted`.
+        """Make this client treat its endpoint as one that keeps no list of models, so that the list
+        is never asked for. The text of *why*, the endpoint's failure, is kept in `unlisted`.
         """
         self._models, self.unlisted = {}, str(why)
 
     @property
     def has_read_list(self) -> bool:
-        """Whether the endpoint's list was read already."""
+        """Whether this client has read the endpoint's list of models already, or assumes that there
+        is none.
+        """
         return self._models is not None
 
     async def find_model_info(self, model: str) -> ModelInfo:
-        """Return the price, context and parameters of *model*; an entry without any if the list
-        does not have it.
+        """Return the price, context and parameters of *model* from the endpoint's list of models,
+        which is asked for if it was not read yet; an entry without any if the list lacks *model*. A
+        missing price is the client's own, if one was given.
         """
         offered = await self.list_models()
         info = offered.get(model)
@@ -324,20 +333,23 @@ class Client:
         return info
 
     async def has_model(self, model: str) -> bool:
-        """Return whether the endpoint's list has *model*; True if it keeps no list."""
+        """Return whether the endpoint's list of models has *model*, with or without its route; True
+        if the endpoint keeps no list.
+        """
         offered = await self.list_models()
         return not offered or model in offered or self.dialect.find_listed_id(model) in offered
 
     async def resolve_model(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
     ) -> ChatModel:
-        """Return the model to call: *spec*, with the protocol's *temperature* and *max_tokens*, and
-        what the endpoint's list says.
+        """Return the model to call for *spec*, a model as a user asked for it. Settings that *spec*
+        leaves open come from the protocol (*temperature*, *max_tokens*), changed to what the
+        endpoint lets a model be told.
 
-        *identity* is what is known of its weights; without one, what a local server says of them. A
-        server that runs models itself, and has only ``MODEL:latest``, means that by ``MODEL``.
-        Costs nothing. Raises NotOffered if the list lacks the model, SubjectError if it cannot be
-        called as asked for.
+        *identity* says which weights are behind the name; without it, a local server's own word
+        counts. On a server that runs models itself, ``MODEL`` means ``MODEL:latest`` if only that
+        is there. Costs nothing. Raises NotOffered if the endpoint's list lacks the model,
+        SubjectError if the model cannot be called as asked for.
         """
         if spec.provider and not self.dialect.pins_providers:
             raise SubjectError(
@@ -367,6 +379,9 @@ class Client:
         return model
 
     async def _post_completion(self, url: str, body: bytes) -> Completion | Fault:
+        """Send *body*, a chat completion request as JSON, to *url* and return the reply, or a
+        `Fault` for whatever goes wrong; both have the seconds taken.
+        """
         started = time.monotonic()
         begun: int | None = None  # the status of a reply that has begun
         try:
@@ -416,8 +431,8 @@ class Client:
         return replace(fault, seconds=time.monotonic() - started)
 
     async def _get_json(self, path: str) -> Any:
-        """Return the JSON at *path*; None if there is none. Raises EndpointUnusable if nothing
-        answers.
+        """Return the JSON that the endpoint has at *path*; None if the answer is an error, too
+        large or no JSON. Raises EndpointUnusable if nothing answers.
         """
         try:
             wait = aiohttp.ClientTimeout(total=60, sock_connect=self._connect)
@@ -439,10 +454,11 @@ class Client:
             return None
 
     async def list_providers(self, model: str) -> Mapping[str, str]:
-        """Return the providers of *model*: provider slug -> display name; empty if the endpoint
-        does not say.
+        """Return the providers that serve *model* at this endpoint: provider slug -> display name;
+        empty if the endpoint does not say.
 
-        Raises EndpointUnusable if nothing answers. Remembered once it is known.
+        Asks the endpoint until a list came, and remembers that. Raises EndpointUnusable if nothing
+        answers.
         """
         path = self.dialect.make_providers_path(model)
         if path is not None and not self._providers.get(model):
@@ -451,8 +467,8 @@ class Client:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the message of *error* in one line of at most 200 characters, without keys; its type
-    if it has none.
+    """Return the message of the exception *error* in one line of at most 200 characters, without
+    API keys; the exception's class name if it has no message.
     """
     return shorten_line(KNOWN.redact_message(str(error)), 200) or type(error).__name__
 
@@ -460,11 +476,11 @@ def describe_error(error: BaseException) -> str:
 def _check_pin(
     request: ChatRequest, completion: Completion, providers: Mapping[str, str]
 ) -> Completion | Fault:
-    """Return *completion*, or a fault if a pinned provider was provably not honoured; where nothing
-    is known, it is no fault.
+    """Return *completion*, or a `Fault` if another provider than the one that *request* insists on
+    is known to have served it. If that cannot be known, the completion counts.
 
-    The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name
-    (``OpenAI``): the model's list of providers maps one to the other.
+    A request names a provider by its slug (``openai``, ``moonshotai/int4``), a reply by its display
+    name (``OpenAI``): *providers*, slug -> display name, maps one to the other.
     """
     pin, served = request.model.provider, completion.served_provider
     if pin is None or served is None:
@@ -482,8 +498,8 @@ def _check_pin(
 
 
 def find_proxy(url: str) -> str | None:
-    """Return the environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where
-    none can reach.
+    """Return the proxy through which the environment (HTTPS_PROXY, NO_PROXY, ...) has *url* asked;
+    None if it names none, or *url* is on this machine, which no proxy can reach.
     """
     parts = urlsplit(url)
     if is_this_machine(url) or proxy_bypass(parts.hostname or ""):
@@ -492,8 +508,9 @@ def find_proxy(url: str) -> str | None:
 
 
 def find_certificates(url: str) -> ssl.SSLContext | bool:
-    """Return the TLS certificates that *url* is checked against; True for plain http. Made now:
-    aiohttp's own were loaded before `SSL_CERT_FILE` may have come to be.
+    """Return a new TLS context with the certificates that the server at *url* is checked against;
+    True if *url* is plain http. aiohttp's own context was made before `SSL_CERT_FILE` may have been
+    set.
     """
     if urlsplit(url).scheme != "https":
         return True
@@ -503,9 +520,11 @@ def find_certificates(url: str) -> ssl.SSLContext | bool:
 
 
 def is_run_locally(endpoint: Endpoint) -> bool:
-    """Return whether its models run on this machine, so that calls at once share its cores.
+    """Return whether the models of *endpoint* run on this machine, so that simultaneous calls share
+    its cores. False for Python functions.
 
-    A server of which models.yaml says how many calls it takes at once is made for them.
+    False, too, for a server for which models.yaml sets the number of simultaneous calls: it is made
+    for them.
     """
     own = (
         DIALECTS[endpoint.dialect].runs_models
@@ -516,10 +535,10 @@ def is_run_locally(endpoint: Endpoint) -> bool:
 
 
 def read_size_limit(variables: Mapping[str, str]) -> int:
-    """Return the most bytes that a reply may have after decompression, as *variables*, an
-    environment, say; else `LARGEST_REPLY`.
+    """Return the most bytes that a reply may have after decompression. The environment *variables*
+    may set it in megabytes (`MAX_REPLY`); else it is `LARGEST_REPLY`.
 
-    Raises EndpointUnusable unless it is a number of megabytes above 0 and up to `LARGEST_SETTING`.
+    Raises EndpointUnusable unless the variable is a number above 0 and up to `LARGEST_SETTING`.
     """
     size = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
     try:
@@ -534,11 +553,12 @@ def read_size_limit(variables: Mapping[str, str]) -> int:
 
 
 def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
-    """Return the endpoint's API key from the environment or `.env`, once *allow* has let it go
-    there.
+    """Return the API key of *endpoint* from the environment or `.env`, after *allow* has let the
+    key go to the endpoint's address; None if the endpoint has no key variable, or needs no key and
+    none is set.
 
-    Raises MissingKey if it is needed and absent, EndpointUnusable if it cannot be a key, and what
-    *allow* raises.
+    Raises MissingKey if a needed key is absent, EndpointUnusable if the text cannot be a key, and
+    what *allow* raises.
     """
     allow(endpoint)
     if endpoint.key_variable is None:
@@ -561,9 +581,9 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 
 async def _read_body(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """Read and return the body, an event stream as one answer; None as soon as it is larger than
-    *most* bytes. Raises ValueError if a stream cannot be read, and ClientError if it is no whole
-    reply.
+    """Return the bytes of the HTTP response *answer*; an event stream is joined into the one reply
+    that it adds up to. None as soon as the body is larger than *most* bytes. Raises ValueError if a
+    stream cannot be read, and ClientError if it breaks off before the reply's end.
     """
     served = answer.status in SERVED
     typed = served and answer.content_type == "text/event-stream"
@@ -597,10 +617,12 @@ async def _read_body(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
 
 
 async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -> bytes | None:
-    """Read a stream that begins with *head* and return its reply as one answer; None as soon as it
-    is larger than *most* bytes.
+    """Return the reply that an event stream adds up to, as JSON bytes. *head* are the bytes of
+    *answer* that were read already, the rest is read here. None as soon as the stream takes more
+    than *most* bytes.
 
-    What goes wrong once it is whole is no matter: it may have been paid for.
+    Errors after the reply's end are passed over: the reply may have been paid for. Raises
+    ValueError or ClientError for errors before.
     """
     streamed = StreamedReply()
     closed = False
@@ -622,8 +644,9 @@ async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -
 
 
 def _join_stream(streamed: StreamedReply, closed: bool) -> bytes:
-    """Return the reply that *streamed* adds up to; *closed*: nothing more can come, so its last
-    line is whole. Raises ClientPayloadError if the reply did not end.
+    """Return the reply that the pieces in *streamed* add up to, as JSON bytes. *closed*: the
+    connection has ended, so the stream's last line is whole. Raises ClientPayloadError if the reply
+    did not end.
     """
     if closed and not streamed.done:
         streamed.close()
@@ -633,8 +656,8 @@ def _join_stream(streamed: StreamedReply, closed: bool) -> bytes:
 
 
 def _convert_to_utf8(data: bytes, charset: str | None) -> bytes:
-    """Return *data* in UTF-8, the encoding of JSON, if its header names another *charset*;
-    unchanged if that does not fit.
+    """Return *data*, the bytes of a reply, in UTF-8 if the reply's header names another *charset*;
+    unchanged if *charset* is None or unknown or does not fit.
     """
     if charset is None or charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
         return data
@@ -645,8 +668,8 @@ def _convert_to_utf8(data: bytes, charset: str | None) -> bytes:
 
 
 def _parse_retry_seconds(value: str | None) -> float | None:
-    """Return the seconds of a Retry-After header, which may also be a date; None if it says nothing
-    sensible.
+    """Return the seconds to wait that *value*, a Retry-After header (seconds or a date), asks for,
+    at most `LONGEST_RETRY_AFTER`; None if there is no header, or one that says nothing sensible.
     """
     if value is None:
         return None
@@ -661,8 +684,8 @@ def _parse_retry_seconds(value: str | None) -> float | None:
 
 
 def _is_same_provider(tag: str, pin: str) -> bool:
-    """Return whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin
-    names none.
+    """Return whether the provider *tag* is one that *pin* allows, in any case: the same slug, or a
+    variant (``slug/variant``) of it if *pin* names no variant.
     """
     tag, pin = tag.lower(), pin.lower()
     return tag == pin or ("/" not in pin and tag.split("/")[0] == pin)

@@ -116,7 +116,10 @@ class OriginalSubject(Strict):
     display_label: OneLine | None = None
 
     def convert_subject(self) -> SubjectFile:
-        """Return the same model in our own layout."""
+        """Return this entry of the original system's models.yaml as an entry of our own
+        models.yaml: an id that begins with ``local/`` is at the endpoint ``local``, any other at
+        OpenRouter.
+        """
         before, slash, after = self.model_id.partition("/")
         local = slash and before == "local"
         return SubjectFile(
@@ -140,8 +143,8 @@ _ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
 
 
 def read_models_file(path: Path) -> Roster:
-    """Read models.yaml at *path*. Raises SubjectError, which names the file, the key and what to
-    do.
+    """Return the endpoints and models that the models.yaml at *path* lists. Raises SubjectError,
+    which names the file, the key and what to do, if the file cannot be read or is wrong.
     """
     try:
         text = read_text_file(path)
@@ -153,16 +156,18 @@ def read_models_file(path: Path) -> Roster:
 
 @lru_cache
 def load_shipped_subjects() -> tuple[ModelSpec, ...]:
-    """Return the subjects worth testing that ship with the package, as docs/models.md lists
-    them.
+    """Return the models of the models.yaml that ships with the package, as docs/models.md lists
+    them; none of their settings counts as asked for by the user. The file is read once.
     """
     return tuple(replace(spec, asked_for=frozenset()) for spec in read_models_file(SHIPPED).specs)
 
 
 @lru_cache(maxsize=1024)  # asked for each scenario of a plan
 def find_verbosity(subject: ChatModel) -> tuple[float, float] | None:
-    """Return the `ModelSpec.verbosity` of *subject* in published runs, thinking as it does; None:
-    not known.
+    """Return how many tokens the replies of *subject* took in published runs, as shares of a
+    typical model's: (with thoughts, without thoughts). None if that is not known.
+
+    Looked up among the shipped models by id, endpoint and whether the model may reason.
     """
     name = subject.model.removesuffix(FREE)
     for spec in load_shipped_subjects():
@@ -174,8 +179,8 @@ def find_verbosity(subject: ChatModel) -> tuple[float, float] | None:
 
 
 def parse_models_file(text: str, where: str) -> Roster:
-    """Return the text of models.yaml as a roster; *where* names the file in errors. Raises
-    SubjectError.
+    """Return the endpoints and models in *text*, a models.yaml in our own or the original system's
+    layout; *where* names the file in errors. Raises SubjectError if anything in *text* is wrong.
     """
 
     def make_error(key: str, problem: str) -> SubjectError:
@@ -242,8 +247,8 @@ def parse_models_file(text: str, where: str) -> Roster:
 
 
 def _convert_original(file: OriginalFile, wrong: Callable[[str, str], SubjectError]) -> ModelsFile:
-    """Return *file* in our own layout. Raises what *wrong* makes where something of it would be
-    lost.
+    """Return *file*, a models.yaml in the original system's layout, in our own. Raises the error
+    that *wrong* makes if a model has a display_label, which would be lost.
     """
     labelled = [n for n, one in enumerate(file.models) if one.display_label is not None]
     if labelled:
@@ -258,10 +263,11 @@ def _convert_original(file: OriginalFile, wrong: Callable[[str, str], SubjectErr
 
 
 def move_openrouter(variables: Mapping[str, str], roster: Roster) -> Roster:
-    """Return *roster* with the endpoint ``openrouter`` at the address, and with the application's
-    name, that *variables*, an environment, give.
+    """Return *roster* with the endpoint ``openrouter`` changed as the environment *variables* say:
+    its address (OPENROUTER_BASE_URL), and the application's address and name that are sent along
+    (OPENROUTER_HTTP_REFERER, OPENROUTER_TITLE). A variable that is not set changes nothing.
 
-    Raises SubjectError.
+    Raises SubjectError if one of the values is wrong.
     """
     changes = {
         name: _check_value(variable, check, value)
@@ -273,6 +279,9 @@ def move_openrouter(variables: Mapping[str, str], roster: Roster) -> Roster:
 
 
 def _check_header(text: str) -> str:
+    """Return *text* if it can be sent as an HTTP header. Raises SubjectError unless it is printable
+    ASCII.
+    """
     if not (text.isascii() and text.isprintable()):
         raise SubjectError(
             f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters"
@@ -288,7 +297,9 @@ _OF_OPENROUTER = {
 
 
 def _check_value(where: str, check: Callable[[str], str], value: str) -> str:
-    """Return *value*, checked. Raises SubjectError, which says *where* it stands."""
+    """Return what *check* makes of *value*. If *check* raises SubjectError, raises it with *where*,
+    the key or variable that has the value, before its message.
+    """
     try:
         return check(value)
     except SubjectError as error:
@@ -319,16 +330,18 @@ class Dialect:
     identifies_weights = False  # whether the list of models says which weights are behind a name
 
     def make_login_headers(self, key: str | None) -> dict[str, str]:
-        """Return the headers of a request that show *key*; none without one."""
+        """Return the HTTP headers that log a request in with the API *key*, a bearer token; {}
+        without a key.
+        """
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def build_body(
         self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> dict[str, Any]:
-        """Return the request to send, with *max_tokens* as the limit of this attempt, to a model of
-        these *abilities*.
+        """Return the chat completion request to send, as a JSON object: *request* with *max_tokens*
+        as the limit of this attempt, without the parts that *abilities* say the model refuses.
 
-        Temperature and effort are those of the model: what cannot be set is not set there.
+        The temperature is sent whatever the abilities say: a model that takes none has None.
         """
         model = request.model
         body: dict[str, Any] = {
@@ -355,7 +368,9 @@ class Dialect:
     def encode_body(
         self, request: ChatRequest, max_tokens: int, abilities: Abilities = EVERYTHING
     ) -> bytes:
-        """Return the request of `build_body` as JSON."""
+        """Return the chat completion request to send, as JSON bytes: *request* with *max_tokens* as
+        the limit of this attempt, without the parts that *abilities* say the model refuses.
+        """
         rest = _encode_body_rest(
             self, request.model, request.tools, request.schema, max_tokens, abilities
         )
@@ -368,7 +383,9 @@ class Dialect:
         return f'{{"messages":{messages},{rest}'.encode("utf-8", "backslashreplace")
 
     def list_sent_parts(self, request: ChatRequest, abilities: Abilities) -> frozenset[Part]:
-        """Return those parts of the request that an endpoint may refuse."""
+        """Return those parts of *request*, as it is sent to a model of these *abilities*, that an
+        endpoint may refuse.
+        """
         body = self.build_body(request, 1, abilities)
         parts = {part for part, field in _FIELDS.items() if field in body}
         if "reasoning_effort" in body or "reasoning" in body:
@@ -390,8 +407,9 @@ class Dialect:
     def mark_cached_part(
         self, request: ChatRequest, sent: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Return the messages *sent*, one of them as a part of text with the mark of a cache, if
-        there is one.
+        """Return *sent*, the messages of *request* as JSON objects, with a cache mark on the
+        message up to which a cache must be told to keep the prompt. Changes *sent*; leaves it alone
+        if no message needs the mark.
         """
         if (mark := self.find_cache_mark(request)) is not None:
             part = {
@@ -403,44 +421,54 @@ class Dialect:
         return sent
 
     def find_cache_mark(self, request: ChatRequest) -> int | None:
-        """Return the number of the message up to which a cache has to be told to keep *request*;
-        None: there is no such message, or the cache keeps what it likes.
+        """Return the index of the message in *request* up to which a cache must be told to keep the
+        prompt; None if no message needs such a mark. Always None unless a kind of endpoint
+        overrides this.
         """
         del request
         return None
 
     def count_cacheable_tokens(self, request: ChatRequest, repeated: float) -> float:
-        """Count the tokens of *request* that a cache may have, of which *repeated* stood at the
-        beginning of another.
+        """Count the prompt tokens of *request* that an endpoint's cache may hold, if the first
+        *repeated* tokens were sent before in another request: all of these, or 0 if they are fewer
+        than `LEAST_CACHED`.
         """
         del request
         return repeated if repeated >= LEAST_CACHED else 0.0
 
     def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """Return the fields that say how much to think. Off is always said: left out, it means the
-        provider's default.
+        """Return the request fields that tell *model* how much to reason; {} if *abilities* say
+        that the model refuses them. Off is sent, too: without a field, the provider's default
+        counts.
         """
         return {"reasoning_effort": model.effort} if abilities.can_send(Part.EFFORT) else {}
 
     def make_routing_fields(self, model: ChatModel) -> dict[str, Any]:
-        """Return the fields that say who serves the model."""
+        """Return the request fields that say which provider serves *model*; {}, unless a kind of
+        endpoint overrides this.
+        """
         del model
         return {}
 
     def list_missing_parts(self, parameters: frozenset[str] | None) -> frozenset[Part]:
-        """Return the parts of an answer in JSON that a model with these *parameters* does not list;
-        none if *parameters* is None: the endpoint lists none.
+        """Return the parts of a request for an answer in JSON that a model does not support, by
+        *parameters*, the parameters that the endpoint lists for the model; none if *parameters* is
+        None (no list).
         """
         if parameters is None or "structured_outputs" in parameters:
             return frozenset()
         return frozenset(FORMS[:2] if "response_format" in parameters else FORMS)
 
     def find_listed_id(self, model: str) -> str:
-        """Return the id under which the list of models has *model*."""
+        """Return the id under which the endpoint's list of models has *model*: *model* itself,
+        unless a kind of endpoint overrides this.
+        """
         return model
 
     def make_providers_path(self, model: str) -> str | None:
-        """Return the path at which the endpoint says who serves *model*; None: it does not say."""
+        """Return the URL path at which the endpoint lists the providers of *model*; None if it
+        lists none. Always None unless a kind of endpoint overrides this.
+        """
         del model
         return None
 
@@ -457,20 +485,26 @@ class OpenRouter(Dialect):
     ROUTES = (":nitro", ":floor", ":online", ":exacto")
 
     def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """Return the effort in OpenRouter's own form."""
+        """Return the request field that tells *model* how much to reason, in OpenRouter's form; {}
+        if *abilities* say that the model refuses the field.
+        """
         return {"reasoning": {"effort": model.effort}} if abilities.can_send(Part.EFFORT) else {}
 
     def make_routing_fields(self, model: ChatModel) -> dict[str, Any]:
-        """Return the pin of a provider; {} without one."""
+        """Return the request field that lets only the provider to which *model* is pinned serve it,
+        without fallbacks; {} if the model has no pinned provider.
+        """
         if not model.provider:
             return {}
         return {"provider": {"only": [model.provider], "allow_fallbacks": False}}
 
     def find_cache_mark(self, request: ChatRequest) -> int | None:
-        """Return the last message of an Anthropic model's shared beginning, if that is long enough
-        to be kept.
+        """Return the index of the message in *request* up to which the cache is told to keep the
+        prompt: the last message with text, but no tool result, among the first messages that other
+        requests share. None unless the model is Anthropic's and the shared messages have at least
+        `LEAST_CACHED` tokens.
 
-        To write it costs a quarter more than to send it, to read it a tenth: it pays from the
+        Writing to the cache costs a quarter more than sending, reading a tenth: it pays from the
         second request on.
         """
         if (
@@ -486,7 +520,10 @@ class OpenRouter(Dialect):
         return texts[-1] if texts else None
 
     def count_cacheable_tokens(self, request: ChatRequest, repeated: float) -> float:
-        """Count the same tokens; of an Anthropic model, no more than what is marked."""
+        """Count the prompt tokens of *request* that a provider's cache may hold, if the first
+        *repeated* tokens were sent before in another request; of an Anthropic model, no more than
+        the part that is marked for the cache. 0 if they are fewer than `LEAST_CACHED`.
+        """
         if request.model.model.startswith(self.TOLD):
             repeated = (
                 0.0
@@ -497,17 +534,22 @@ class OpenRouter(Dialect):
 
     @staticmethod
     def _count_shared_tokens(request: ChatRequest) -> float:
+        """Estimate the tokens of the first messages of *request* that other requests begin with,
+        too.
+        """
         return sum(
             estimate_tokens(message.content or "") for message in request.messages[: request.shared]
         )
 
     def find_listed_id(self, model: str) -> str:
-        """Return the id without its route."""
+        """Return the id under which OpenRouter lists *model*: without a route such as
+        ``:nitro``.
+        """
         base, _, route = model.rpartition(":")
         return base if f":{route}" in self.ROUTES else model
 
     def make_providers_path(self, model: str) -> str:
-        """Return the endpoints of one model."""
+        """Return the URL path at which OpenRouter lists the providers of *model*."""
         return f"/models/{quote(model, safe='/:')}/endpoints"
 
 
@@ -519,7 +561,9 @@ class OpenAI(Dialect):
     WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
 
     def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """Return the effort, of models that know it."""
+        """Return the request field that tells *model* how much to reason; {} for OpenAI's older
+        families, which refuse it (gpt-3, gpt-4, chatgpt), and if *abilities* say so.
+        """
         if self.WITHOUT_REASONING.match(model.model):
             return {}
         return super().make_effort_fields(model, abilities)
@@ -533,8 +577,9 @@ class Local(Dialect):
     carriers = (Part.EFFORT, Part.SWITCH)
 
     def make_effort_fields(self, model: ChatModel, abilities: Abilities) -> dict[str, Any]:
-        """Return the effort in two ways: llama.cpp and vLLM read the template's switch, Ollama and
-        LM Studio the effort.
+        """Return the request fields that tell *model*, on a server of the user's own, how much to
+        reason: the chat template's switch for llama.cpp and vLLM, and the effort for Ollama and LM
+        Studio; each unless *abilities* say that the model refuses it.
         """
         switch = {"enable_thinking": model.reasoning is not Reasoning.OFF}
         said = super().make_effort_fields(model, abilities)
@@ -556,8 +601,9 @@ _FIELDS: Mapping[Part, str] = {
 
 
 def make_response_format(schema: str, abilities: Abilities) -> dict[str, Any] | None:
-    """Return the field that asks for an answer of that *schema*, as strictly as can be; None: it is
-    asked for in words alone.
+    """Return the request field that asks for an answer in JSON after *schema* (JSON Schema text),
+    as strictly as the model's *abilities* allow; None if no such field may be sent, so that only
+    the prompt asks for JSON.
     """
     if not abilities.can_send(Part.SCHEMA):
         return {"type": "json_object"} if abilities.can_send(Part.JSON_OBJECT) else None
@@ -575,8 +621,9 @@ def make_response_format(schema: str, abilities: Abilities) -> dict[str, Any] | 
 def _build_messages(
     dialect: Dialect, request: ChatRequest, abilities: Abilities
 ) -> list[dict[str, Any]]:
-    """Return the messages as they are sent; if there is no role for it, the system prompt stands at
-    the front of the person's first turn.
+    """Return the messages of *request* as the JSON objects that *dialect* sends. If the model's
+    *abilities* rule out the system role, the system prompt stands before the text of the first user
+    message.
     """
     sent = [message.format_message() for message in request.messages]
     if abilities.can_send(Part.SYSTEM) or not sent or sent[0]["role"] != "system":
@@ -598,7 +645,9 @@ def _encode_body_rest(
     max_tokens: int,
     abilities: Abilities,
 ) -> str:
-    """Return the body after its messages, from the next key to the closing brace."""
+    """Return the JSON text of a chat completion request from the key behind its messages to the
+    closing brace. Cached, because thousands of requests differ in their messages alone.
+    """
     body = dialect.build_body(ChatRequest(model, (), tools, schema), max_tokens, abilities)
     del body["messages"]
     return json.dumps(body, ensure_ascii=False)[1:]

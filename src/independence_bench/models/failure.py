@@ -87,9 +87,11 @@ _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 def classify_error(
     status: int, inside: bool, error: Any, told: str, retry_after: float | None
 ) -> Kind:
-    """Return the kind of an error that came with *status*, or with 200 and that status *inside*.
+    """Return the kind of failure that an endpoint's error is, by its HTTP *status* and its words.
 
-    *error*: the object or text that it is, as far as it is one; *told*: all that it says, as text.
+    *inside*: the error came with HTTP 200, and *status* is the code that it names itself. *error*
+    is the error as JSON, *told* its whole text. *retry_after*: seconds that the endpoint asks to
+    wait; None if it does not.
     """
     told = told[:MOST_TOLD].lower()
     if status == 403 and _is_flagged(error):
@@ -120,8 +122,8 @@ def classify_error(
 
 
 def describe_remedy(kind: Kind, told: str) -> str:
-    """Return what to do about an error of that *kind*, to stand behind its message; "" if the
-    message says enough.
+    """Return what the user can do about an endpoint's error of the kind *kind*, whose text is
+    *told*, to stand behind the error's message; "" if the message says enough.
     """
     if kind in (Kind.WRONG_ADDRESS, Kind.BAD_REQUEST) and find_page_title(told) is not None:
         return (
@@ -144,7 +146,9 @@ def describe_remedy(kind: Kind, told: str) -> str:
 
 
 def find_page_title(text: str) -> str | None:
-    """Return the title of the web page that *text* is, or "a web page"; None if it is none."""
+    """Return the title of the web page that *text* is, or "a web page" if it has no title; None if
+    *text* is no web page.
+    """
     if not _PAGE.match(text.lstrip("\ufeff \t\r\n")[:MOST_TOLD].lower()):
         return None
     title = _TITLE.search(text[:MOST_TOLD])
@@ -154,8 +158,11 @@ def find_page_title(text: str) -> str | None:
 def _classify_empty_account(
     status: int, inside: bool, error: Any, told: str, retry_after: float | None
 ) -> Kind | None:
-    """Return the kind of an error that says that there is nothing left to spend, of the account or
-    of one model alone; None for any other.
+    """Return `NO_CREDITS` if an endpoint's error says that the user's account has nothing left to
+    spend, `NO_QUOTA` if that is so for this model alone or for a provider behind the endpoint; None
+    for any other error.
+
+    *inside*, *error*, *told* and *retry_after* are those of `classify_error`.
     """
     if status not in (200, 400, 402, 403, 412, 429):
         return None
@@ -177,6 +184,9 @@ def _classify_empty_account(
 
 
 def _is_flagged(error: Any) -> bool:
+    """Return whether *error*, an endpoint's error as JSON, says that moderation flagged the
+    prompt.
+    """
     metadata = _get_member(error, "metadata")
     return isinstance(metadata, Mapping) and bool({"reasons", "flagged_input"} & metadata.keys())
 

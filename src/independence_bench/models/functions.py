@@ -66,7 +66,9 @@ class UserFunction:
 
     @property
     def description(self) -> str:
-        """All that the function states, in a sentence."""
+        """One sentence with all that a user's Python function states about itself: version, state,
+        most calls at once, and most seconds a call.
+        """
         at_once = (
             f"at most {self.at_once} calls at once"
             if self.at_once
@@ -79,10 +81,12 @@ class UserFunction:
 
 
 def load_function(model: str) -> UserFunction:
-    """Import and return the function that *model*, ``MODULE:FUNCTION``, names. Raises SubjectError,
-    which says what to write.
+    """Import the Python function that *model*, ``MODULE:FUNCTION``, names, and return it with what
+    it states about itself. Raises SubjectError, which says what to write, if there is no such
+    function.
 
-    Modules are looked for where Python looks, then in the working folder.
+    Modules are looked for where Python looks, then in the working folder, which is added to
+    `sys.path`.
     """
     named = f"{PYTHON}:{model}"
     if (parts := _NAME.match(model)) is None:
@@ -121,7 +125,10 @@ def load_function(model: str) -> UserFunction:
 
 
 def _read_statements(call: Callable[..., Any], named: str, name: str) -> UserFunction:
-    """Read what *call* states about itself, and check it. Raises SubjectError."""
+    """Return the user's function *call* with what it states about itself: version, state and
+    limits. Raises SubjectError if the version is missing or a statement is wrong. *named* is the
+    function as the user typed it, *name* its bare name.
+    """
 
     def check_statement(true: object, otherwise: str) -> None:
         if not true:
@@ -162,8 +169,8 @@ def _read_statements(call: Callable[..., Any], named: str, name: str) -> UserFun
 
 
 def describe_raise(error: BaseException) -> str:
-    """Return *error* in a few words without its own message: its type, and the file and line where
-    it was raised.
+    """Return where the exception *error* came from in a few words: its type, and the file and line
+    where it was raised. Its message is left out, because it may hold a secret.
     """
     frames = [
         frame
@@ -196,20 +203,21 @@ class FunctionClient(Client):
         pass
 
     async def list_models(self) -> Mapping[str, ModelInfo]:
-        """Return no models: any function may be named."""
+        """Return no models: a user's Python function is in no list, and any may be named."""
         return {}
 
     async def find_model_info(self, model: str) -> ModelInfo:
-        """Return the facts of a function: its version, and that it costs nothing that can be
-        counted here.
+        """Return the facts of the user's Python function called *model*: a price of 0, and the
+        version that it states. Raises SubjectError if there is no such function.
         """
         return ModelInfo(model, 0.0, 0.0, identity=self._find_function(model).version)
 
     async def resolve_model(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
     ) -> ChatModel:
-        """Return the function of *spec* as a subject. Raises SubjectError for a setting, which the
-        function would never be told.
+        """Return the user's Python function that *spec* names as a model to call, identified by its
+        version. Raises SubjectError if *spec* sets a temperature, token limit, reasoning effort or
+        provider, which no function is told.
         """
         asked = (
             ("temperature", spec.temperature not in (None, OWN_TEMPERATURE)),
@@ -236,8 +244,10 @@ class FunctionClient(Client):
     async def complete(
         self, request: ChatRequest, max_tokens: int, seed: int = 0
     ) -> Completion | Fault:
-        """Call the function once; it is told no *seed*. Whatever happens comes back as a value,
-        with its time.
+        """Call the Python function that is the model of *request* once with the request's messages,
+        and return its text as a reply; a `Fault` if the function raises, takes too long, returns no
+        text or too much, or now has another version. Both have the seconds taken; *max_tokens* and
+        *seed* are not passed on.
         """
         model = request.model
         function = self._find_function(model.model)
@@ -267,6 +277,9 @@ class FunctionClient(Client):
         return read_completion(body.encode("utf-8", "surrogatepass"), 200, None, seconds)
 
     def _find_function(self, model: str) -> UserFunction:
+        """Return the user's Python function called *model*; the first call imports it and sets up
+        its limit of simultaneous calls. Raises SubjectError if there is no such function.
+        """
         if model not in self._functions:
             function = self._functions[model] = load_function(model)
             if function.at_once is not None:
@@ -277,7 +290,10 @@ class FunctionClient(Client):
 async def _call_function(
     function: UserFunction, messages: list[dict[str, Any]], arguments: Mapping[str, str]
 ) -> Any:
-    """Call the function and return its result; a Fault if it raised or took too long."""
+    """Call the user's *function* with *messages* and *arguments* and return what it returns; a
+    `Fault` if it raises or takes longer than it may. A function that is not async runs in a thread
+    of its own.
+    """
     limit = asyncio.timeout(function.seconds)
     try:
         async with limit:
@@ -294,8 +310,8 @@ async def _call_function(
 
 
 async def _run_in_thread(work: Callable[[], Any]) -> Any:
-    """Run *work* in a thread of its own, which does not keep the process from ending, and return or
-    raise what *work* does.
+    """Run *work* in a new thread, wait for its end, and return or raise what *work* does. The
+    thread does not keep the process from ending.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()

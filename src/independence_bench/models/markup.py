@@ -39,8 +39,9 @@ class Thoughts:
 
 
 def _make_tag_pair(name: str, alone: bool = False) -> Thoughts:
-    """Return a pair of tags, in small letters or capitals, spaced or with attributes as small
-    models write them.
+    """Return the patterns of the opening and closing tag *name* around a model's thought, in small
+    letters or capitals, spaced or with attributes as small models write them. *alone*: either tag
+    may come without the other.
     """
     opens = rf"(?i:<\s{{0,3}}{name}(?:\s{{1,3}}[\w-]{{1,20}}\s?=[^<>\n]{{0,60}}|\s{{0,3}})>)"
     return Thoughts(opens, rf"(?i:<\s{{0,3}}/\s{{0,3}}{name}\s{{0,3}}>)", alone, endless=alone)
@@ -265,12 +266,13 @@ FAMILIES: tuple[MarkupFamily, ...] = (
 
 
 def split_thoughts(content: str) -> tuple[str, str]:
-    """Return (words, thoughts) of a *content*: the thoughts that some families write into the text,
-    before or between their words, are taken out.
+    """Split *content*, a model's reply, into (words, thoughts): thoughts that the model wrote into
+    its reply between the marks of its family are taken out of the words. "" for thoughts if there
+    are none.
 
-    Templates that open the thought themselves leave only its end in the reply. Thinking that was
-    never closed is thought to the end, or to a call. A tag that is only spoken of, quoted or in
-    mid-sentence, is a word.
+    A closing mark alone ends a thought that began with the reply, because some chat templates open
+    it. A thought that is never closed goes to the end of the reply, or to a tool call. A mark that
+    is only mentioned, in quotes or in mid-sentence, is a word.
     """
     content = content.removeprefix("\ufeff")  # the byte order mark, which some servers begin with
     if not _has_marks(content):
@@ -320,8 +322,8 @@ def split_thoughts(content: str) -> tuple[str, str]:
 
 
 def _has_marks(text: str) -> bool:
-    """Return whether *text* may hold a mark: each mark has one of these characters, or begins the
-    text.
+    """Return whether *text* may hold a mark that model families write around thoughts, tool calls
+    or turns: a quick test for the characters that they begin with. False means that there is none.
     """
     return (
         "<" in text or "[" in text or "◁" in text or text.lstrip().startswith(("Here", "analysis"))
@@ -336,18 +338,19 @@ _BEFORE_ON_LINE = re.compile(r"[^\s*>-][^\S\n]{0,9}\Z")
 
 
 def _find_code_blocks(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) of each block of code in *text*."""
+    """Return (start, end), in characters, of each fenced code block in *text*."""
     return [found.span() for found in _FENCED.finditer(text)] if "```" in text else []
 
 
 def _is_mention(
     text: str, mark: re.Match[str], code: Sequence[tuple[int, int]], begins: bool
 ) -> bool:
-    """Return whether *mark* is spoken of and not used: it stands in quotes, in a block of *code*,
-    or in mid-sentence.
+    """Return whether *mark*, a model family's mark found in *text*, is only mentioned and not used:
+    it stands in quotes, in one of the *code* blocks (start, end), or in mid-sentence.
 
-    *begins*: it would begin something. Used, it stands at the beginning or end of a line, behind
-    the end of a sentence, or against a word on the side that it begins or ends.
+    *begins*: the mark would begin a thought or end a turn. A mark in use stands at the beginning or
+    end of a line, behind the end of a sentence, or against a word on the side that it begins or
+    ends.
     """
     start, end = mark.span()
     before, after = text[start - 1 : start], text[end : end + 1]
@@ -383,10 +386,14 @@ _THOUGHTS = re.compile(
 
 
 def _join_patterns(*patterns: str) -> str:
+    """Return one regular expression that matches whatever any of *patterns* matches."""
     return f"(?:{'|'.join(dict.fromkeys(patterns))})"
 
 
 def _list_patterns(name: str) -> tuple[str, ...]:
+    """Return the regular expressions that all model families have under *name*, a field of
+    `MarkupFamily` such as "calls" or "turns".
+    """
     return tuple(pattern for family in FAMILIES for pattern in getattr(family, name))
 
 
@@ -421,18 +428,21 @@ _ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")
 
 
 def clean_turn(text: str, lines: bool = True) -> str:
-    """Return the part of *text* before the model goes on to play the other side, without template
-    tokens at its ends.
+    """Return the model's own turn in *text*, a model's reply: without what the model writes for the
+    other side, and without chat template tokens at the two ends.
 
-    *lines*: a line with nothing but a role ends the turn, too.
+    *lines*: a line with nothing but the role ``user`` ends the turn, too.
     """
     return trim_template(cut_at_turn_end(text, lines))
 
 
 def cut_at_turn_end(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
-    """Return *text* up to the mark that ends the model's turn; all of it without one. A mark that
-    is spoken of ends nothing, nor does one that a new head of the model's own turn follows, or one
-    in a part *beside* (start, end).
+    """Return *text*, a model's reply, up to the first mark that ends the model's turn; all of
+    *text* without such a mark.
+
+    A mark does not count if it is only mentioned, if a new head of the model's own turn follows, or
+    if it lies in one of the ranges *beside* (start, end). *lines*: a line with nothing but the role
+    ``user`` ends the turn, too.
     """
     if "<" not in text and "[" not in text and "\n" not in text:
         return text
@@ -459,8 +469,8 @@ def cut_at_turn_end(text: str, lines: bool = True, beside: Sequence[tuple[int, i
 
 
 def _is_strikethrough_end(text: str, at: int) -> bool:
-    """Return whether the ``</s>`` *at* that place ends what is struck through, as in HTML, and not
-    a turn.
+    """Return whether the ``</s>`` at character *at* of *text* ends struck-through words, as in
+    HTML, and not a model's turn.
     """
     line = text[max(text.rfind("\n", 0, at) + 1, at - 400) : at]
     begun = line.rfind("<s>")
@@ -468,15 +478,15 @@ def _is_strikethrough_end(text: str, at: int) -> bool:
 
 
 def trim_template(text: str) -> str:
-    """Return *text* without the chat template's tokens and white space that leaked in at its two
-    ends.
+    """Return *text*, a model's reply, without chat template tokens and white space at its beginning
+    and end.
     """
     return _trim_ends(text, _DEBRIS, _TOKEN_LAST)
 
 
 def _trim_ends(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> str:
-    """Return *text* from the end of what *leading* matches to the beginning of what matches *last*;
-    the end is cut again and again.
+    """Return *text* without what the pattern *leading* matches at the beginning, and without white
+    space and what the pattern *last* matches at the end, which is cut again and again.
     """
     first = leading.match(text)
     start, end = first.end() if first else 0, len(text)
@@ -493,8 +503,8 @@ def _trim_ends(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> st
 
 
 def _is_loose_bracket(text: str, at: int) -> bool:
-    """Return whether a bracket or quote *at* that place belongs to a call behind it: one behind a
-    word is the word's.
+    """Return whether the bracket or quote at character *at* of *text* belongs to a tool call behind
+    *text*; False if it belongs to the word before.
     """
     if text[at] == '"':
         at -= 1
@@ -508,8 +518,8 @@ def _is_loose_bracket(text: str, at: int) -> bool:
 
 
 def find_leftover_tokens(text: str) -> tuple[str, ...]:
-    """Return the special tokens and tags of known families that stand in *text*, each once; () in a
-    clean reply.
+    """Return the special tokens and tags of known model families that are left in *text*, a model's
+    reply, each once; () in a clean reply.
     """
     return (
         tuple(dict.fromkeys(found[0] for found in _LEFTOVER.finditer(text)))
@@ -563,11 +573,12 @@ _BETWEEN += "{0,12}"
 
 @lru_cache(maxsize=64)
 def _make_call_pattern(tool: str) -> re.Pattern[str]:
-    """Return the pattern of how a call begins, in every family's syntax; the group that matches
-    tells the syntax, and holds the tool's name.
+    """Return the pattern of how a tool call begins, in the syntax of every model family. The name
+    of the group that matches tells the syntax; its text is the tool's name, except in the syntax
+    ``first``.
 
-    A syntax that words may have as well is a call only of *tool*; others are calls whatever tool
-    they name.
+    A syntax that ordinary words may have as well counts only for a call of *tool*; other syntaxes
+    count whatever tool they name.
     """
     ours = rf"(?<![\w.])(?:functions\.)?(?P<{{}}>{re.escape(tool)})"
     begun = (
@@ -597,11 +608,12 @@ def _make_call_pattern(tool: str) -> re.Pattern[str]:
 
 
 def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Return (what is left of the model's turn in *text*, the calls in it that the server did not
-    read).
+    """Return (words, calls): what is left of the model's turn in *text*, and the tool calls that
+    the model wrote into *text* and its server did not recognise. *tool* is the name of the tool
+    that was offered. The calls are () if there are none, or only an example in prose.
 
-    *tool* is the tool that was offered. Each call has its arguments as JSON; arguments that were
-    cut off are JSON that is cut off, and a call that was cut off before its arguments has no name.
+    Each call has its arguments as JSON. Arguments that were cut off are JSON that is cut off, and a
+    call that was cut off before its arguments has no name.
     """
     # start, end, call, whether its syntax is no more than JSON
     found: list[tuple[int, int, ToolCall, bool]] = []
@@ -645,16 +657,16 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
 
 
 def _is_at_line_start(text: str, start: int) -> bool:
-    """Return whether nothing but marks stands before *start* on its line: in a sentence a call is
-    only spoken of.
+    """Return whether nothing but marks stands before character *start* on its line of *text*: in
+    mid-sentence, a tool call is only mentioned.
     """
     line = text[max(text.rfind("\n", 0, start) + 1, start - 400) : start]
     return not _BEFORE_CALLS.sub("", line).strip("[({\"'` \t>*-")
 
 
 def _strip_call_lead(text: str) -> str:
-    """Return *text* without what belongs to the call behind it; a fence only where it is not
-    closed.
+    """Return *text*, the words before a tool call, without what belongs to the call at their end:
+    marks, brackets, and a code fence that is not closed.
     """
     text = _trim_ends(text, _NOTHING, _BEFORE_CALL)
     while text.count("```") % 2 and (fence := _FENCE_LAST.search(text)) is not None:
@@ -663,7 +675,7 @@ def _strip_call_lead(text: str) -> str:
 
 
 def is_json_call(text: str) -> bool:
-    """Return whether *text* begins with a tool call written out as JSON, fenced or not."""
+    """Return whether *text* begins with a tool call written out as JSON, in a code fence or not."""
     return bool(_JSON_CALL.match(re.sub(r"\A[`\s]*(?:json\s)?\s*", "", text)))
 
 
@@ -673,8 +685,9 @@ Read = tuple[str, str, int]  # the tool's name, its arguments, where the call en
 
 
 def _read_json_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Read arguments in JSON from *start*; if they are cut off, or have bare quotes in them, all up
-    to the next call.
+    """Return (tool name, arguments, end) of a tool call in *text* whose arguments are JSON from
+    *start*; the tool is called *name*. Arguments that are cut off, or have bare quotes in them, go
+    up to *next_head*, where the next call begins.
     """
     while text.startswith("{{", start):
         start += 1
@@ -691,6 +704,9 @@ def _read_json_arguments(text: str, start: int, next_head: int, name: str) -> Re
 
 
 def _read_leading_arguments(text: str, start: int, next_head: int, _: str) -> Read | None:
+    """Return (tool name, arguments, end) of a tool call in *text* whose JSON arguments, from
+    *start*, stand before the tool's name; None if either cannot be read.
+    """
     arguments = text[start:next_head]
     try:
         _value, end = _DECODER.raw_decode(arguments)
@@ -701,7 +717,10 @@ def _read_leading_arguments(text: str, start: int, next_head: int, _: str) -> Re
 
 
 def _read_tagged_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Read arguments in JSON, or in a tag for each, up to the end of the call."""
+    """Return (tool name, arguments as JSON, end) of a tool call in *text* whose arguments, from
+    *start*, are JSON or stand in a tag each; the tool is called *name*. If the call was cut off,
+    the JSON is, too.
+    """
     inside = len(text[start:next_head]) - len(text[start:next_head].lstrip()) + start
     if text.startswith("{", inside):
         return _read_json_arguments(text, inside, next_head, name)
@@ -718,8 +737,9 @@ def _read_tagged_arguments(text: str, start: int, next_head: int, name: str) -> 
 
 
 def _read_quoted_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Read arguments in braces, their strings between ``<|"|>``, or bare if a server leaves tokens
-    out.
+    """Return (tool name, arguments as JSON, end) of a tool call in *text* whose arguments stand in
+    braces from *start*, each between ``<|"|>`` or bare; the tool is called *name*. If the call was
+    cut off, the JSON is, too.
     """
     given, torn, at = {}, False, start + 1
     while (key := _BARE_KEY.match(text, at, next_head)) is not None:
@@ -734,7 +754,10 @@ def _read_quoted_arguments(text: str, start: int, next_head: int, name: str) -> 
 
 
 def _read_python_arguments(text: str, start: int, next_head: int, name: str) -> Read | None:
-    """Read arguments as in a Python call: strings, by keyword or, of a single one, by position."""
+    """Return (tool name, arguments as JSON, end) of a tool call in *text* that is written as in
+    Python, with strings by keyword or a single one by position, from *start*; the tool is called
+    *name*. If the call was cut off, the JSON is, too.
+    """
     given: dict[str, str] = {}
     at = start
     while (key := _KEYWORD.match(text, at, next_head)) is not None:

@@ -22,14 +22,16 @@ BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
 
 
 def estimate_tokens(sent: str) -> float:
-    """Estimate the number of tokens of the text *sent*."""
+    """Estimate the number of tokens of the text *sent* from its length: one for four UTF-8
+    bytes.
+    """
     return len(sent.encode("utf-8", "replace")) / BYTES_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The length of a text in which places are left open: bytes without them, and how often each of
-    them stands there.
+    """The length of a text with placeholders in it: its bytes without them, and how often each
+    placeholder stands there.
     """
 
     size: int
@@ -37,14 +39,17 @@ class Measured:
 
     @classmethod
     def measure_text(cls, text: str, places: Sequence[str]) -> Measured:
-        """Measure *text*. *places*: what stands in it for what is not known yet, in ASCII."""
+        """Measure *text*, in which the strings *places* (ASCII) stand for what is not known yet:
+        the UTF-8 bytes without these placeholders, and how often each of them occurs.
+        """
         times = tuple(text.count(place) for place in places)
         open_ = sum(number * len(place) for number, place in zip(times, places, strict=True))
         return cls(len(text.encode("utf-8", "replace")) - open_, times)
 
     def count_bytes(self, sizes: Sequence[int]) -> int:
-        """Count the bytes of the text with so many in each of its first places; the others do not
-        stand in it.
+        """Count the UTF-8 bytes of the measured text if its placeholders are filled with texts of
+        *sizes* bytes, one size for each placeholder in order; placeholders without a size do not
+        occur.
         """
         return self.size + sum(
             number * size for number, size in zip(self.times, sizes, strict=False)
@@ -70,7 +75,7 @@ class Message:
     tool_call_id: str | None = None
 
     def format_message(self) -> dict[str, Any]:
-        """Return the message as it is sent, keys in order."""
+        """Return this message as the JSON object that is sent to an endpoint, keys in order."""
         message: dict[str, Any] = {"content": self.content, "role": self.role}
         if self.tool_call_id is not None:
             message["tool_call_id"] = self.tool_call_id
@@ -96,7 +101,7 @@ class Tool:
     argument_description: str
 
     def format_tool(self) -> dict[str, Any]:
-        """Return the tool as it is sent."""
+        """Return this tool as the JSON object that a request to an endpoint offers it in."""
         return {
             "type": "function",
             "function": {
@@ -116,7 +121,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One question to one model. Two requests with one key are the same question."""
+    """One question to one model. Two requests with the same record are the same question."""
 
     model: ChatModel
     messages: tuple[Message, ...]
@@ -138,7 +143,9 @@ class ChatRequest:
 
     @property
     def record(self) -> str:
-        """The whole request in our own words, as canonical JSON, which the store keeps."""
+        """The whole request as canonical JSON text, which the store keeps: messages, model
+        settings, answer schema and tools, and the conversation's id if the model keeps state.
+        """
         rest = _encode_record_rest(self.model, self.tools, self.schema)
         transcript = (
             f',"transcript":{write_canonical_json(self.transcript)}' if self.transcript else ""
@@ -146,7 +153,9 @@ class ChatRequest:
         return f'{{"messages":{self.encoded},{rest}{transcript}}}'
 
     def make_key(self, run: int) -> str:
-        """Return the hash of everything that causes the reply, in run *run* (1, 2, ...)."""
+        """Return the hash under which the reply to this request in run *run* (1, 2, ...) is stored:
+        of everything that causes that reply.
+        """
         return make_reply_key(self.record, run)
 
 
@@ -154,8 +163,8 @@ class ChatRequest:
 # encoded once
 @lru_cache(maxsize=256)
 def _encode_record_rest(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
-    """Return the record after its messages, which canonical order puts first; without what follows
-    its tools.
+    """Return the part of a request's record (canonical JSON) between its messages and its end:
+    model settings, answer schema and tools, without outer braces.
     """
     return write_canonical_json(
         {"model": model.causes(), "schema": schema, "tools": [tool.format_tool() for tool in tools]}
@@ -186,7 +195,9 @@ class AttemptFacts:
     response_id: str | None = None
 
     def list_facts(self) -> dict[str, Any]:
-        """Return these fields, by name."""
+        """Return the facts that are kept of every attempt at a request, by field name: usage,
+        seconds, raw answer, finish reason, who served it, and the answer's id.
+        """
         return {name: getattr(self, name) for name in AttemptFacts.__dataclass_fields__}
 
 
@@ -223,8 +234,8 @@ ENDINGS: Mapping[str, Ending] = {
 
 
 def find_ending(finish_reason: str | None) -> Ending | None:
-    """Return how a reply ended by its provider's word; None if there is none, or one that nobody
-    knows.
+    """Return how a reply ended (by itself, cut off, filtered or broken) from *finish_reason*, its
+    provider's word for that; None if there is no word, or an unknown one.
     """
     return ENDINGS.get(
         (finish_reason or "").strip().lower().replace("-", "_").removeprefix("finish_reason_")
@@ -242,12 +253,12 @@ class Completion(AttemptFacts):
 
     @property
     def cut_off(self) -> bool:
-        """Whether a limit of tokens ended it."""
+        """Whether this reply was ended by a limit of tokens."""
         return find_ending(self.finish_reason) is Ending.CUT_OFF
 
     @property
     def filtered(self) -> bool:
-        """Whether the provider's filter ended it."""
+        """Whether this reply was ended by the provider's content filter."""
         return find_ending(self.finish_reason) is Ending.FILTERED
 
 

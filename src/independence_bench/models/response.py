@@ -83,7 +83,9 @@ NOT_OF_A_PART = frozenset({401, 402, 403, 405, 413})  # statuses of a refusal of
 
 
 def get_nested_value(value: Any, *path: str | int) -> Any:
-    """Return the value at *path* in foreign JSON; None if there is nothing."""
+    """Return the value at *path*, keys and indices, inside *value*, an endpoint's JSON; None if
+    there is nothing.
+    """
     for step in path:
         try:
             value = value[step]
@@ -95,10 +97,12 @@ def get_nested_value(value: Any, *path: str | int) -> Any:
 def read_completion(
     body: bytes, status: int, retry_after: float | None, seconds: float = 0.0
 ) -> Completion | Fault:
-    """Read an endpoint's answer *body*, which took *seconds*, as a completion or a fault. Never
-    raises, whatever the bytes are.
+    """Return the reply that *body*, an endpoint's answer with the HTTP *status*, holds, or a
+    `Fault` that says what is wrong. Never raises, whatever the bytes are.
 
-    A fault keeps the usage that came with it: a rejected attempt can have cost money.
+    *seconds* is how long the answer took, *retry_after* how many seconds the endpoint asks to wait
+    (None: it does not). A fault keeps the usage that came with the answer: a rejected attempt can
+    have cost money.
     """
     raw = body.decode("utf-8", "replace")
     try:
@@ -199,7 +203,9 @@ REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
 
 
 def _read_content(value: Any) -> tuple[str, str]:
-    """Return (words, thoughts) of a content, which may also come in parts."""
+    """Return (words, thoughts) of *value*, the content of a model's message: a text, or a list of
+    parts. Secrets whose pieces stood in different parts are taken out once the parts are joined.
+    """
     words, thoughts = split_content(value)
     if isinstance(value, str):
         return words, thoughts
@@ -208,12 +214,12 @@ def _read_content(value: Any) -> tuple[str, str]:
 
 
 def read_usage(value: Any) -> Usage:
-    """Return the tokens and dollars of a ``usage`` object; whatever is missing, negative or no
-    number is None.
+    """Return the token counts and US dollars in *value*, the ``usage`` object of an endpoint's
+    answer; each is None if it is missing, negative or no number.
 
-    With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is
-    in ``cost_details.upstream_inference_cost``; both were paid, and where one of them is not told
-    the cost is not known.
+    If the user pays the provider with a key of their own, ``cost`` is the service fee alone, and
+    the provider's price in ``cost_details.upstream_inference_cost`` is added; without that price
+    the cost is None.
     """
     given = _read_object(value)
     cost = _read_dollars(given.get("cost"))
@@ -247,8 +253,8 @@ def read_usage(value: Any) -> Usage:
 
 
 def shorten_line(text: str, most: int) -> str:
-    """Return *text* on one line of at most *most* characters, control characters shown and not
-    obeyed.
+    """Return *text* on one line of at most *most* characters, with "…" at its end if it was cut;
+    control characters are written out.
     """
     folded = " ".join(text.split())
     printable = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in folded[: most + 1])
@@ -256,12 +262,18 @@ def shorten_line(text: str, most: int) -> str:
 
 
 def _describe_page(raw: str) -> str | None:
-    """Return a sentence about an answer that is a web page; None if it is none."""
+    """Return a sentence with the page's title if *raw*, an endpoint's answer, is a web page; None
+    if it is none.
+    """
     title = find_page_title(raw)
     return None if title is None else f"a web page came and no reply ({shorten_line(title, 80)})"
 
 
 def _describe_error(error: Any, reply: Json, fallback: str) -> str:
+    """Return what *error*, an endpoint's error as JSON or text, says, on one line of at most
+    `LONGEST_MESSAGE` characters. If it says nothing: the message in *reply*, the whole answer, or
+    *fallback*.
+    """
     if isinstance(error, dict):
         provider, raw = (
             get_nested_value(error, "metadata", "provider_name"),
@@ -288,8 +300,8 @@ def _describe_error(error: Any, reply: Json, fallback: str) -> str:
 
 
 def _read_tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
-    """Return the calls of a message: a list of them, one by itself, or the *single* function call
-    of the older form.
+    """Return the tool calls in a model's message. *value* is a list of calls or one call; *single*
+    is the function call of the older format, which counts if *value* has none. () without any.
     """
     given = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
     if not given and isinstance(single, dict):
@@ -316,16 +328,18 @@ def _read_tool_calls(value: Any, single: Any) -> tuple[ToolCall, ...]:
 
 
 def _read_object(value: Any) -> Json:
+    """Return *value* if it is a JSON object, else {}."""
     return value if isinstance(value, dict) else {}
 
 
 def _read_text(value: Any) -> str:
+    """Return *value* if it is a text, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def _read_count(value: Any) -> int | None:
-    """Return the count in *value*, which may come as a float or as a text; None for anything
-    else.
+    """Return the count in *value*, an endpoint's number of tokens, which may also come as a float
+    or as digits in a text; None for anything else.
     """
     if (
         isinstance(value, str)
@@ -344,8 +358,8 @@ def _read_count(value: Any) -> int | None:
 
 
 def _read_dollars(value: Any) -> float | None:
-    """Return the dollars in *value*: a number, one as text, or an object that has them as its
-    ``total_cost``; None for anything else.
+    """Return the US dollars in *value*: a number, one as text, or an object that has them as its
+    ``total_cost``; None for anything else, and for amounts below 0 or from a million on.
     """
     value = value.get("total_cost") if isinstance(value, dict) else value
     if isinstance(value, str) and _NUMBER.fullmatch(value):
@@ -368,17 +382,20 @@ BLANK = "\ufeff \t\r\n"
 
 
 def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
-    """Read the JSON value in foreign *text*; a reply that was paid for is not refused for its form.
-    Raises what `decode` does.
+    """Return the JSON value in *text*, a text by an endpoint or a model; white space and a byte
+    order mark before it are passed over. The default *decoder* also takes control characters inside
+    strings. Raises ValueError or RecursionError as *decoder* does.
     """
     return decoder.decode(text.lstrip(BLANK))
 
 
 def _read_lenient_json(raw: str) -> Any:
-    """Read the reply in foreign *raw*: JSON with comments before it, with anything behind it, or a
-    line for each piece of the reply.
+    """Return the reply in *raw*, an endpoint's answer that is not strictly JSON: it may have
+    comments before the JSON, anything behind it, or a line of JSON for each streamed piece of the
+    reply.
 
-    Raises what `read_json` does, and ValueError if the pieces are no whole reply.
+    Raises ValueError or RecursionError if there is no JSON, and ValueError if the pieces are no
+    whole reply.
     """
     text = raw.lstrip(BLANK)
     while text.startswith(":"):  # of an event stream, which keep the connection open
@@ -400,8 +417,8 @@ def _read_lenient_json(raw: str) -> Any:
 
 
 def _read_strict_json(body: bytes) -> Any:
-    """Read *body* as JSON by the letter, in a third of the time; None for anything else, and for
-    null.
+    """Return the value in *body* if that is strictly valid JSON; None for anything else, and for
+    null. Takes a third of the time of the tolerant reader.
     """
     try:
         return from_json(body, allow_inf_nan=False)
@@ -410,7 +427,8 @@ def _read_strict_json(body: bytes) -> Any:
 
 
 def clean_text(text: str) -> str:
-    """Return *text* without lone surrogates and NULs, which no database and no terminal can hold.
+    """Return *text* with lone surrogates replaced by "?" and NULs by "�": no database and no
+    terminal can hold them.
 
     JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain
     text outside.
@@ -423,6 +441,9 @@ _ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
 def _clean_value(value: Any) -> Any:
+    """Return the JSON *value* with lone surrogates and NULs replaced in all of its texts and
+    keys.
+    """
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
@@ -450,7 +471,9 @@ class ModelInfo:
     context: int | None = None  # tokens that a request may have with its reply
 
     def compute_cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
-        """Return the dollars of a call with so many tokens; None if the prices are not known."""
+        """Return the US dollars that a call to this model costs with so many tokens; None if the
+        model's prices are not known.
+        """
         if self.prompt_price is None or self.completion_price is None:
             return None
         return (
@@ -461,14 +484,15 @@ class ModelInfo:
 
     @property
     def takes_temperature(self) -> bool:
-        """Whether it can be given a temperature; True if its endpoint does not say."""
+        """Whether this model can be given a temperature; True if its endpoint does not say."""
         return self.parameters is None or "temperature" in self.parameters
 
     def choose_effort(self, asked: str | None) -> Reasoning:
-        """Return the effort that *asked* means: None is off, or the least where it cannot be off;
-        ``auto`` is what the model does by itself, so that nothing is sent.
+        """Return the reasoning effort to send to this model if a user asks for *asked*. None means
+        off, or the least effort if the model always reasons. ``auto`` is what the model does by
+        itself, so that nothing is sent.
 
-        Raises SubjectError for off where its endpoint lists that it cannot be off.
+        Raises SubjectError if *asked* is off and the endpoint says that the model always reasons.
         """
         if asked == AUTO:
             return Reasoning.UNSET
@@ -485,7 +509,9 @@ class ModelInfo:
 
 
 def read_model_list(value: Any) -> list[ModelInfo]:
-    """Return the models of an answer of /models; what makes no sense in it is left out."""
+    """Return the models that *value*, an endpoint's answer to ``/models`` as JSON, lists, with
+    their prices, context and parameters. Entries without an id are left out; [] without a list.
+    """
     return [
         ModelInfo(
             id=entry["id"],
@@ -517,6 +543,7 @@ def read_model_list(value: Any) -> list[ModelInfo]:
 
 
 def _list_entries(value: Any) -> list[dict[str, Any]]:
+    """Return the JSON objects in the list *value*; [] if *value* is no list."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
@@ -526,7 +553,8 @@ _CONTEXTS = ("context_length", "max_model_len", "max_context_length", "context_w
 
 
 def _read_context(entry: dict[str, Any]) -> int | None:
-    """Return the tokens of an entry's context, as its server runs it; None if it does not say.
+    """Return how many tokens a request and its reply may have together, by *entry*, a model in a
+    server's list; None if the list does not say.
 
     llama.cpp says it in `meta`, by the name `n_ctx`; `n_ctx_train` is that of the model.
     """
@@ -540,8 +568,8 @@ _PATH = re.compile(r"[/~\\.]|[A-Za-z]:[/\\]")
 
 
 def _read_identity(entry: dict[str, Any], paths: bool = False) -> str:
-    """Return the hash of what an entry of a local server's list says about the weights themselves;
-    "" if it is only a name.
+    """Return a hash (16 hexadecimal digits) of what *entry*, a model in a local server's list, says
+    about its weights; "" if it gives no more than a name.
 
     llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`, unless it is a path, under which
     any weights may lie (*paths*: also then); a digest where a server gives one. Not `created`,
@@ -559,7 +587,9 @@ def _read_identity(entry: dict[str, Any], paths: bool = False) -> str:
 
 
 def read_providers(value: Any) -> dict[str, str]:
-    """Return the providers of one model: provider tag (slug) -> display name."""
+    """Return the providers that *value*, OpenRouter's answer about one model as JSON, lists:
+    provider tag (slug) -> display name.
+    """
     return {
         entry["tag"]: entry["provider_name"]
         for entry in _list_entries(get_nested_value(value, "data", "endpoints"))
@@ -568,6 +598,9 @@ def read_providers(value: Any) -> dict[str, str]:
 
 
 def _read_price(value: Any) -> float | None:
+    """Return the US dollars in *value*, a price in an endpoint's list of models; None unless it is
+    a number from 0 to below a million.
+    """
     try:
         price = float(value)
     except (TypeError, ValueError, OverflowError):

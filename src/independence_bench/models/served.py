@@ -24,13 +24,14 @@ _FILE = re.compile(
 
 
 def is_same_model(asked: str, served: str) -> bool:
-    """Return whether *served* may be a name of the model *asked*: the same name, or its dated,
-    tagged or shortened form.
+    """Return whether *served*, the name that a server gives of the model that replied, may be a
+    name of *asked*, the model that was asked for: the same name, or its dated, tagged or shortened
+    form.
 
-    Upper and lower case, who made it or hosts it ("anthropic/"), and dots for dashes do not matter.
-    Two releases of one model, and two tags, are two models. A file is whatever a local server was
-    started with, so beside a name it says nothing; two files are compared by their names. A server
-    that names none ("") contradicts nothing.
+    Upper and lower case, a maker or host in front ("anthropic/"), and dots for dashes do not
+    matter. Two releases of a model, and two tags, are two models. A file is whatever a local server
+    was started with, so it contradicts no name; two files are compared by their names. A server
+    that names no model ("") contradicts nothing.
     """
     asked, served = asked.strip(), served.strip()
     if not asked or not served:
@@ -48,12 +49,16 @@ def is_same_model(asked: str, served: str) -> bool:
 
 
 def _is_compatible(one: str, other: str) -> bool:
-    """Return whether two tags or releases are the same, or one of them is not named."""
+    """Return whether two tags, or two releases, of a model are the same, or one of them is not
+    named ("").
+    """
     return one == other or not one or not other
 
 
 def _split_model_name(model: str) -> tuple[str, str, str]:
-    """Split *model* into (name, tag, release); "" for what it does not name."""
+    """Split *model*, a model's name, into (name, tag, release) in lower case, without its maker or
+    host; "" for what it does not name.
+    """
     name = _BEDROCK.sub("", model.casefold().rstrip("/").rpartition("/")[2])
     name, _, tag = name.partition(":")
     name = _REGION.sub("", name).removesuffix("-latest")
@@ -64,4 +69,5 @@ def _split_model_name(model: str) -> tuple[str, str, str]:
 
 
 def _find_file_name(path: str) -> str:
+    """Return the last part of *path*, in lower case; parts end at ``/`` or a backslash."""
     return re.split(r"[/\\]", path.casefold().rstrip("/\\"))[-1]

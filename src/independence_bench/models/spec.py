@@ -97,27 +97,31 @@ class ChatModel:
 
     @property
     def id(self) -> Annotated[str, SENT]:
-        """The model's name in addresses: by its own label, whoever else is played."""
+        """The model's name in web addresses, made of its label and hash alone: it does not depend
+        on which other models are played.
+        """
         return make_slug(self.label, self.hash)
 
     @property
     def vendor(self) -> Annotated[str | None, SENT]:
-        """The maker of the model; None if its id names none."""
+        """The maker of this model, in lower case; None if the model's id names none."""
         return find_vendor(self.model)
 
     @property
     def name(self) -> Annotated[str, SENT]:
-        """The text that the user types: the model id, after ``ENDPOINT:`` if that is not
-        OpenRouter.
+        """The text that a user types for this model: its id, after ``ENDPOINT:`` if the endpoint is
+        not OpenRouter.
         """
         return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
 
     @property
     def label(self) -> str:
-        """The label ``name+provider@reasoning-tTEMP``, as in published tables: off is none, a
-        temperature has a decimal, and what is not set is unset.
+        """The label of this model with its settings, ``name+provider@reasoning-tTEMP``, as in
+        published tables: reasoning that is off is "none", a temperature has a decimal, and a
+        setting that is not sent is "unset".
 
-        Of a Python function, which is told none of that, ``python:MODULE:FUNCTION@VERSION``.
+        A Python function, which is told no settings, has the label
+        ``python:MODULE:FUNCTION@VERSION``.
         """
         if self.endpoint == PYTHON:
             return f"{self.name}@{self.identity}"
@@ -129,18 +133,18 @@ class ChatModel:
 
     @property
     def effort(self) -> str:
-        """The effort that it is told to reason with, as labels say it: off is none."""
+        """The effort with which this model is told to reason, as labels say it: off is "none"."""
         return "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
 
     @property
     def hash(self) -> Annotated[str, SENT]:
-        """The hash of everything that causes its replies: two subjects with one hash are the
-        same.
+        """Hash of all settings of this model that can change its replies: two models with the same
+        hash are the same.
         """
         return _hash_model(self)
 
     def causes(self) -> dict[str, object]:
-        """Return everything here that can change a reply, by name, for keys."""
+        """Return the settings of this model that can change its replies, by name, for hashes."""
         return {
             "model": self.model,
             "endpoint": self.endpoint,
@@ -154,7 +158,9 @@ class ChatModel:
 
     @property
     def spec(self) -> str:
-        """All of its settings as JSON, for the store; `read_chat_model` undoes it."""
+        """All settings of this model as JSON text, for the store; `read_chat_model` makes the model
+        of them again.
+        """
         known = {
             setting.name: getattr(self, setting.name)
             for setting in fields(self)
@@ -163,22 +169,28 @@ class ChatModel:
         return write_canonical_json(known | self._list_later_settings())
 
     def _list_later_settings(self) -> dict[str, object]:
-        """Return those settings that came later and are set, by name."""
+        """Return those settings of this model that were added in later versions and are set, by
+        name.
+        """
         return {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
 
     @property
     def most_tokens(self) -> float:
-        """The most tokens that one reply can take; infinite where no limit is known."""
+        """The most tokens that one reply of this model can take, reasoning included; infinite if no
+        limit is known.
+        """
         return self.max_tokens or math.inf
 
     @property
     def thinks(self) -> bool:
-        """Whether it was told to reason before it answers."""
+        """Whether this model's settings ask it to reason before it answers."""
         return self.reasoning not in (Reasoning.OFF, Reasoning.UNSET)
 
     @property
     def may_think(self) -> bool:
-        """Whether it was not told not to."""
+        """Whether this model may reason before it answers: its settings do not turn reasoning
+        off.
+        """
         return self.reasoning is not Reasoning.OFF
 
 
@@ -186,16 +198,16 @@ SIMULATED = "sim"  # the vendor of what `aib simulate` plays, judges included
 
 
 def find_vendor(model: str) -> str | None:
-    """Return the maker of a model, as the front of its id says, in lower case; None if there is
-    none.
+    """Return the maker of the model with the id *model*: what stands before its first slash, in
+    lower case; None if there is none.
     """
     vendor, slash, _ = model.lower().partition("/")
     return vendor if slash and vendor else None
 
 
 def read_chat_model(settings: Mapping[str, Any]) -> ChatModel:
-    """Return the model that a store or a request describes. Raises TypeError, KeyError or
-    ValueError if it is none.
+    """Return the model with these *settings*, by name, as a store or a request has them. Raises
+    TypeError, KeyError or ValueError if they describe no model.
     """
     values: dict[str, Any] = {**settings, "reasoning": Reasoning(settings["reasoning"])}
     return ChatModel(**values)
@@ -227,15 +239,18 @@ class ModelSpec:
     asked_for: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Raise SubjectError if the provider has characters that a label cannot hold."""
+        """Raise SubjectError if the name of the provider has characters that a label cannot
+        hold.
+        """
         try:
             check_one_line(self.provider or "")
         except ValueError as error:
             raise SubjectError(f"the provider {self.provider!r} {error}") from None
 
     def matches_model(self, subject: ChatModel) -> bool:
-        """Return whether *subject* may have come of this spec: every setting that the spec names is
-        the subject's.
+        """Return whether *subject*, a model with its settings, may have been made of this entry:
+        the model's id is the same (or the same with ``:latest``), and so is every setting that the
+        entry names.
         """
         settings = {
             name: getattr(self, name) for name in ("endpoint", "provider", "accept_cut_off")
@@ -250,11 +265,12 @@ class ModelSpec:
     def make_model(
         self, temperature: float | None, max_tokens: int, reasoning: Reasoning, identity: str = ""
     ) -> ChatModel:
-        """Return the model to call, with the protocol's *temperature* and *max_tokens* where the
-        spec has none; None: the endpoint takes no temperature.
+        """Return the model to call for this entry, with this *reasoning* effort and *identity* of
+        its weights. The protocol's *temperature* (None: the endpoint takes none) and *max_tokens*
+        count if the entry sets none.
 
-        Thinking counts against the limit, so who may think gets `THINKING_FACTOR` times the
-        protocol's.
+        Reasoning counts against the token limit, so a model that may reason gets `THINKING_FACTOR`
+        times the protocol's.
         """
         if reasoning is not Reasoning.OFF:
             max_tokens *= THINKING_FACTOR
@@ -279,7 +295,9 @@ class Roster:
     specs: tuple[ModelSpec, ...] = ()
 
     def find_endpoint(self, name: str) -> Endpoint:
-        """Return the endpoint called *name*. Raises SubjectError if there is none."""
+        """Return the known endpoint called *name*. Raises SubjectError, which suggests names, if
+        there is none.
+        """
         if name not in self.endpoints:
             raise SubjectError(
                 f"there is no endpoint called {name}; "
@@ -289,17 +307,18 @@ class Roster:
         return self.endpoints[name]
 
     def move_endpoint(self, name: str, url: str) -> Roster:
-        """Return this roster with the endpoint *name* at *url*."""
+        """Return a copy of this roster in which the endpoint *name* has the address *url*."""
         return replace(
             self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)}
         )
 
     def find_specs(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
-        """Return the specs that a user's text means: every entry of models.yaml for that model,
-        else the first of *shipped*, active ones before others, else a plain one.
+        """Return the model entries that *typed*, a user's text for a model, means: all entries of
+        models.yaml for that model, else the first of *shipped* for it (active ones before others),
+        else a new plain entry. Raises SubjectError if *typed* is no model id.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not. Spaces
-        around either are not part of it.
+        around the endpoint and the model do not matter.
         """
         typed = typed.strip()
         before, colon, after = (part.strip() for part in typed.partition(":"))

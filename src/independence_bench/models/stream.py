@@ -20,10 +20,9 @@ TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
 
 
 def split_content(value: Any, deep: int = 3) -> tuple[str, str]:
-    """Split a content into (words, thoughts): a text, or parts of words and of thoughts, which may
-    have parts, too, down to *deep* levels. "" for what is not there.
-
-    "" for what is not there.
+    """Return (words, thoughts) of *value*, the content of a model's message: a text, or parts of
+    words and of thoughts, which may have parts, too, down to *deep* levels. "" for what is not
+    there.
     """
     if isinstance(value, str) or not deep:
         return (value, "") if isinstance(value, str) else ("", "")
@@ -49,8 +48,9 @@ def split_content(value: Any, deep: int = 3) -> tuple[str, str]:
 
 
 def find_error(value: Mapping[str, Any]) -> Any:
-    """Return the error that an answer or a piece of a stream is; None if it is none. An error
-    without a word is none.
+    """Return the error in *value*, an endpoint's answer or a piece of its stream as JSON: its field
+    ``error``, or all of *value* if that is an error itself. None without an error, or if the error
+    has no content.
     """
     error = value.get("error")
     if isinstance(error, dict):
@@ -64,8 +64,8 @@ def find_error(value: Mapping[str, Any]) -> Any:
 
 
 def is_event_stream(head: bytes) -> bool | None:
-    """Return whether a body that begins with *head* is an event stream, whatever its header says;
-    None if more of it is needed to tell.
+    """Return whether an HTTP body that begins with the bytes *head* is an event stream, whatever
+    its header says; None if more of the body is needed to tell.
 
     Comments tell nothing: they come before JSON, too.
     """
@@ -87,7 +87,7 @@ class StreamedReply:
     """
 
     def __init__(self, lines: bool = False) -> None:
-        """*lines*: no events, but a line of JSON for each chunk."""
+        """*lines*: the stream has no events, but a line of JSON for each chunk."""
         self.ended = self.done = False
         self._lines = lines
         self._kept = self._received = 0  # characters of the pieces that were kept, bytes that came
@@ -104,14 +104,17 @@ class StreamedReply:
 
     @property
     def size(self) -> int:
-        """The bytes that it takes. What is around a piece counts a sixty-fourth: a chunk has one
-        token in 300 bytes.
+        """Number of bytes that count as the size of this streamed reply so far: its texts, or a
+        sixty-fourth of all bytes that came if that is more. A chunk has about one token in 300
+        bytes.
         """
         begun = sum(map(len, self._begun)) + len(self._rest)
         return max(self._kept + begun, self._received // 64)
 
     def add_bytes(self, piece: bytes) -> None:
-        """Take the bytes that came. Raises ValueError if it is no event stream of chunks."""
+        """Read *piece*, the next bytes of the event stream, into this reply. Raises ValueError if
+        the stream has anything but chunks of a reply.
+        """
         self._received += len(piece)
         self._rest += piece
         self._line_end = self._line_end or _find_line_end(self._rest)
@@ -122,14 +125,18 @@ class StreamedReply:
             self._read_line(line)
 
     def close(self) -> None:
-        """End the stream: nothing more comes, and the last line and the last event may have no end.
-        Raises as `add_bytes`.
+        """End this streamed reply, because no more bytes come: its last line and event are read
+        even if they have no end. Raises ValueError if the stream has anything but chunks of a
+        reply.
         """
         line, self._rest = self._rest, b""
         self._read_line(line)
         self._read_line(b"")
 
     def _read_line(self, line: bytes) -> None:
+        """Read one line of the event stream; an empty line ends an event, whose chunk is added to
+        this reply.
+        """
         line = line.removeprefix(BOM).strip()
         if self._lines:
             line = DATA + line if line else line
@@ -150,8 +157,9 @@ class StreamedReply:
             self._begun.append(data)
 
     def _try_read_event(self, data: bytes) -> bool:
-        """Read *data* if it is a whole event, and return whether it was: some servers leave out the
-        empty line behind it.
+        """Add the chunk in *data*, an event of the stream, to this reply if *data* is whole JSON,
+        and return whether it was: some servers leave out the empty line behind an event. Raises
+        ValueError if the JSON is no chunk of a reply.
         """
         try:
             chunk = json.loads(data, strict=False)
@@ -163,10 +171,16 @@ class StreamedReply:
         return True
 
     def _read_event(self, data: bytes) -> None:
+        """Add the chunk in *data*, a whole event of the stream, to this reply. Raises ValueError if
+        *data* is no chunk of a reply, unless the reply has ended.
+        """
         if not self._try_read_event(data) and not self.ended:
             raise ValueError("the stream has something else than chunks of a reply")
 
     def _read_chunk(self, chunk: Any) -> None:
+        """Add *chunk*, a piece of a streamed reply as JSON, to this reply. Raises ValueError if
+        *chunk* is malformed, unless the reply has ended.
+        """
         try:
             self._add_chunk(chunk)
         except (TypeError, AttributeError, OverflowError, ValueError) as error:
@@ -179,7 +193,9 @@ class StreamedReply:
             self._failing = False
 
     def encode_completion(self) -> bytes:
-        """Return the completion as one answer, in JSON."""
+        """Return this streamed reply as the JSON bytes with which the server would have answered at
+        once; an error object if the stream had an error.
+        """
         if self._error is not None:
             told = {
                 name: self._top[name]
@@ -194,6 +210,10 @@ class StreamedReply:
         return json.dumps({**self._top, "object": "chat.completion", "choices": [choice]}).encode()
 
     def _add_chunk(self, chunk: Any) -> None:
+        """Add what *chunk*, a piece of a streamed reply as JSON, holds to this reply: error, usage,
+        texts, tool calls and finish reason. Raises TypeError, AttributeError, OverflowError or
+        ValueError if it is malformed.
+        """
         if not isinstance(chunk, dict):
             raise TypeError(f"{type(chunk).__name__} and no object")
         error = chunk if self._failing else find_error(chunk)
@@ -236,15 +256,17 @@ class StreamedReply:
                 self._add_call_piece({"index": 0, "function": function})
 
     def _add_text(self, name: str, text: str) -> None:
+        """Append *text* to the field *name* of this streamed reply's message."""
         if text:
             self._message[name] = (self._message.get(name) or "") + text
             self._kept += len(text)
 
     def _add_call_piece(self, piece: dict[str, Any]) -> None:
-        """Add a piece of a tool call: its id and name come once, its arguments in pieces.
+        """Add *piece* of a tool call to this streamed reply: a call's id and name come once, its
+        arguments in pieces.
 
-        It belongs to the call of its index, or to the last one where there is none; another id and
-        a name are another.
+        A piece belongs to the call with the same index, or to the last call if the piece has no
+        index. A piece with a name and another id begins a new call.
         """
         index, id_ = piece.get("index"), piece.get("id")
         if index is None:
@@ -278,11 +300,11 @@ class StreamedReply:
 
 
 def _find_line_end(data: bytes) -> bytes | None:
-    """Return what ends the lines of a stream that begins with *data*; None if no line has ended
-    yet.
+    """Return the bytes that end each line of an event stream that begins with *data*: a line feed,
+    or a lone carriage return. None if no line has ended yet.
 
-    The rules allow a lone CR. It counts only where the first line ends so and another one begins:
-    some servers leave one in the middle of a text.
+    A lone carriage return counts only if another line of the stream begins behind the first: some
+    servers leave one in the middle of a text.
     """
     feed, returned = data.find(b"\n"), data.find(b"\r")
     if returned < 0 or 0 <= feed <= returned + 1:

@@ -36,8 +36,8 @@ _ORIGIN = re.compile(
 
 
 def check_url(url: str) -> str:
-    """Check *url* and return it without a slash at the end. Raises SubjectError unless it is
-    http(s) with a host and no password.
+    """Return *url* without slashes at its end. Raises SubjectError unless *url* is a base address:
+    http(s) with a plain host, and without password, ``?`` and ``#``.
     """
     try:
         parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
@@ -64,8 +64,8 @@ def check_url(url: str) -> str:
 
 
 def find_origin(url: str) -> str:
-    """Return the scheme, host and port of *url*: ``http://gpu-box:8000``; without the port if it is
-    the usual one.
+    """Return the scheme, host and port of *url*, such as ``http://gpu-box:8000``; without the port
+    if it is the usual one. Raises SubjectError if *url* is no http(s) address.
     """
     parts = _ORIGIN.match(url)
     if parts is None:
@@ -119,17 +119,20 @@ ASIDE: dict[str, str] = {}
 
 
 def find_key_variables() -> Mapping[str, str]:
-    """Return the variables that may hold an endpoint's key: the environment, and below it what
-    `.env` has set `ASIDE`.
+    """Return the variables that may hold an endpoint's API key, name -> value: the environment and,
+    below it, what the `.env` file has put into `ASIDE`.
     """
     return ChainMap(os.environ, ASIDE)  # type: ignore[arg-type]
 
 
 def load_env_file(path: Path) -> EnvFile:
-    """Put the settings of *path* into the environment and its keys into `ASIDE`; an empty value
-    says nothing.
+    """Read the `.env` file at *path*: put known settings into the environment, and unknown ones,
+    such as keys of other endpoints, into `ASIDE`. Return the names put into the environment, the
+    settings held back for a person to allow (proxies, certificates, a store or data elsewhere), and
+    the names that mean nothing here.
 
-    Raises WrongUse if it cannot be read.
+    Empty values, and variables that the environment already has, are passed over. Raises WrongUse
+    if the file cannot be read.
     """
     try:
         # as it is written: a value with another variable's in it would send a key under another
@@ -166,8 +169,8 @@ def load_env_file(path: Path) -> EnvFile:
 
 
 def _is_elsewhere(name: str, value: str) -> bool:
-    """Return whether the variable would keep results or user data elsewhere than in the working
-    folder or the user's own place.
+    """Return whether *value* of the environment variable *name* would keep the store outside of the
+    working folder, or user data in another folder than the usual one.
     """
     if name != STORE:
         return name == DATA
@@ -180,12 +183,16 @@ def _is_elsewhere(name: str, value: str) -> bool:
 
 
 def is_route(variable: str) -> bool:
-    """Return whether *variable* names a proxy, or the certificates to believe."""
+    """Return whether the environment variable called *variable* sets a proxy, or the certificates
+    to believe, in upper or lower case.
+    """
     return is_certificate(variable) or variable.upper() in PROXIES
 
 
 def is_certificate(variable: str) -> bool:
-    """Return whether *variable* names a file of certificates, logins or session keys."""
+    """Return whether the environment variable called *variable* names a file of certificates,
+    logins or session keys, in upper or lower case.
+    """
     return variable.upper() in CERTIFICATES
 
 
@@ -217,9 +224,10 @@ Allow = Callable[[Endpoint], None]
 
 
 def find_needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permission | None:
-    """Return the permission that a person has to give before *endpoint* is sent its key.
+    """Return the permission that a person has to give before *endpoint* is sent its API key.
 
-    None if *variables*, an environment, hold no key for it, or the key goes where it belongs.
+    None if *variables*, an environment, hold no key for the endpoint, or its address is the one
+    that the key belongs to.
     """
     variable = endpoint.key_variable
     if variable is None or not variables.get(variable, "").strip():
@@ -231,8 +239,9 @@ def find_needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> 
 
 
 def check_key_place(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
-    """Allow an endpoint's key only if no person has to be asked; for programs that cannot ask.
-    Raises WrongUse if a person would be asked.
+    """Raise WrongUse if a person would have to allow that *endpoint* is sent its API key; for
+    programs that cannot ask. *variables* is the environment; None: this process's, with the `.env`
+    file.
     """
     if permission := find_needed_permission(
         endpoint, find_key_variables() if variables is None else variables
@@ -243,8 +252,8 @@ def check_key_place(endpoint: Endpoint, variables: Mapping[str, str] | None = No
 
 
 def is_this_machine(url: str) -> bool:
-    """Return whether *url* is one of this machine itself, which no other machine and no proxy can
-    reach.
+    """Return whether *url* is an address of this machine itself (localhost, loopback), which no
+    other machine and no proxy can reach.
     """
     host = urlsplit(url).hostname or ""
     try:
@@ -254,8 +263,9 @@ def is_this_machine(url: str) -> bool:
 
 
 def parse_route(variable: str, value: str) -> Permission:
-    """Return *variable* and the place that it leads to, without the login of a proxy. Raises
-    WrongUse for no address of a proxy.
+    """Return the permission that *variable*, a proxy or certificate variable with this *value*,
+    needs: the place is the proxy's address without its login, or the certificate's path. Raises
+    WrongUse if *value* is no address of a proxy.
     """
     if is_certificate(variable):
         return Permission(variable, str(Path(value).absolute()))

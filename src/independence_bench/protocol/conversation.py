@@ -40,40 +40,46 @@ class Line:
     name: str = ""
 
     def make_record(self) -> dict[str, str]:
-        """Return the line for the store, keys in order; `Line(**record)` is the line again."""
+        """Return this line of a conversation as a dictionary for the store, keys in order;
+        `Line(**record)` is the line again.
+        """
         return {"name": self.name, "notes": self.notes, "speaker": self.speaker, "text": self.text}
 
     @property
     def is_scripted(self) -> bool:
-        """Whether the script, and not the model, wrote this line of the model."""
+        """Whether this line of a conversation is the model's, but was written by the script."""
         return self.speaker == "model" and not self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Everything that was said so far in one scenario."""
+    """Everything that was said so far in one conversation."""
 
     system: str
     lines: tuple[Line, ...] = ()
 
     def add_line(self, line: Line) -> Transcript:
-        """Return the transcript after *line*."""
+        """Return a copy of this conversation with *line* at its end."""
         return Transcript(self.system, (*self.lines, line))
 
     def find_reply(self, name: str) -> str:
-        """Return the text of the reply called *name*. Raises KeyError if it has not been given."""
+        """Return the text of the model's reply called *name* in this conversation. Raises KeyError
+        if that reply has not been given.
+        """
         return {line.name: line.text for line in self.lines if line.name}[name]
 
     @property
     def reply_names(self) -> tuple[str, ...]:
-        """The names of the replies that were given, in order."""
+        """The names of the replies that the model has given in this conversation, in order."""
         return tuple(line.name for line in self.lines if line.name)
 
     @property
     def heard_hash(self) -> str:
-        """A hash of what both parties heard: all that a judge is ever shown.
+        """Hash of this conversation as a judge is shown it: each line's speaker, text and reply
+        name.
 
-        The system prompt and private notes are left out, so a judge cannot be told apart by them.
+        The system prompt and private notes are left out, so conversations that differ only in them
+        have the same hash.
         """
         return hash_ordered_content([[line.speaker, line.text, line.name] for line in self.lines])
 
@@ -89,18 +95,20 @@ class ConversationState:
 
     @property
     def next_reply(self) -> str | None:
-        """The name of the reply that comes next; None when the script is played to the end."""
+        """The name of the reply that the script of this conversation waits for next; None if the
+        script is played to its end.
+        """
         first = self.left[0] if self.left else None
         return first.name if isinstance(first, Ask) else None
 
     @property
     def replies_left(self) -> int:
-        """The number of replies still to come: the length of the remaining chain."""
+        """Number of replies that the model still has to give in this conversation."""
         return len(set(list_replies(self.left)) - set(self.transcript.reply_names))
 
     def add_reply(self, words: Words) -> ConversationState:
-        """Return the state after the awaited reply, up to the next one. Raises ValueError if none
-        is awaited.
+        """Return the state of this conversation after *words*, the reply that it waits for, and the
+        scripted lines that follow, up to the next reply. Raises ValueError if no reply is awaited.
         """
         if self.next_reply is None:
             raise ValueError("this conversation is over; no reply is awaited")
@@ -109,12 +117,16 @@ class ConversationState:
 
 
 def start_conversation(system: str, script: Script) -> ConversationState:
-    """Return *script* in play, up to the first place where the model replies."""
+    """Return a new conversation by *script* under the system prompt *system*, played up to the
+    first place where the model replies.
+    """
     return _advance_script(Transcript(system), script)
 
 
 def replay_conversation(script: Script, talk: Transcript) -> ConversationState:
-    """Play *script* with the replies of *talk*, as far as it awaits them."""
+    """Play *script* again with the replies in *talk*, an earlier conversation, as far as *script*
+    asks for them, and return the state of the conversation.
+    """
     state = start_conversation(talk.system, script)
     for line in talk.lines:
         if line.name and state.next_reply:
@@ -123,7 +135,9 @@ def replay_conversation(script: Script, talk: Transcript) -> ConversationState:
 
 
 def play_script(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
-    """Play *script* to its end, with what *reply* returns for the name of each reply."""
+    """Play *script* with the system prompt *system* to its end and return the conversation; *reply*
+    gives the text of each of the model's replies for the reply's name.
+    """
     talk = start_conversation(system, script)
     while talk.next_reply:
         talk = talk.add_reply(Words(reply(talk.next_reply)))
@@ -131,6 +145,9 @@ def play_script(system: str, script: Script, reply: Callable[[str], str]) -> Tra
 
 
 def _advance_script(transcript: Transcript, left: Script) -> ConversationState:
+    """Return the state of a conversation after the scripted lines that *left*, the remaining steps,
+    begins with: up to the next reply of the model, or to the end.
+    """
     for number, step in enumerate(left):
         match step:
             case Ask():

@@ -50,17 +50,23 @@ class Mark(Identified):
 
 
 def format_mark_name(name: str) -> str:
-    """Return a mark's name in words: non_assistant_likeness is "non-assistant likeness"."""
+    """Return *name*, the name of a judge's score in files, in words for a reader:
+    non_assistant_likeness is "non-assistant likeness".
+    """
     return f" {name}".replace("_", " ").replace(" non ", " non-")[1:]
 
 
 def format_branch(branch: Branch) -> str:
-    """Return the name of *branch* in words."""
+    """Return the name of *branch*, one of the ways in which the conversation of an item goes on, in
+    words for a reader.
+    """
     return TITLES.get(branch, branch.replace("_", " "))
 
 
 def make_reply_mark(mark: Mark, reply: str) -> Mark:
-    """Return *mark* as it is given after the reply called *reply*."""
+    """Return a copy of *mark*, the definition of a judge's score, for the score that is given after
+    the reply called *reply*: the reply's name is added to its name and filled into its question.
+    """
     return replace(
         mark, name=f"{mark.name}_{reply}", asks=fill_quotes(mark.asks, lambda _: f"“{reply}”")
     )
@@ -119,14 +125,15 @@ class StemScore(Identified):
 
     @property
     def branches(self) -> frozenset[Branch]:
-        """The branches that a stem's score is made of."""
+        """The names of the branches (conversations of an item) that this score is made of."""
         return frozenset(
             (self.factor, *(branch for term in self.terms for branch in term.branches))
         )
 
     def is_ladder(self, branch: Branch | None) -> bool:
-        """Return whether *branch* is one of pushes, of which the fold counts: those that no rule is
-        about.
+        """Return whether *branch*, a conversation of an item, is a series of pressure turns, of
+        which it counts at which turn the model gives in: a branch that is part of this score and
+        has no rule.
         """
         return branch in self.branches and branch not in dict(self.rules)
 
@@ -174,12 +181,16 @@ class Scenario(Identified):
 
     @property
     def item(self) -> str:
-        """The id of the item that it is a conversation of: its stem's, or its own."""
+        """The id of the item that this conversation is scored in: the one that all branches of the
+        item share, or the conversation's own if it is no branch.
+        """
         return self.stem or self.id
 
     @property
     def shared(self) -> int:
-        """The number of replies that all branches of its stem begin with; 0 if it is no branch."""
+        """Number of replies at the beginning of this conversation that are the same in all branches
+        of its item: 1, or 0 if the conversation is no branch.
+        """
         return 1 if self.stem else 0
 
     def __hash__(self) -> int:
@@ -189,12 +200,14 @@ class Scenario(Identified):
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """All marks of its rubrics, in order."""
+        """The definitions of all scores that judges give to this conversation, in the order of its
+        rubrics.
+        """
         return self._marks
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Names of the replies that the model gives, in order."""
+        """The names of the replies that the model gives in this conversation, in order."""
         return self._asks
 
 
@@ -214,12 +227,16 @@ class Item:
 
     @property
     def branches(self) -> tuple[Scenario, ...]:
-        """The conversations of a stem, if it is one; () for a single one."""
+        """The conversations of this item if it is scored by several branches together; () if it is
+        a single conversation.
+        """
         return self.scenarios if self.scenarios[0].stem else ()
 
     @property
     def script(self) -> Script:
-        """The steps that its conversations begin with; of a single one, all of it."""
+        """The steps that all conversations of this item begin with; the whole script if the item is
+        a single conversation.
+        """
         return self.scenarios[0].script[: 2 if self.branches else None]
 
 
@@ -265,7 +282,9 @@ class Configuration(Identified):
         return f"{self.system}/{self.delivery}"
 
     def sent(self) -> str:
-        """Return it as it is typed."""
+        """Return this configuration (system prompt variant and delivery mode) as a user types it:
+        ``VARIANT/MODE``.
+        """
         return str(self)
 
 
@@ -381,10 +400,15 @@ class Protocol(Identified):
         object.__setattr__(self, "_marks", marks)
 
     def sent(self) -> Mapping[str, str]:
-        """Return the name and hash, which tell it from others."""
+        """Return the name and hash of this protocol, under the keys "name" and "hash": they tell it
+        from other protocols.
+        """
         return {"name": self.name, "hash": self.hash}
 
     def _make_items(self) -> Iterator[Item]:
+        """Yield the items that this protocol scores, in the order of its scenarios: one for each
+        conversation or, if the items have branches, one for all branches of an item together.
+        """
         branches: dict[str, list[Scenario]] = {}
         for scenario in self.scenarios:
             stem = scenario.stem if self.has_stems else ""
@@ -398,8 +422,8 @@ class Protocol(Identified):
 
     @property
     def hash(self) -> str:
-        """The hash of the protocol. It changes with anything in it, titles included; not with
-        comments, layout, or another weighting.
+        """Hash of everything in this protocol, titles included, but not of comments, layout or a
+        choice of other weights. A protocol of an earlier form has the hash that it is stored under.
         """
         if not self._hash:
             made = self.earlier_form or hash_content(self.choose_weights(None))
@@ -408,14 +432,15 @@ class Protocol(Identified):
 
     @property
     def full_name(self) -> str:
-        """The name, with that of its weights if they are not its own."""
+        """The name of this protocol, with the name of its weights if they are not its own."""
         return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
 
     def choose_weights(self, name: str | None) -> Protocol:
-        """Return the same protocol with the weights of its weighting *name*, in that order; None:
-        with its own.
+        """Return this protocol with the dimension weights that its weighting *name* gives; None:
+        with its own weights. The dimensions are in the order of the weighting; those that it does
+        not name follow with weight 0.
 
-        Raises KeyError if there is none of that name.
+        Raises KeyError if there is no weighting of that name.
         """
         if name == self.weights:
             return self
@@ -434,53 +459,65 @@ class Protocol(Identified):
 
     @property
     def deliveries(self) -> tuple[Delivery, ...]:
-        """The delivery modes in which it can be played."""
+        """The delivery modes in which this protocol can be played: user_role, and tool_role if its
+        files give the tool's wording.
+        """
         return DELIVERIES if self.tool_role.name else ("user_role",)
 
     @property
     def has_stems(self) -> bool:
-        """Whether what is scored are stems, each of several scenarios."""
+        """Whether the items that this protocol scores are stems, of several conversations each, and
+        not single conversations.
+        """
         return bool(self.kinds)
 
     def find_stem_score(self, scenario: Scenario) -> StemScore | None:
-        """Return how the stem of the branch *scenario* is scored; None if it is no branch."""
+        """Return the rule by which the item is scored that the conversation *scenario* is a branch
+        of; None if *scenario* is no branch.
+        """
         return dict(self.kinds).get(scenario.kind) if scenario.branch else None
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """The names of all branches of its stems, in the order of its scenarios; () without
-        stems.
+        """The names of all branches that this protocol's items have, in the order of its scenarios;
+        () if its items are single conversations.
         """
         return tuple(
             dict.fromkeys(scenario.branch for scenario in self.scenarios if scenario.branch)
         )
 
     def find_system_prompt(self, variant: str) -> str:
-        """Return the system prompt of *variant*. Raises KeyError if there is none of that name."""
+        """Return the text of this protocol's system prompt *variant*. Raises KeyError if there is
+        none of that name.
+        """
         return dict(self.systems)[variant]
 
     def find_scenario(self, name: str) -> Scenario:
-        """Return the scenario called *name*. Raises KeyError if there is none."""
+        """Return the scenario of this protocol whose id is *name*. Raises KeyError if there is
+        none.
+        """
         return self._scenarios[name]
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The items that are scored, in the order of its scenarios: each conversation, or each
-        stem.
+        """All items that this protocol scores, in the order of its scenarios: single conversations,
+        or sets of branches that are scored together.
         """
         return tuple(self._items.values())
 
     def find_item(self, name: str) -> Item:
-        """Return the item called *name*. Raises KeyError if there is none."""
+        """Return the item of this protocol whose id is *name*. Raises KeyError if there is none."""
         return self._items[name]
 
     def find_mark(self, name: str) -> Mark:
-        """Return the mark of an item that is called *name*. Raises KeyError if none has it."""
+        """Return the definition (scale and question) of the score called *name* that items of this
+        protocol get. Raises KeyError if no item gets it.
+        """
         return self._marks[name]
 
     @property
     def needed_marks(self) -> frozenset[str]:
-        """The marks of judges without which there is no index."""
+        """The names of the judges' scores without which a model has no index in this protocol."""
         if not self.has_stems:
             return frozenset(
                 name
@@ -504,7 +541,9 @@ class Protocol(Identified):
 
     @property
     def reply_count(self) -> int:
-        """The number of replies that one run of one configuration takes."""
+        """Number of replies that a model gives in one run of one configuration of this protocol; a
+        reply that several branches share counts once.
+        """
         again = sum(scenario.shared for scenario in self.scenarios)
         once = {scenario.stem: scenario.shared for scenario in self.scenarios}
         return sum(len(scenario.asks) for scenario in self.scenarios) - again + sum(once.values())

@@ -42,7 +42,9 @@ class UsableReply:
 
 
 def make_tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
-    """Return the tools that the model is offered."""
+    """Return the tools that a model is offered in the mode *delivery*: in tool_role the one tool,
+    worded by *wording*, by which it speaks to the human; () in user_role.
+    """
     if delivery == "user_role":
         return ()
     return (
@@ -53,7 +55,10 @@ def make_tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
 def make_messages(
     transcript: Transcript, delivery: Delivery, wording: ToolWording
 ) -> tuple[Message, ...]:
-    """Return *transcript* as the messages to send; it should end with something the human said."""
+    """Return the conversation *transcript* as the messages to send to the model in the mode
+    *delivery*, system prompt first; it should end with something the human said. *wording* words
+    the tool in tool_role.
+    """
     turns = _join_turns(transcript.lines)
     if delivery == "user_role":
         sent = [
@@ -68,13 +73,14 @@ def make_messages(
 def read_reply(
     completion: Completion, delivery: Delivery, wording: ToolWording
 ) -> UsableReply | Rejected:
-    """Return the words of *completion*, or why it has none.
+    """Return the words that a model says to the human in *completion*, or a `Rejected` that says
+    why there are none.
 
-    In tool_role they are what the calls say: recovered also from arguments that were cut off, from
-    several calls in one reply (joined), from a tool that the model made up if it passes our
-    argument, from a call that stands in the text in the syntax of any family, and, where there is
-    no call at all, from plain text. Words next to a call are notes and never become words said. A
-    short reply is an answer; one without a letter or a digit is not.
+    In tool_role the words are what the tool calls say: recovered also from arguments that were cut
+    off, from several calls in one reply (joined), from a tool that the model made up if it passes
+    our argument, from a call that stands in the text in the syntax of any family, and, if there is
+    no call at all, from plain text. Text next to a call is the model's private notes. A short reply
+    is an answer; a reply without a letter, a digit or a pictograph is not.
     """
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
@@ -114,15 +120,17 @@ def read_reply(
 
 
 def has_words(text: str) -> bool:
-    """Return whether *text* holds anything that could be an answer: a letter, a digit or a
-    pictograph.
+    """Return whether *text*, a model's reply, holds anything that could be an answer besides
+    template tokens: a letter, a digit or a pictograph.
     """
     said = TEMPLATE.sub("", text) if "<" in text or "[" in text else text
     return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
 
 
 def _join_turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
-    """Join the lines that one party says in a row: (speaker, text, notes) each."""
+    """Return the turns of a conversation, (speaker, text, notes) each: *lines* that one party says
+    in a row are joined by blank lines.
+    """
     turns = []
     for speaker, group in groupby(lines, key=lambda line: line.speaker):
         spoken = list(group)
@@ -135,8 +143,9 @@ def _join_turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
 def _make_tool_messages(
     turns: Sequence[tuple[str, str, str]], wording: ToolWording
 ) -> list[Message]:
-    """Return the turns as messages: calls and results in turn. The opening user message and the
-    greeting stand before everything.
+    """Return the turns of a conversation, (speaker, text, notes) each, as messages of tool_role:
+    the model's words are tool calls, the human's are their results. The opening user message and
+    the greeting of *wording* stand before all turns.
     """
     sent = [Message("user", wording.opening)]
     position = 0
@@ -152,17 +161,18 @@ def _make_tool_messages(
 
 
 def make_call_id(position: int) -> str:
-    """Return the id of the model's call number *position* (1, 2, ...): nine letters and digits, as
-    Mistral insists.
+    """Return the id of the model's tool call number *position* (1, 2, ...) in a conversation: nine
+    letters and digits, as Mistral insists.
     """
     return f"say{position:06d}"
 
 
 def _read_spoken_words(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
-    """Return (what the calls say to the human, whether one of them was cut off).
+    """Return (what the tool *calls* of a reply say to the human, whether one of these calls was cut
+    off).
 
-    Where none is of our tool, those of a tool that a model made up are heard if they pass our
-    argument.
+    If none of them calls the offered tool, calls of a tool that the model made up count, provided
+    that they pass the offered tool's argument.
     """
     ours = [call for call in calls if not call.name or _is_same_tool(call.name, wording.name)]
     read = [
@@ -179,12 +189,16 @@ def _read_spoken_words(calls: Sequence[ToolCall], wording: ToolWording) -> tuple
 
 
 def _is_same_tool(name: str, tool: str) -> bool:
-    """Return whether *name* names *tool*."""
+    """Return whether *name*, as a model wrote it, means the tool called *tool*: case, punctuation,
+    a namespace before it and a number behind it do not matter.
+    """
     return _LETTERS.sub("", _strip_tool_name(name)).casefold() == _LETTERS.sub("", tool).casefold()
 
 
 def _strip_tool_name(name: str) -> str:
-    """Return a tool's *name* without a namespace before it and a call's number behind it."""
+    """Return *name*, a tool's name as a model wrote it, without a namespace before it and a call's
+    number behind it.
+    """
     bare = re.sub(r"[:_]\d{1,6}\Z", "", name.partition("<|")[0].strip())
     return re.split(r"[./:]", bare)[-1].removeprefix("functions_")
 
@@ -193,9 +207,11 @@ _LETTERS = re.compile(r"[^A-Za-z0-9]")
 
 
 def _read_argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
-    """Return (the text passed, whether the arguments were torn off before their end).
+    """Return (text, torn): the text that *arguments*, a tool call's JSON, passes under *name*, and
+    whether the JSON was torn off before its end. "" without such a text.
 
-    *own*: they are of our tool, so what they pass is meant for the human under whatever name.
+    *own*: the call is of the offered tool, so a single text counts under whatever name, and so does
+    prose in place of JSON.
     """
     arguments = arguments.lstrip(BLANK)
     try:
@@ -232,11 +248,12 @@ _TRAILING_COMMA = re.compile(r",\s{0,9}(\})\s{0,9}\Z")
 
 
 def _read_broken_argument(arguments: str, name: str) -> tuple[str, bool]:
-    """Return the text of an object that stops in its string, goes wrong after it, or has bare
-    quotes in it, and whether it is whole; ("", False) if there is none.
+    """Return (text, whole) of the argument *name* in *arguments*, a tool call's JSON object that
+    stops in its string, goes wrong after it, or has bare quotes in it; ("", False) if there is no
+    such text.
 
-    With it, whether it is whole although quotes in it are bare. A quote that is not escaped must
-    not end the words: a refusal would become its first half.
+    *whole* is whether the text is complete although quotes in it are bare. A quote that is not
+    escaped must not end the text: a refusal would become its first half.
     """
     opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
     if not opened:
@@ -267,6 +284,9 @@ _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*
 
 
 def _make_rejection(completion: Completion, content: str, cut_off: bool) -> Rejected:
+    """Return the reason why *completion*, of which *content* is left, is no usable reply: debris,
+    reasoning alone, or nothing.
+    """
     if content:
         return Rejected("template debris or punctuation only", cut_off)
     return Rejected("reasoning only, nothing said" if completion.reasoning else "empty", cut_off)

@@ -270,7 +270,9 @@ FORMATS: Mapping[str, type[Strict]] = {
 
 
 def make_json_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of each kind of file, for editors: name -> schema."""
+    """Return the JSON Schema of each kind of protocol file, for editors: kind (protocol, scenario,
+    stem, rubric) -> schema.
+    """
     return {name: model.model_json_schema() for name, model in FORMATS.items()}
 
 
@@ -279,7 +281,9 @@ Need = Callable[[object, str, str, str], None]
 
 
 def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
-    """Return the mark *name* as *file* describes it. *need* raises if anything is wrong."""
+    """Return the definition of the judge's score *name*, which the rubric in *file* describes by
+    *spec*. *need*, which is called with each condition, raises if one is not met.
+    """
     key = f"marks.{name}"
     need(name != "analysis", file, key, "is the judge's own text; call the mark something else")
     need(
@@ -337,7 +341,9 @@ class ProtocolTexts:
 
     @contextmanager
     def note_errors(self) -> Iterator[None]:
-        """Note the error that ends the block, if one does; each is noted once."""
+        """Context manager that adds a ProtocolError raised in its block to `problems` and ends the
+        block there; each mistake is added once.
+        """
         try:
             yield
         except ProtocolError as error:
@@ -347,7 +353,9 @@ class ProtocolTexts:
                     self.problems.append(problem)
 
     def parse_text(self, text: str, model: type[M], file: str) -> M:
-        """Return *text*, which stands in *file*, as a *model*; further mistakes are noted."""
+        """Return *text*, YAML that stands in *file*, as a value of the class *model*. Raises
+        ProtocolError with all mistakes in *text*.
+        """
         others: list[BenchError] = []
         try:
             wrong = partial(ProtocolError, file)
@@ -361,13 +369,15 @@ class ProtocolTexts:
             ) from error.__cause__
 
     def require_true(self, true: object, file: str, key: str, otherwise: str) -> None:
-        """Raise ProtocolError for *key* of *file* unless *true*; *otherwise* says what is wrong."""
+        """Raise ProtocolError for the key *key* of the protocol's *file* unless *true*; *otherwise*
+        says what is wrong.
+        """
         if not true:
             raise ProtocolError(file, key, otherwise)
 
     def read_file(self, file: str, wanted_by: str) -> str:
-        """Return the text of *file*, which *wanted_by* names. Raises ProtocolError if it is missing
-        or cannot be read.
+        """Return the text of the protocol's file *file* and count the file as used; *wanted_by*
+        says in errors what needs it. Raises ProtocolError if the file is missing or cannot be read.
         """
         if file in self.broken:
             raise self.broken[file]
@@ -392,8 +402,8 @@ class ProtocolTexts:
             raise ProtocolError(file, "", str(error)) from error
 
     def note_unless_true(self, true: object, file: str, key: str, otherwise: str) -> None:
-        """Note a ProtocolError for *key* of *file* unless *true*; *otherwise* says what is
-        wrong.
+        """Add a ProtocolError for the key *key* of the protocol's *file* to `problems` unless
+        *true*; *otherwise* says what is wrong. Raises nothing.
         """
         with self.note_errors():
             self.require_true(true, file, key, otherwise)

@@ -46,19 +46,22 @@ __all__ = [
 
 
 def list_shipped() -> tuple[str, ...]:
-    """List the names of the protocols that come with the package, sorted."""
+    """Return the names of the protocols that come with the package, sorted."""
     return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/protocol.yaml")))
 
 
 def load_protocol(name_or_path: str | Path) -> Protocol:
-    """Load the shipped protocol of that name, or the one in that folder. Raises ProtocolError."""
+    """Return the protocol *name_or_path*: the name of one that comes with the package, or the
+    folder of one. Raises ProtocolError if there is none, or anything in its files is wrong.
+    """
     protocol, _ = load_protocol_and_files(name_or_path)
     return protocol
 
 
 def load_protocol_and_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
-    """Load a protocol as `load_protocol` does, with the text of its files (what the store keeps as
-    a snapshot).
+    """Return (protocol, texts of its files by path) of *name_or_path*: the name of a protocol that
+    comes with the package, or a protocol's folder. The store keeps these texts as a snapshot.
+    Raises ProtocolError if there is no such protocol, or anything in its files is wrong.
     """
     name = str(name_or_path)
     name = name if os.path.exists(name) else name.strip()
@@ -85,8 +88,8 @@ def load_protocol_and_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 
 
 def _suggest_protocol(name: str) -> str:
-    """Return a hint: the shipped protocol, or the folder next to this one, that may have been
-    meant, else how to list them.
+    """Return the end of an error message for *name*, under which there is no protocol: the shipped
+    protocol or the folder that may have been meant, else the command that lists protocols.
     """
     folder = Path(name)
     if os.path.isdir(folder) and (close := find_similar_files(folder / TOP)):
@@ -101,8 +104,8 @@ def _suggest_protocol(name: str) -> str:
 
 
 def parse_protocol(files: Files, where: str) -> Protocol:
-    """Return the protocol written down in *files*; *where* names the folder in errors. Raises
-    ProtocolError.
+    """Return the protocol that the texts in *files*, path -> text, describe; *where* names their
+    folder in errors. Raises ProtocolError, which has all that is wrong.
     """
     try:
         return _parse_cached(tuple(sorted(files.items())), "forbid")
@@ -114,16 +117,20 @@ def parse_protocol(files: Files, where: str) -> Protocol:
 # store changes
 @lru_cache(maxsize=16)
 def _parse_cached(files: tuple[tuple[str, str], ...], unknown: Unknown) -> Protocol:
+    """Return the protocol that *files*, (path, text) each, describe, from a cache if they were read
+    before; *unknown*: what becomes of keys that no format has. Raises ProtocolError.
+    """
     return read_protocol(dict(files), {}, unknown)
 
 
 def parse_stored_protocol(hash_: str, files: Files, where: str) -> Protocol:
-    """Read a protocol as `parse_protocol` does, from a store's snapshot: a shipped protocol has the
-    weightings that it has today.
+    """Return the protocol that a store keeps under the hash *hash_* as *files*, path -> text;
+    *where* names the store's copy in errors. Keys that this version does not know are passed over.
+    Raises ProtocolError if the protocol cannot be read.
 
-    They are part of no hash, so a protocol may have got them after it was played. Keys that are no
-    longer known are passed over. A protocol that does not come to *hash_* any more is of an earlier
-    form, and has no scenarios (`Protocol.earlier_form`).
+    A shipped protocol gets the weightings that it has today: they are part of no hash, so it may
+    have got them after it was played. If *files* no longer give *hash_*, the protocol is of an
+    earlier form and comes without scenarios (`Protocol.earlier_form`).
     """
     try:
         protocol = _parse_cached(tuple(sorted(files.items())), "ignore")
@@ -139,10 +146,10 @@ def parse_stored_protocol(hash_: str, files: Files, where: str) -> Protocol:
 
 
 def _read_folder(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
-    """Read the files of *folder*; return their texts, and why some of them cannot be read.
+    """Return (texts, errors) of the protocol's files in *folder*, both by path: the texts of the
+    files that can be read, and what is wrong with the others.
 
-    What a link leads to outside of *folder* is not read: a folder from a stranger may point
-    anywhere.
+    A link that leads out of *folder* is not followed: a folder from a stranger may point anywhere.
     """
     files, broken = {}, {}
     home = folder.resolve()
@@ -166,9 +173,11 @@ def _read_folder(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
 
 
 def _read_file(path: Path, home: Path) -> str:
-    """Return the text of one file; *home*: its folder, without links.
+    """Return the text of the protocol's file at *path*; *home* is the protocol's folder, without
+    links.
 
-    Raises ValueError for what is none of the folder's texts, and what reading it raises.
+    Raises ValueError if *path* is not a text of that folder (wrong suffix, link out of it, no file,
+    too large), and OSError, RuntimeError or UnicodeError if the file cannot be read.
     """
     if path.suffix == ".yml":
         raise ValueError("is not read; name it .yaml")

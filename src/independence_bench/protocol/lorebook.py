@@ -43,7 +43,10 @@ class Entry(Strict):
     text: Annotated[Text, StringConstraints(max_length=LONGEST_ENTRY)]
 
     def is_woken(self, said: str) -> bool:
-        """Return whether the entry is inserted after what was *said*."""
+        """Return whether this lorebook entry belongs into the system prompt after *said*, the
+        latest messages: always if the entry is constant, else if one of its keys, and one of `also`
+        if that has any, occurs in them.
+        """
         text, keys, also = said, self.keys, self.also
         if not self.case_sensitive:
             text = said.casefold()
@@ -65,16 +68,21 @@ class Lorebook(Strict):
     entries: list[Entry] = Field(min_length=1, max_length=MOST_ENTRIES)
 
     def make_file_form(self, name: str) -> dict[str, Any]:
-        """Return the lorebook as a file has it, for the character called *name*."""
+        """Return this lorebook as a dictionary for a file, without default values; *name* is the
+        character's name.
+        """
         return self.model_dump(exclude_defaults=True) | {"speakers": ["User", name]}
 
     def causes(self) -> dict[str, Any]:
-        """Return everything that makes it another one, by name."""
+        """Return all fields of this lorebook by name, for hashes: a change in any of them makes it
+        another one.
+        """
         return self.model_dump()
 
     def fill_prompt(self, prompt: str, messages: Sequence[tuple[str, str]]) -> str:
-        """Return *prompt* with the entries that *messages*, (speaker: "human" or "model", text),
-        wake.
+        """Return the system prompt *prompt* with those entries of this lorebook inserted whose keys
+        occur in the last *messages*, as far as the token budget allows. A message is (speaker,
+        text), its speaker "human" or "model".
         """
         last = messages[-self.scan_depth :] if self.scan_depth else ()
         # front ends search a message with its speaker's name before it
@@ -109,10 +117,10 @@ class Lorebook(Strict):
 def read_lorebook(
     book: Mapping[str, Any], plain: Callable[[str], str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return *book*, a card's `character_book`, as a sheet has it (None: nothing to play), and
-    remarks.
+    """Return (lorebook, remarks) of *book*, a character card's `character_book`: the lorebook as a
+    dictionary for a sheet, or None if there is nothing to play, and remarks on what is not played.
 
-    *plain*: a text with its macros filled in, as a sheet can have it.
+    *plain* fills in the macros of a text.
     """
     listed = book.get("entries")
     enabled = (
@@ -140,6 +148,9 @@ def read_lorebook(
 
 
 def _read_card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dict[str, Any] | None:
+    """Return *raw*, a lorebook entry of a character card, as a dictionary for a sheet; None if it
+    has no text, no keys, or patterns as keys. *plain* fills in the macros of a text.
+    """
     content, keys, constant = (
         raw.get("content"),
         _read_keys(raw.get("keys"), plain),
@@ -167,6 +178,9 @@ def _read_card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dic
 
 
 def _read_keys(raw: object, plain: Callable[[str], str]) -> list[str]:
+    """Return the texts in the list *raw*, keys of a lorebook entry, with macros filled in by
+    *plain*: at most `MOST_KEYS`, each of at most `LONGEST_KEY` characters; [] if there is no list.
+    """
     texts = (
         [plain(" ".join(key.split()))[:LONGEST_KEY] for key in raw if isinstance(key, str)]
         if isinstance(raw, list)
@@ -176,6 +190,9 @@ def _read_keys(raw: object, plain: Callable[[str], str]) -> list[str]:
 
 
 def _read_number(raw: object, least: int = -(10**9), most: int = 10**9) -> int | None:
+    """Return the whole number *raw*, raised to *least* or lowered to *most* if it lies outside of
+    them; None if *raw* is no whole number.
+    """
     return (
         min(max(raw, least), most) if isinstance(raw, int) and not isinstance(raw, bool) else None
     )

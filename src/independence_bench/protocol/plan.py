@@ -45,22 +45,24 @@ class Job:
 
     @property
     def transcript_id(self) -> str:
-        """The id that the finished transcript is stored under."""
+        """The id under which the finished conversation of this job is stored."""
         return make_transcript_id(self.script_hash, self.subject.hash, self.run)
 
     @property
     def place(self) -> tuple[int, Configuration, str]:
-        """The job's place among its subject's jobs: run, configuration and scenario."""
+        """Which of its model's conversations this job is: (run, configuration, scenario's id)."""
         return self.run, self.configuration, self.scenario.id
 
     @property
     def title(self) -> str:
-        """The job's name in progress and errors: run, configuration and scenario."""
+        """The name of this job in progress and errors: run, configuration and scenario's id."""
         return f"run {self.run}, {self.configuration}, {self.scenario.id}"
 
 
 def list_configurations(protocol: Protocol) -> tuple[Configuration, ...]:
-    """Return all configurations that *protocol* can be played in, its default ones first."""
+    """Return all configurations (system prompt variant and delivery mode) that *protocol* can be
+    played in, its default ones first.
+    """
     every = [
         Configuration(system, delivery)
         for system, _ in protocol.systems
@@ -70,8 +72,8 @@ def list_configurations(protocol: Protocol) -> tuple[Configuration, ...]:
 
 
 def list_ranked_groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
-    """Return what is ranked together: the pooled default, then every configuration that is not the
-    default by itself.
+    """Return the groups of configurations of *protocol* that are each ranked together: all default
+    ones pooled, then every other configuration by itself.
     """
     default = protocol.configurations
     return [
@@ -89,13 +91,14 @@ def find_counted_runs(
     planned: Collection[tuple[Configuration, str]],
     begun: Collection[int],
 ) -> set[int]:
-    """Return those of one subject's runs that count for a protocol: *begun* for it, or whole though
-    played for another one.
+    """Return the numbers of those runs of one model that count for a protocol: the runs *begun* for
+    the protocol, and runs that have all of its conversations though they were played for another
+    one.
 
-    *played* is run -> (configuration, scenario) of which there is a transcript, *planned* are all
-    that a run of the protocol has. Protocols share scenarios, and who played one of them has begun
-    no run of the other. A subject of which nothing was begun for this one counts with all its runs
-    or not at all: its whole runs alone would be a choice of the best.
+    *played* is run -> (configuration, scenario's id) of which there is a conversation, *planned*
+    are all that a run of the protocol has. Protocols share scenarios, and a model that played one
+    of them has begun no run of the other. If no run was begun for the protocol, the complete runs
+    count only if all runs are complete: else they would be a choice of the best.
     """
     here = played.keys() & set(begun)
     whole = {run for run, there in played.items() if set(there) >= set(planned)}
@@ -103,11 +106,12 @@ def find_counted_runs(
 
 
 def find_shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
-    """Return those of one subject's jobs that are *left* whose opening is bought already: (run,
-    configuration, scenario).
+    """Return which of *left*, one model's jobs that are still to be played, do not pay for their
+    first reply, because another branch of the same item pays or has paid for it: (run,
+    configuration, scenario's id) each.
 
-    The branches of a stem begin with the same reply. One of them buys it; where one of them is
-    played, it is there. A subject that keeps state has an opening of its own in each.
+    The branches of an item begin with the same reply. A model that keeps state gives a reply of its
+    own in each branch, so its jobs all pay.
     """
     branches: dict[tuple[int, Configuration, str], list[Scenario]] = defaultdict(list)
     for job in left:
@@ -121,15 +125,15 @@ def find_shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configurat
 
 
 def is_shared_reply(scenario: Scenario, talk: ConversationState) -> bool:
-    """Return whether the reply that *talk*, of *scenario*, awaits is one that all branches of its
-    stem begin with.
+    """Return whether the reply that *talk*, a conversation of *scenario*, waits for is one that all
+    branches of its item begin with.
     """
     return len(talk.transcript.reply_names) < scenario.shared
 
 
 def hash_script(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
-    """Return the hash of what is sent when *scenario* is played in *configuration*, with the
-    replies left open.
+    """Return the hash of the messages and tools that are sent when *scenario* of *protocol* is
+    played in *configuration*, with the model's replies left open.
     """
     system = protocol.find_system_prompt(configuration.system)
     sent = _hash_messages(system, scenario, configuration.delivery, protocol.tool_role)
@@ -143,6 +147,9 @@ def hash_script(protocol: Protocol, configuration: Configuration, scenario: Scen
 def _hash_messages(
     system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording
 ) -> str:
+    """Return the hash of the messages and tools that are sent when *scenario* is played with the
+    system prompt *system* in the mode *delivery*, with the model's replies left open. Cached.
+    """
     # a line of the script that quotes a reply then holds a mark that no human would write
     played = play_script(system, scenario.script, "\x02{}\x03".format)
     sent = [message.format_message() for message in make_messages(played, delivery, wording)]
@@ -154,15 +161,18 @@ def _hash_messages(
 def start_scenario(
     protocol: Protocol, configuration: Configuration, scenario: Scenario
 ) -> ConversationState:
-    """Return *scenario* in *configuration*, up to the first reply."""
+    """Return the conversation of *scenario* in *configuration* of *protocol*, up to the model's
+    first reply.
+    """
     return start_conversation(protocol.find_system_prompt(configuration.system), scenario.script)
 
 
 def build_messages(
     transcript: Transcript, delivery: Delivery, protocol: Protocol
 ) -> tuple[Message, ...]:
-    """Return *transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds
-    to the system prompt.
+    """Return the messages in which *protocol* sends the conversation *transcript* to the model in
+    the mode *delivery*: after the protocol's earlier chat, and with what its lorebook adds to the
+    system prompt.
     """
     if protocol.earlier:
         transcript = replace(
@@ -178,6 +188,9 @@ def build_messages(
 
 @lru_cache(maxsize=16)
 def _make_earlier_lines(exchanges: tuple[tuple[str, str], ...]) -> tuple[Line, ...]:
+    """Return *exchanges*, (the human's words, the model's words) each, as lines of a conversation.
+    Cached.
+    """
     return tuple(
         line for human, model in exchanges for line in (Line("human", human), Line("model", model))
     )
@@ -190,8 +203,9 @@ def build_request(
     protocol: Protocol,
     transcript: str = "",
 ) -> ChatRequest:
-    """Return the request to *subject* for the reply that *talk* awaits; *transcript* is the id that
-    the transcript will have.
+    """Return the request to *subject*, the model to test, for the reply that *talk*, its
+    conversation in *configuration* of *protocol*, waits for. *transcript* is the id that the
+    conversation will have; only a model that keeps state is sent it.
     """
     return ChatRequest(
         subject,
@@ -213,11 +227,11 @@ class Shard:
     of: int
 
     def select_jobs(self, every: Iterable[Job]) -> Iterator[Job]:
-        """Yield those of one subject's jobs that are this part's: each in its turn, the branches of
-        a stem together.
+        """Yield those of *every*, all jobs of one model, that belong to this part of the plan; the
+        branches of an item stay together.
 
-        The parts are as large as each other, to a stem or a conversation; what is left over falls
-        to other parts for other subjects.
+        The parts are as large as each other, to an item. Which parts get one item more differs from
+        model to model.
         """
         turns: dict[tuple[int, Configuration, str], int] = {}
         for job in every:
@@ -237,8 +251,8 @@ def list_jobs(
     runs: Sequence[int],
     experiments: Collection[str] = (),
 ) -> Iterator[Job]:
-    """Yield every job of *subject*, run by run, in the protocol's order; only those of
-    *experiments*, if any are named.
+    """Yield every job of *subject*, a model to test, in *configurations* of *protocol*: run by run,
+    each in the protocol's order; only scenarios of *experiments*, if any are named.
     """
     scripts = [
         (configuration, scenario, hash_script(protocol, configuration, scenario))

@@ -28,15 +28,18 @@ Means = Mapping[str, float | None]
 
 
 def is_left_out(marks: scoring.Marks) -> bool:
-    """Return whether a transcript with these *marks* does not count."""
+    """Return whether a conversation with these *marks*, a judge's scores, does not count by the
+    published rules: its three identity scores are all there and all 0.
+    """
     return all(marks.get(name) == 0 for name in IDENTITY)
 
 
 def score_published(
     protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks
 ) -> scoring.Scored:
-    """Score every run in *marks*, at least one, and all of them together; if there is no index, no
-    run has one.
+    """Return (score of each run, score over all runs) of one model by the published rules. *marks*
+    are a judge's, run -> slot -> scores, of at least one run; *configurations* are pooled. If there
+    is no index over all runs, no run has one.
     """
     runs = {
         run: score_published_run(protocol, configurations, of_run) for run, of_run in marks.items()
@@ -56,7 +59,9 @@ def score_published_run(
     configurations: Sequence[Configuration],
     marks: Mapping[scoring.Slot, scoring.Marks],
 ) -> scoring.RunScore:
-    """Score one run, pooling *configurations*; *marks* has what was judged, by slot."""
+    """Return the score of one run of a model by the published rules, pooling *configurations*.
+    *marks* are the judge's scores by slot (configuration, item's id).
+    """
     left_out = tuple(slot for slot, given in marks.items() if is_left_out(given))
     means: dict[str, float | None] = {}
     missing: dict[scoring.Slot, None] = {}
@@ -77,8 +82,8 @@ def score_published_run(
 def score_published_subject(
     runs: Sequence[scoring.RunScore], protocol: Protocol
 ) -> scoring.SubjectScore:
-    """Return the score over *runs*, its index that of the rounded means; None if a part of it is
-    missing in every run.
+    """Return the score of a model over its *runs* by the published rules. Its index is made of
+    means rounded over the runs; it is None if scores that it needs are missing in every run.
     """
     by_run = [run.means for run in runs]
     sums = {d.name: _add_means(d, by_run, protocol) for d in protocol.dimensions}
@@ -99,8 +104,9 @@ def score_published_subject(
 
 
 def _add_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
-    """Return the sum of a dimension's mean marks over *runs*, on the marks' scales; None if nothing
-    is there.
+    """Return the sum of a dimension's mean scores, each rounded over *runs*, on the scores' own
+    scales. Scores that are missing in every run count as the low end of their scale; None if all
+    are missing.
     """
     total, lacking = [], []
     for part in _group_marks(dimension, protocol):
@@ -115,6 +121,9 @@ def _add_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) 
 
 
 def _rescale_sums(sums: Means, protocol: Protocol) -> dict[str, float | None]:
+    """Return the value of each dimension, in [0, 1], from *sums*, the sum of each dimension's mean
+    scores; None for a dimension without a sum.
+    """
     return {
         d.name: None if (added := sums[d.name]) is None else scoring.rescale_sum(d, added, protocol)
         for d in protocol.dimensions
@@ -122,8 +131,8 @@ def _rescale_sums(sums: Means, protocol: Protocol) -> dict[str, float | None]:
 
 
 def _group_marks(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
-    """Return the dimension's marks; those that are only given together, by the same items, are one
-    part.
+    """Return the names of the scores that *dimension* is made of, in groups: scores that the same
+    items get, and that are therefore only given together, are one group.
     """
     parts: dict[tuple[str, ...], tuple[str, ...]] = {}
     for name in dimension.marks:
@@ -135,17 +144,18 @@ def _group_marks(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ..
 
 
 def _list_complete_means(means: Means, part: Sequence[str]) -> list[float]:
-    """Return the means of all marks of *part*; [] if one is missing."""
+    """Return the mean scores in *means* for all names in *part*; [] if one of them is missing."""
     there = [mean for name in part if (mean := means[name]) is not None]
     return there if len(there) == len(part) else []
 
 
 def _compute_index(protocol: Protocol, sums: Means) -> float | None:
-    """Return the weighted mean of the dimensions that are there, with every step in floats as the
-    published numbers took it; None if there are none.
+    """Return the index, in [0, 100]: the weighted mean of those dimensions that have a value in
+    *sums*, with every step in floats as the published numbers took it; None if no dimension has
+    one.
 
     Which step comes first decides what a tie is rounded to: 84.45 is a sum a hair below or above
-    it.
+    that.
     """
     there = [
         (d, added) for d in protocol.dimensions if d.weight and (added := sums[d.name]) is not None
@@ -159,8 +169,8 @@ def _compute_index(protocol: Protocol, sums: Means) -> float | None:
 
 
 def _compute_percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
-    """Return a dimension in [0, 100], of *added*, the sum of its means: 8.94 of 10 is 8.94 x 10,
-    not 8.94 / 10 x 100, which floats round twice.
+    """Return the value of *dimension* in [0, 100] from *added*, the sum of its mean scores: 8.94 of
+    10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round twice.
     """
     low, high = scoring.find_scale_ends(dimension, protocol)
     far, span = high - added if dimension.inverted else added - low, high - low
@@ -168,12 +178,13 @@ def _compute_percent(dimension: Dimension, added: float, protocol: Protocol) -> 
 
 
 def _round_mean(numbers: Sequence[float]) -> float | None:
+    """Return the mean of *numbers*, rounded to two decimals; None for no numbers."""
     return round(_add_in_order(numbers) / len(numbers), DECIMALS) if numbers else None
 
 
 def _add_in_order(numbers: Iterable[float]) -> float:
-    """Add *numbers* one after the other, each sum rounded to a float; `sum` does so only before
-    Python 3.12.
+    """Return the sum of *numbers*, added one after the other with each partial sum rounded to a
+    float; `sum` does so only before Python 3.12.
     """
     total = 0.0
     for number in numbers:

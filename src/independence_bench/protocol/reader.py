@@ -62,10 +62,10 @@ from independence_bench.yaml_io import Unknown
 def read_protocol(
     files: Files, broken: Mapping[str, ProtocolError], unknown: Unknown = "forbid"
 ) -> Protocol:
-    """Return the protocol of *files*; *broken*: of files that could not be read, why.
+    """Return the protocol that the texts in *files*, path -> text, describe. *broken*: why files
+    could not be read, by path; *unknown*: what becomes of keys that no format has.
 
-    *unknown*: what becomes of keys that no format has. Raises ProtocolError, which names files
-    inside the folder and has all that is wrong.
+    Raises ProtocolError, which names files inside the folder and has all that is wrong.
     """
     return _Reader(files, broken, unknown).build_protocol()
 
@@ -75,8 +75,9 @@ PLAIN_PATH = re.compile(r"(?:[\w-]+/)?[\w.-]+\.(?:md|yaml)")
 
 
 def read_earlier_form(files: Files, hash_: str) -> Protocol:
-    """Return the protocol in *files*, stored under *hash_* in an earlier form: how its
-    conversations were held, no scenarios, and nothing that is scored.
+    """Return the protocol in *files*, path -> text, which is stored under *hash_* in an earlier
+    form: with what is needed to show how its conversations were held, without scenarios and
+    dimensions.
 
     Raises ProtocolError if not even that can be read.
     """
@@ -91,8 +92,8 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
 def _make_frame(
     top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str
 ) -> Protocol:
-    """Return the protocol that *top* describes, without scenarios and dimensions; *instructions*:
-    of its judge.
+    """Return the protocol that *top*, its protocol.yaml, describes, with the system prompts
+    *systems* and the judge's *instructions*, but without scenarios and dimensions.
     """
     return Protocol(
         name=top.name,
@@ -117,9 +118,9 @@ def add_scenarios(
     files: Files,
     played: Sequence[tuple[str, str, tuple[str, ...], Collection[str]]],
 ) -> Protocol:
-    """Return *protocol*, of an earlier form, with a scenario for each (experiment, id, names of
-    replies, of marks) that was *played*: enough to show its conversations, and the marks that they
-    got.
+    """Return *protocol*, which is of an earlier form, with a scenario for each entry of *played*:
+    (experiment, scenario's id, names of replies, names of scores). That is enough to show the
+    stored conversations and the scores that they got. *files*, path -> text, have the rubrics.
     """
     reader = _Reader(files, {}, "ignore")
     names = [path[8:-3] for path in files if path.startswith("rubrics/") and path.endswith(".md")]
@@ -141,13 +142,17 @@ def add_scenarios(
 
 
 class _Reader(ProtocolTexts):
+    """Reads the texts of one protocol's files and notes everything that is wrong with them."""
+
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError], unknown: Unknown) -> None:
         super().__init__(files, broken, unknown)
         # rubrics: many stems ask for the same ones
         self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}
 
     def build_protocol(self) -> Protocol:
-        """Read and return the protocol. Raises ProtocolError, which has all that is wrong."""
+        """Return the protocol that these files describe. Raises ProtocolError, which has all that
+        is wrong with them.
+        """
         top: ProtocolFile | None = None
         with self.note_errors():
             top = self.parse_text(self.read_file(TOP, "every protocol"), ProtocolFile, TOP)
@@ -196,6 +201,9 @@ class _Reader(ProtocolTexts):
         )
 
     def check_configuration(self, top: ProtocolFile, number: int, systems: Collection[str]) -> None:
+        """Raise ProtocolError if configuration *number* of *top*, a protocol.yaml, has a system
+        prompt that is not in *systems*, or is in tool_role without the tool's wording.
+        """
         key, configuration = f"configurations.{number}", top.configurations[number]
         if (system := configuration.system) not in systems:
             there = suggest_names(system, systems, "there are")
@@ -204,8 +212,8 @@ class _Reader(ProtocolTexts):
         self.require_true(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
 
     def check_unlisted_scenarios(self) -> None:
-        """Check the scenarios if protocol.yaml cannot be read, which would say how they belong
-        together.
+        """Note what is wrong in the protocol's scenario files if its protocol.yaml, which would
+        list them, cannot be read.
         """
         for file in sorted(self.files):
             if file.startswith("scenarios/") and file.endswith(".yaml"):
@@ -213,6 +221,9 @@ class _Reader(ProtocolTexts):
                     self.read_scenario(file.removeprefix("scenarios/").removesuffix(".yaml"), "")
 
     def read_systems(self) -> tuple[tuple[str, str], ...]:
+        """Return (variant, system prompt) of each file in the protocol's folder system/; what is
+        wrong with the files is noted.
+        """
         systems = []
         for file in sorted({*self.files, *self.broken}):
             if file.startswith("system/") and file.endswith(".md"):
@@ -230,7 +241,10 @@ class _Reader(ProtocolTexts):
         return tuple(systems)
 
     def read_plain_text(self, file: str, wanted_by: str, if_empty: str) -> str:
-        """Return the text of a file that quotes no reply."""
+        """Return the text of the protocol's file *file*, which *wanted_by* needs. Raises
+        ProtocolError, with *if_empty* if the text is empty, or if it quotes a reply: nothing is
+        filled in here.
+        """
         text = self.read_file(file, wanted_by).strip()
         self.require_true(text, file, "", if_empty)
         for quoted in list_quotes(
@@ -245,6 +259,9 @@ class _Reader(ProtocolTexts):
         return text
 
     def read_scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
+        """Return all scenarios that *top*, a protocol.yaml, lists. Scenarios listed twice, and
+        scores with different scales in different rubrics, are noted as mistakes.
+        """
         scenarios: dict[str, Scenario] = {}
         scales: dict[str, Mark] = {}
         for file, scenario in self.list_scenarios(top):
@@ -265,8 +282,8 @@ class _Reader(ProtocolTexts):
         return tuple(scenarios.values())
 
     def list_scenarios(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
-        """Yield every scenario with the file that it is written in, in the order of the
-        experiments.
+        """Yield (file, scenario) of every scenario that *top*, a protocol.yaml, lists, branches of
+        stems included, in the order of the experiments. Files with mistakes are noted and left out.
         """
         stems = bool(top.kinds)
         for experiment, listed in top.experiments.items():
@@ -288,7 +305,9 @@ class _Reader(ProtocolTexts):
                 yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
     def read_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
-        """Yield the branches of a stem."""
+        """Yield a scenario of *experiment* for each branch of the item *name*, which has several
+        conversations with one opening. Raises ProtocolError if the item's file is wrong.
+        """
         file = f"stems/{name}.yaml"
         text = self.read_file(file, f"protocol.yaml, experiments.{experiment},")
         stem = self.parse_text(text, StemFile, file)
@@ -332,6 +351,9 @@ class _Reader(ProtocolTexts):
             )
 
     def read_scenario(self, name: str, experiment: str) -> Scenario:
+        """Return the scenario *name* of *experiment* from its file. Raises ProtocolError if the
+        file cannot be read; other mistakes in it are noted.
+        """
         file = f"scenarios/{name}.yaml"
         text = self.read_file(file, f"protocol.yaml, experiments.{experiment},")
         raw = self.parse_text(text, ScenarioFile, file)
@@ -370,8 +392,9 @@ class _Reader(ProtocolTexts):
     def check_rubrics(
         self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str
     ) -> None:
-        """Note each quote in *rubrics* of anything but *replies*, the *reference* if there is one,
-        and the system prompt.
+        """Note each quote in *rubrics* that stands for anything but *replies*, the system prompt,
+        and the *reference* if there is one. Raises ProtocolError if two rubrics ask for the same
+        score. *file* is the scenario's.
         """
         known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
@@ -386,8 +409,8 @@ class _Reader(ProtocolTexts):
             raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
 
     def read_script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
-        """Return the script of the steps *raw*; the first *before* of them are not among those that
-        stand at the key *at*.
+        """Return the script of the steps *raw*, which stand at the key *at* of *file*; mistakes are
+        noted. The first *before* steps do not stand there and are not counted in errors.
         """
         steps: list[Step] = []
         replies: list[str] = []
@@ -422,6 +445,9 @@ class _Reader(ProtocolTexts):
         return tuple(steps)
 
     def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
+        """Raise ProtocolError if *text*, at the key *key* of *file*, quotes anything but *replies*,
+        or has double braces that quote nothing.
+        """
         for quoted in list_quotes(text):
             self.require_true(
                 quoted in replies,
@@ -438,6 +464,9 @@ class _Reader(ProtocolTexts):
     def read_rubrics(
         self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]
     ) -> tuple[Rubric, ...]:
+        """Return the rubrics called *names* for a scenario in which the replies *judged* are
+        scored. A rubric with mistakes is noted and left out.
+        """
         rubrics = []
         for name in names:
             with self.note_errors():
@@ -447,7 +476,9 @@ class _Reader(ProtocolTexts):
         return tuple(rubrics)
 
     def read_rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
-        """Return the rubric *name* for a scenario in which the replies *judged* are marked."""
+        """Return the rubric called *name* for a scenario in which the replies *judged* are scored.
+        Raises ProtocolError if its file is wrong.
+        """
         file = f"rubrics/{name}.md"
         parts = re.match(
             r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.read_file(file, wanted_by), re.DOTALL
@@ -479,8 +510,9 @@ class _Reader(ProtocolTexts):
     def read_dimensions(
         self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None
     ) -> tuple[Dimension, ...]:
-        """Return the dimensions; what they are made of is not checked if not all *scenarios* could
-        be read (None).
+        """Return the dimensions that *top*, a protocol.yaml, describes; mistakes are noted. If
+        *scenarios* is None, because not all could be read, it is not checked whether a dimension's
+        scores exist.
         """
         stems = bool(top.kinds)
         every = {mark.name for scenario in scenarios or () for mark in scenario.marks}
@@ -509,6 +541,9 @@ class _Reader(ProtocolTexts):
         )
 
     def read_weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:
+        """Return the sets of dimension weights that *top*, a protocol.yaml, offers in place of its
+        own. Unknown dimensions, and weights that do not add up to 100, are noted as mistakes.
+        """
         for name, weighting in top.weightings.items():
             key = f"weightings.{name}.weights"
             for dimension in weighting.weights:
@@ -525,6 +560,7 @@ class _Reader(ProtocolTexts):
         )
 
     def check_sum(self, key: str, weights: Collection[float]) -> None:
+        """Note a mistake at the key *key* of protocol.yaml unless *weights* add up to 100."""
         added = sum(weights)
         self.note_unless_true(
             abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100"
@@ -534,7 +570,10 @@ class _Reader(ProtocolTexts):
 def read_kinds(
     top: ProtocolFile, scenarios: Sequence[Scenario], need: Need
 ) -> tuple[tuple[str, StemScore], ...]:
-    """Return how each kind of stems is scored: (kind, score); () for a protocol without them."""
+    """Return (kind, rule by which its items are scored) for each kind of items in *top*, a
+    protocol.yaml; () for a protocol without kinds. *need*, which is called with each condition,
+    raises if one is not met.
+    """
     scores = []
     for name, kind in top.kinds.items():
         where = f"kinds.{name}."
@@ -560,8 +599,9 @@ def read_kinds(
 def _read_score(
     raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
 ) -> StemScore:
-    """Read *raw*, the score of stems that have these *branches*; *where* begins the keys in
-    errors.
+    """Return the rule that *raw* describes for scoring items with these *branches*, checked against
+    their *scenarios*. *where* begins the keys in errors; *need*, which is called with each
+    condition, raises if one is not met.
     """
     rubrics = f"{where}rubrics"
     single = next(

@@ -70,11 +70,10 @@ class Rules:
 def compute_index(
     dimensions: Mapping[str, float | None], weights: Mapping[str, float]
 ) -> float | None:
-    """Combine dimensions into the index (docs/scoring.md, eq. 3).
+    """Return the index, in [0, 100]: the sum of the *dimensions*, each in [0, 1] with 1 the most
+    independent, times their *weights*, which sum to 100 (docs/scoring.md, eq. 3).
 
-    *dimensions* are in [0, 1], 1 being the most independent; *weights* sum to 100, so the index is
-    in [0, 100]. None if a dimension with a weight has no value: fewer dimensions are a different
-    quantity.
+    None if a dimension with a weight has no value: fewer dimensions are a different quantity.
     """
     return compute_sum(
         [
@@ -88,22 +87,26 @@ def compute_index(
 def rescale_dimension(
     dimension: Dimension, means: Mapping[str, float], protocol: Protocol
 ) -> float:
-    """Return a dimension in [0, 1] from the means of its marks (docs/scoring.md, eq. 2).
+    """Return the value of *dimension*, in [0, 1] with 1 the most independent, from *means*, the
+    mean of each score that it is made of (docs/scoring.md, eq. 2).
 
-    The means are added, as are the ends of their scales. Raises KeyError for a mark without a mean.
+    The means are added, as are the ends of their scales. Raises KeyError for a score without a
+    mean.
     """
     return rescale_sum(dimension, fsum(means[name] for name in dimension.marks), protocol)
 
 
 def rescale_sum(dimension: Dimension, added: float, protocol: Protocol) -> float:
-    """Return a dimension in [0, 1] from *added*, the sum of its marks' means."""
+    """Return the value of *dimension*, in [0, 1] with 1 the most independent, from *added*, the sum
+    of the means of the scores that it is made of.
+    """
     low, high = find_scale_ends(dimension, protocol)
     share = (added - low) / (high - low)
     return 1 - share if dimension.inverted else share
 
 
 def find_scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
-    """Return the lowest and the highest sum of a dimension's marks."""
+    """Return (lowest, highest) possible sum of the scores that *dimension* is made of."""
     marks = [protocol.find_mark(name) for name in dimension.marks]
     return fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
 
@@ -111,8 +114,8 @@ def find_scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, fl
 def score_runs(
     protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks
 ) -> Scored:
-    """Score every run in *marks*, at least one, pooling *configurations*, and all of them
-    together.
+    """Return (score of each run, score over all runs) of one model, from *marks*, a judge's scores
+    of at least one run (run -> slot -> scores); *configurations* are pooled.
     """
     planned = list_planned_slots(protocol, configurations)
     runs = {
@@ -130,11 +133,12 @@ def score_run(
     marks: Mapping[Slot, Marks],
     planned: Mapping[str, Sequence[Slot]] | None = None,
 ) -> RunScore:
-    """Score one run, pooling *configurations*; *marks* has what was judged, by slot; *planned*:
-    `list_planned_slots`.
+    """Return the score of one run of a model, pooling *configurations*: the mean of each of the
+    judge's scores, the dimensions, and the index. *marks* has what was judged, by slot
+    (configuration, item's id); *planned* is the result of `list_planned_slots`, made here if None.
 
-    A mark's mean is taken over all items planned for it (eq. 1) and exists only if every one of
-    them has it. An empty *marks* gives a score in which everything is None.
+    A mean is taken over all items planned for a score (eq. 1) and exists only if every one of them
+    has it. An empty *marks* gives a score in which everything is None.
     """
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
@@ -157,8 +161,8 @@ def score_run(
 
 
 def average_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
-    """Return the mean of several judges' marks, at least one judge's; only of what all of them have
-    marked.
+    """Return the mean of several judges' scores: *marks* has run -> slot -> scores for each judge,
+    at least one. A slot is kept only if all judges gave it the same kinds of scores.
     """
     first, *others = marks
     if not others:
@@ -182,7 +186,9 @@ def average_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, di
 def set_lowest_marks(
     protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]
 ) -> RunMarks:
-    """Return *marks* with the least independent ones in those slots of *lost* that have any."""
+    """Return *marks*, run -> slot -> scores, with the least independent values in those slots of
+    *lost* that have any scores.
+    """
     inverted = {
         name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks
     }
@@ -213,8 +219,8 @@ class CountedMark(NamedTuple):
 
 
 def list_counted_marks(protocol: Protocol) -> list[CountedMark]:
-    """Return the marks that the dimensions are made of, by dimension and item in the protocol's
-    order.
+    """Return an entry for each score that an item gets and a dimension of *protocol* is made of, by
+    dimension and item in the protocol's order.
     """
     planned = Counter(mark.name for item in protocol.items for mark in item.marks)
     return [
@@ -232,7 +238,9 @@ def list_counted_marks(protocol: Protocol) -> list[CountedMark]:
 def list_planned_slots(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[Slot]]:
-    """Return the items of a run that are to have each mark: mark -> slots."""
+    """Return which items of one run of *protocol* in *configurations* get each of the judge's
+    scores: score name -> slots (configuration, item's id).
+    """
     planned: dict[str, list[Slot]] = {}
     for configuration in configurations:
         for item in protocol.items:
@@ -242,8 +250,9 @@ def list_planned_slots(
 
 
 def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
-    """Return the mean over *runs*, which must not be empty: of each mark, dimension and of the
-    index.
+    """Return the score of a model over its *runs*: the mean of each of the judge's scores, of each
+    dimension and of the index, and the index's standard deviation. A mean is None if a run has
+    None. Raises ValueError if *runs* is empty.
     """
     if not runs:
         raise ValueError("a subject without runs has no score")
@@ -261,8 +270,8 @@ def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
 
 
 def compute_deviation(indices: Sequence[float | None]) -> float | None:
-    """Return the standard deviation of *indices* (n - 1); None as soon as one is None, and for
-    fewer than two.
+    """Return the sample standard deviation of *indices* (n - 1); None if one of them is None, and
+    for fewer than two.
     """
     mean = compute_mean(indices)
     if mean is None or len(indices) < 2:
@@ -271,12 +280,12 @@ def compute_deviation(indices: Sequence[float | None]) -> float | None:
 
 
 def compute_mean(numbers: Sequence[float | None]) -> float | None:
-    """Return the mean of *numbers*; None as soon as one is None, and for no numbers."""
+    """Return the mean of *numbers*; None if one of them is None, and for no numbers."""
     there = [number for number in numbers if number is not None]
     return fsum(there) / len(there) if there and len(there) == len(numbers) else None
 
 
 def compute_sum(numbers: Sequence[float | None]) -> float | None:
-    """Return the sum of *numbers*; None as soon as one is None."""
+    """Return the sum of *numbers*; None if one of them is None. 0 for no numbers."""
     there = [number for number in numbers if number is not None]
     return fsum(there) if len(there) == len(numbers) else None

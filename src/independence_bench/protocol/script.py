@@ -52,15 +52,16 @@ Script = tuple[Step, ...]
 
 
 def list_replies(script: Script) -> tuple[str, ...]:
-    """Return the names of the replies in *script*, in order."""
+    """Return the names of the model's replies in *script*, in order."""
     return tuple(step.name for step in script if isinstance(step, Ask))
 
 
 def list_script_steps(
     script: Sequence[Step],
 ) -> Iterator[tuple[Literal["human", "given", "model"], str]]:
-    """Yield a script for a reader, line by line: the speaker, and what is said; of the model, the
-    reply's name.
+    """Yield (who, text) for each step of *script*: "human" with the human's words, "given" with
+    words that the script writes for the model, or "model" with the name of the reply that the model
+    gives.
     """
     for step in script:
         match step:
@@ -74,12 +75,15 @@ def list_script_steps(
 
 @lru_cache(maxsize=1024)  # of rubrics, for each conversation that is judged
 def list_quotes(text: str) -> tuple[str, ...]:
-    """Return the names of the replies that *text* quotes, in order."""
+    """Return the names of the replies that *text* quotes as ``{{name}}``, in order, with
+    repetitions.
+    """
     return tuple(match.group(1) for match in QUOTE.finditer(text))
 
 
 def fill_quotes(text: str, quoted: Callable[[str], str]) -> str:
-    """Return *text* with every quote replaced by what *quoted* returns for its name, in one pass.
+    """Return *text* with every quote ``{{name}}`` replaced by what *quoted* returns for the name,
+    in one pass.
 
     One pass matters: a reply that itself contains ``{{...}}`` stays as the model wrote it.
     """
