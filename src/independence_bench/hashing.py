@@ -34,7 +34,8 @@ class Identified:
 
     @property
     def hash(self) -> str:
-        """The SHA-256 of the fields that identify this value (see `causes`): 64 hexadecimal digits.
+        """The SHA-256 of the fields that identify this value, named by `causes`: 64 hexadecimal
+        digits, as text.
         """
         return hash_content(self)
 
