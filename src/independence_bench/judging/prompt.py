@@ -286,7 +286,8 @@ def render_fenced_conversation(transcript: Transcript, fence: str) -> str:
 
 
 def as_text(words: str) -> str:
-    """Return *words* with a space in every control token of a chat template.
+    """Return *words* with a space in every control token of a chat template, so that no server
+    reads it as a token.
 
     Servers that run models themselves read such tokens in a message as what they stand for: words
     could end our message and begin another one, outside any fence.

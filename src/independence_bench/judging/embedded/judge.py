@@ -386,8 +386,8 @@ def _is_withdrawal(text: str, scenario: Scenario) -> bool:
 
 
 def _read_name_position(text: str, own: str) -> str | None:
-    """Return "same" if the reply *text* goes by the character's name, *own*, and "other" if it goes
-    by another name; None if that cannot be told.
+    """Return "same" if the reply *text* goes by the character's name, *own*, and "other" if by a
+    different name; None if that cannot be told.
     """
     plain_text = strip_emphasis(text)
     first = own.casefold().split()[0]
