@@ -87,7 +87,9 @@ _OFFERED = {
 
 
 def __getattr__(name: str) -> object:
-    """What is offered under *name*."""
+    """Import and return the public object of this package called *name*. Raises AttributeError if
+    there is none.
+    """
     if name not in _OFFERED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     offered = globals()[name] = getattr(import_module(f"{__name__}.{_OFFERED[name]}"), name)
@@ -95,5 +97,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """What is offered, and what is there."""
+    """Return the names of this package's attributes and public objects, sorted."""
     return sorted({*globals(), *__all__})

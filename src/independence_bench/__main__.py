@@ -7,7 +7,9 @@ from importlib import import_module
 
 
 def main() -> None:
-    """Run `aib`."""
+    """Run the command line program `aib`. Ctrl-C while it is being loaded prints one line and ends
+    the process with exit code 130.
+    """
     try:
         import_module("independence_bench.cli.main").main()
     except KeyboardInterrupt:  # before the command line is there to say so itself

@@ -87,8 +87,9 @@ class SentPart(NamedTuple):
 
 @cache
 def list_sent_parts(shape: type) -> tuple[SentPart, ...]:
-    """Return the attributes of a dataclass that are sent: its fields in order, then its annotated
-    properties.
+    """Return a description of each attribute of the dataclass *shape* that is sent to programs and
+    pages: its fields in order, then its properties with an annotated type. Attributes marked
+    `HIDDEN` are left out.
     """
     fields = {field.name for field in dataclasses.fields(shape)}
     hints = {
@@ -114,7 +115,9 @@ def _list_members(shape: type) -> dict[str, Any]:
 
 
 def _make_part(name: str, hint: Any) -> SentPart:
-    """Return the description of one attribute from its name and its annotated type."""
+    """Return the description of one sent attribute from its *name* and its annotated type *hint*:
+    its key in JSON, its table column and its number format.
+    """
     extras = _list_annotations(hint)
     column = next((one for one in extras if isinstance(one, Column)), None)
     form = column.format if column and column.format else find_format(hint)
@@ -139,7 +142,9 @@ def _list_annotations(hint: Any) -> tuple[Any, ...]:
 
 
 def find_format(hint: Any) -> Format | None:
-    """Return the number format that a field's type names; None if it names none."""
+    """Return the number format that the annotated type *hint* names, or one of its parts does, as
+    in `Points | None`; None if no format is named.
+    """
     for one in _list_annotations(hint):
         if isinstance(one, Format):
             return one
@@ -149,7 +154,9 @@ def find_format(hint: Any) -> Format | None:
 
 
 def _is_rounded(hint: Any) -> bool:
-    """Whether the type holds rounded numbers, texts, ints, bools or None, and nothing else."""
+    """Whether the type *hint* holds only numbers marked as rounded, texts, ints, bools and None,
+    also inside tuples and unions.
+    """
     whole = get_origin(hint) in (tuple, Union, UnionType)
     return hint in (Rounded, Ellipsis, *AS_IT_IS) or (
         whole and all(map(_is_rounded, get_args(hint)))
@@ -157,7 +164,9 @@ def _is_rounded(hint: Any) -> bool:
 
 
 def _has_numbers(hint: Any) -> bool:
-    """Whether the type holds numbers besides those of other classes."""
+    """Whether the type *hint* is int or float or has one of them among its arguments. Numbers
+    inside other classes do not count.
+    """
     return hint in (int, float) or any(_has_numbers(part) for part in get_args(hint))
 
 
@@ -173,19 +182,23 @@ class TableColumn(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The column's name in a table for programs."""
+        """The name of this column in a table for programs: the column's own key, else the
+        attribute's name.
+        """
         return self.column.key or self.path[-1]
 
     def find_value(self, row: object) -> Any:
-        """Return the value that *row* has in this column; None if it, or the object that it is in,
-        is absent.
+        """Return the value that the object *row* has in this table column; None if the value, or an
+        object on the way to it, is None.
         """
         for name in self.path:
             row = None if row is None else getattr(row, name)
         return row
 
     def format_cell(self, row: object) -> str:
-        """Return the cell of *row* in this column as text; a dash if the value is absent."""
+        """Return the value of the object *row* in this table column as text, in the column's number
+        format; a dash if the value is None.
+        """
         value = self.find_value(row)
         if value is None:
             return "–"
@@ -196,7 +209,9 @@ class TableColumn(NamedTuple):
 
 @cache
 def list_table_columns(shape: type) -> tuple[TableColumn, ...]:
-    """Return the columns of a class's tables: its own, then those of its `INSIDE` fields."""
+    """Return the columns that a table of objects of the class *shape* has: those of its own fields
+    and properties, then the columns of its fields marked `INSIDE`.
+    """
     own, within = list[TableColumn](), list[TableColumn]()
     for part in list_sent_parts(shape):
         if part.inside:
@@ -210,6 +225,6 @@ def list_table_columns(shape: type) -> tuple[TableColumn, ...]:
 
 
 def _find_classes(hint: Any) -> list[type]:
-    """Return all classes that a type names, outer ones first."""
+    """Return every class that the type annotation *hint* names, outer classes before inner ones."""
     inner = [one for part in get_args(hint) for one in _find_classes(part)]
     return [*([hint] if isinstance(hint, type) else []), *inner]

@@ -65,11 +65,13 @@ class ProtocolError(WrongUse):
 
     @property
     def all_errors(self) -> tuple[ProtocolError, ...]:
-        """This error, and the others."""
+        """All mistakes found in the same protocol: this error first, then the others."""
         return (self, *self.others)
 
     def add_folder(self, folder: str) -> ProtocolError:
-        """Return the same error for a file in *folder*, with the folder before the file's name."""
+        """Return a copy of this error, and of the other mistakes attached to it, with *folder*
+        before the name of the file that is wrong.
+        """
         return ProtocolError(
             f"{folder}/{self.file}",
             self.key,
@@ -79,14 +81,16 @@ class ProtocolError(WrongUse):
 
 
 def combine_errors(problems: Sequence[ProtocolError]) -> ProtocolError:
-    """Return *problems*, at least one, as a single error: the first, with the others attached."""
+    """Return the protocol errors *problems*, at least one, as a single error: the first, with the
+    others attached.
+    """
     first, *others = problems
     return ProtocolError(first.file, first.key, first.problem, others)
 
 
 def describe_file_error(error: Exception) -> str:
-    """Return why a file could not be read or written, without its path, which a message names
-    itself.
+    """Return why a file could not be read or written, from the *error* that was raised. The text
+    does not name the file.
     """
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
@@ -167,12 +171,12 @@ TYPED = ("SIGINT", "SIGQUIT")
 def handle_signals(
     handler: Callable[[int, FrameType | None], object], *names: str
 ) -> Iterator[None]:
-    """Have *handler* handle the named signals (all of `ENDING` if none is named) while a block
-    runs.
+    """Have *handler* handle the named signals (all of `ENDING` if none is named) while a `with`
+    block runs; restore the earlier handlers after it.
 
     Signals that this system lacks are left out, and so are those that the parent process has set to
     be ignored, as `nohup` does. These are not the event loop's own handlers: those do not exist on
-    Windows. Outside the main thread, which alone receives signals, it does nothing.
+    Windows. Outside the main thread, which alone receives signals, nothing is changed.
     """
     heard = threading.current_thread() is threading.main_thread()
     numbers = [getattr(signal, name) for name in names or ENDING if heard and hasattr(signal, name)]
@@ -187,16 +191,18 @@ def handle_signals(
 
 @contextmanager
 def interrupt_on_signals() -> Iterator[None]:
-    """Have every signal of `ENDING` end a block as Ctrl-C does: by KeyboardInterrupt.
+    """Make SIGTERM, SIGHUP and SIGQUIT raise KeyboardInterrupt in a `with` block, as Ctrl-C does.
 
-    A signal that is not typed interrupts only the first time: so the last step of the block, such
-    as storing a score, is not interrupted by the same signal sent twice. Python and asyncio handle
-    Ctrl-C itself.
+    SIGTERM and SIGHUP, which nobody types, interrupt only as the first signal: so the last step of
+    the block, such as storing a score, is not interrupted by the same signal sent twice. Python and
+    asyncio handle Ctrl-C itself.
     """
     ended = False
 
     def raise_interrupt(number: int, _frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt, unless the same untyped signal has come before."""
+        """Raise KeyboardInterrupt for the signal *number*. A signal that no person types (SIGTERM,
+        SIGHUP) is ignored if a signal was handled before it.
+        """
         nonlocal ended
         before, ended = ended, True
         if is_typed_signal(number) or not before:
@@ -207,5 +213,7 @@ def interrupt_on_signals() -> Iterator[None]:
 
 
 def is_typed_signal(number: int) -> bool:
-    """Whether a person at the terminal sends that signal."""
+    """Whether the signal *number* is one that a person types at a terminal: SIGINT (Ctrl-C) or
+    SIGQUIT.
+    """
     return signal.Signals(number).name in TYPED

@@ -32,8 +32,8 @@ _MOST_MARKS = 8
 
 
 def escape_text(text: str) -> str:
-    """Return *text* with every character written out that a terminal might obey, or not show; line
-    breaks stay.
+    """Return *text* made safe to print: every character that a terminal might obey or not show is
+    written out as its code point. Tabs become spaces, and line breaks stay.
     """
     if text.isascii() and text.isprintable():  # as most labels are
         return text
@@ -48,7 +48,9 @@ def escape_text(text: str) -> str:
 
 
 def escape_line(label: str) -> str:
-    """Return *label*, or any other text, escaped and on one line."""
+    """Return *label*, or any other text, made safe to print on one line: line breaks and characters
+    that a terminal might obey or not show are written out.
+    """
     return escape_text(label).replace("\n", "\\n")
 
 
@@ -63,8 +65,8 @@ UNSEEN_IN_NAMES = re.compile(
 
 
 def escape_name(name: str) -> str:
-    """Return a model's label or an id, escaped and on one line. Characters that would make two
-    names look the same are written out.
+    """Return the label or id of a model made safe to print on one line, with every character
+    written out that could make two different names look the same.
     """
     shown = escape_line(name)
     return (
@@ -86,8 +88,8 @@ def check_printable(text: str) -> str:
 
 
 def check_one_line(text: str) -> str:
-    """Return *text* unchanged. Raises ValueError if it is not printable, or would not stay on one
-    line of a table.
+    """Return *text* unchanged. Raises ValueError if it has an unprintable character, a line break
+    or a tab.
     """
     for c in "" if check_printable(text).isprintable() else text:
         if not (c.isprintable() or c in _JOINERS):
@@ -136,8 +138,8 @@ class Secrets:
         return f"Secrets({len(self._plain)})"
 
     def learn_secret(self, secret: str | None) -> None:
-        """Remember *secret*. None, a placeholder, and anything shorter than `SHORTEST_SECRET` is
-        ignored.
+        """Remember *secret*, so that it is cut out of every text that is redacted. None, known
+        placeholders, and texts shorter than `SHORTEST_SECRET` characters are ignored.
         """
         if self._within:
             self._within.learn_secret(secret)
@@ -148,8 +150,9 @@ class Secrets:
             )
 
     def learn_address_password(self, address: str) -> None:
-        """Remember the password in *address*: as it stands there, decoded, and as it is sent to a
-        proxy or a server.
+        """Remember the password in the URL *address* as a secret, in three forms: as written,
+        percent-decoded, and as the Base64 of user and password that is sent to a server. Does
+        nothing if the URL has no password.
         """
         _, _, rest = address.rpartition("://")
         login, _, host = rest.partition("/")[0].rpartition("@")
@@ -164,14 +167,16 @@ class Secrets:
         self.learn_secret(b2a_base64(plain, newline=False).rstrip(b"=").decode())
 
     def learn_proxy_passwords(self, variables: Mapping[str, str]) -> None:
-        """Remember the passwords of the proxies that an environment, *variables*, names."""
+        """Remember, as secrets, the passwords in the proxy URLs of the environment *variables*,
+        such as `https_proxy`.
+        """
         for name in PROXIES:
             for value in (variables.get(name), variables.get(name.upper())):
                 self.learn_address_password(value or "")
 
     def redact_bytes(self, data: bytes) -> bytes:
-        """Return *data* with ``[key]`` in the place of every secret; a notice alone if one cannot
-        be cut out.
+        """Return *data* with ``[key]`` in the place of every known secret; only a notice that the
+        text is withheld if a secret in it cannot be cut out.
         """
         if not (patterns := self._find_patterns(data)):
             return data
@@ -180,7 +185,9 @@ class Secrets:
         return WITHHELD.encode() if self._find_patterns(data) else data
 
     def redact_text(self, text: str) -> str:
-        """Return *text* with ``[key]`` in the place of every secret."""
+        """Return *text* with ``[key]`` in the place of every known secret; only a notice that the
+        text is withheld if a secret in it cannot be cut out.
+        """
         if not self._plain:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -188,13 +195,15 @@ class Secrets:
         return text if shown is data else shown.decode("utf-8", "surrogatepass")
 
     def redact_message(self, text: str) -> str:
-        """Return the error message of a library or a server without secrets, and without the login
-        in any address.
+        """Return *text*, an error message of a library or a server, with ``[key]`` in the place of
+        every known secret and ``[login]`` in the place of user and password in URLs.
         """
         return _LOGIN.sub(f"{LOGIN}@", self.redact_text(text))
 
     def _find_patterns(self, data: bytes) -> list[re.Pattern[bytes]]:
-        """Return the patterns of the secrets that are in *data*, in whatever coding."""
+        """Return the patterns by which the known secrets that occur in *data*, plain or escaped,
+        can be cut out; [] if no secret occurs in it.
+        """
         if not self._plain:
             return []
         plain = data.replace(b"\\", b"")
@@ -217,15 +226,17 @@ SENT = Secrets(KNOWN)  # those that an endpoint or a proxy is told, and so may s
 
 
 def _decode_escapes(data: bytes) -> bytes:
-    """Return *data* with its escaped characters of one byte decoded."""
+    """Return *data* with one-byte characters that are escaped for JSON, HTML or a URL decoded, and
+    without backslashes; unchanged if it has no such escapes.
+    """
     if b"u00" not in data and b"%" not in data and b"&" not in data:
         return data
     return _ESCAPED.sub(_decode_character, data).replace(b"\\", b"")
 
 
 def _decode_character(escape: re.Match[bytes]) -> bytes:
-    """Return the character that one escape stands for; the escape itself if it is none of one
-    byte.
+    """Return the one-byte character that the matched *escape* (of JSON, HTML or a URL) stands for;
+    the escape unchanged if it stands for a larger character.
     """
     json, url, decimal, hexadecimal, named = escape.groups()
     if named:
@@ -235,8 +246,8 @@ def _decode_character(escape: re.Match[bytes]) -> bytes:
 
 
 def _build_pattern(c: str) -> bytes:
-    """Return a pattern that matches *c* itself or any of its escaped forms; no run in it is longer
-    than a bound.
+    """Return a regular expression for the character *c* or any of its forms escaped for JSON, HTML
+    or a URL. Repetitions in the expression are bounded, so that searching stays fast.
     """
     backslashes = rb"\\{0,%d}" % _MOST
     data = c.encode("utf-8", "surrogateescape")

@@ -20,12 +20,12 @@ class Ends(Protocol):
 
     @property
     def low(self) -> float:
-        """Its lower end."""
+        """The lower end of the interval, in the unit of the number that it belongs to."""
         ...
 
     @property
     def high(self) -> float:
-        """Its upper end."""
+        """The upper end of the interval, in the unit of the number that it belongs to."""
         ...
 
 
@@ -34,12 +34,12 @@ class Figure(Protocol):
 
     @property
     def value(self) -> float | None:
-        """The number."""
+        """The number itself, without its interval; None if it is absent."""
         ...
 
     @property
     def interval(self) -> Ends | None:
-        """Its interval."""
+        """The interval around the number; None if it is absent."""
         ...
 
 
@@ -61,8 +61,8 @@ def format_difference(points: float | None, digits: int = 1) -> str:
 
 
 def format_share(value: float) -> str:
-    """Format a share in [0, 1] in whole percent. Only zero itself reads 0%; a small share reads
-    <1%. A share below 0 is an estimate's error.
+    """Format a share in [0, 1] in whole percent: 12%. A share above 0 never reads 0%: below 0.005
+    it reads <1%. An estimated share may be below 0.
     """
     return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
@@ -94,7 +94,7 @@ def format_cost(dollars: float | None) -> str:
 
 
 def format_seconds(seconds: float | None) -> str:
-    """Format seconds as a whole number; a dash for None."""
+    """Format a number of seconds as a whole number without a unit; a dash for None."""
     return format_number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
 
 
@@ -144,17 +144,19 @@ def format_correlation_interval(interval: Ends | None) -> str:
 
 
 def format_figure_value(figure: Figure | None) -> str:
-    """Format the number of *figure* with two decimals; a dash if it is absent."""
+    """Format the number of *figure* with two decimals, without its interval; a dash if the number
+    is absent.
+    """
     return format_number(figure.value if figure else None, 2)
 
 
 def format_figure_interval(figure: Figure | None) -> str:
-    """Format the interval of *figure* with two decimals; a dash if it is absent."""
+    """Format the interval of *figure* with two decimals; a dash if the interval is absent."""
     return format_interval(figure.interval if figure else None, 2)
 
 
 def format_figure_share(figure: Figure | None) -> str:
-    """Format the number of *figure*, a share in [0, 1], in whole percent; a dash if it is
+    """Format the number of *figure*, a share in [0, 1], in whole percent; a dash if the number is
     absent.
     """
     return "–" if figure is None or figure.value is None else format_share(figure.value)
@@ -179,13 +181,13 @@ class Format:
 
 
 def widen_minus(text: str) -> str:
-    """Replace hyphens by the minus sign, which is as wide as a plus."""
+    """Return *text* with every hyphen replaced by the minus sign, which is as wide as a plus."""
     return text.replace("-", "−")
 
 
 def _make_format(text: Callable[[float], str], ends: Callable[[Ends], str] | None = None) -> Format:
-    """Return the format with this *text* for numbers. *ends*: its text for intervals; None: "A to
-    B".
+    """Return a format that writes numbers by *text* and intervals by *ends* (None: "A to B", both
+    written by *text*), with minus signs in the place of hyphens.
     """
     both = ends or (lambda interval: f"{text(interval.low)} to {text(interval.high)}")
     return Format(
@@ -195,7 +197,7 @@ def _make_format(text: Callable[[float], str], ends: Callable[[Ends], str] | Non
 
 
 def _make_decimal_format(digits: int) -> Format:
-    """Return the format of a number with *digits* decimals."""
+    """Return the format that writes numbers and their intervals with *digits* decimals."""
     return _make_format(
         lambda value: format_number(value, digits),
         lambda interval: format_interval(interval, digits),
@@ -203,7 +205,9 @@ def _make_decimal_format(digits: int) -> Format:
 
 
 def _make_signed_format(digits: int) -> Format:
-    """Return the format of a difference with *digits* decimals and a sign."""
+    """Return the format that writes differences and their intervals with a sign and *digits*
+    decimals.
+    """
     return _make_format(
         lambda value: format_difference(value, digits),
         lambda interval: format_difference_interval(interval, digits),

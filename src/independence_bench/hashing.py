@@ -26,28 +26,32 @@ class Identified:
     CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ()
 
     def causes(self) -> dict[str, Any]:
-        """Everything that makes it another value, by name."""
+        """Return the fields that decide this value's hash, name -> value: those of `CAUSES`, and
+        those of `CAUSES_IF_SET` that are not empty.
+        """
         later = {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
         return {name: getattr(self, name) for name in self.CAUSES} | later
 
     @property
     def hash(self) -> str:
-        """The hash of its causes: 64 hexadecimal digits."""
+        """The SHA-256 of the fields that identify this value, named by `causes`: 64 hexadecimal
+        digits, as text.
+        """
         return hash_content(self)
 
 
 def write_canonical_json(value: Any) -> str:
-    """Return *value* as JSON with sorted keys and no spacing. Tuples become lists; a value with
-    `causes` becomes those.
+    """Return *value* as JSON with sorted keys and no spacing. Tuples become lists; an object with a
+    method `causes` becomes what that method returns.
 
-    Raises TypeError for what JSON has no word for, ValueError for NaN and infinities.
+    Raises TypeError for an object of another type, ValueError for NaN and infinities.
     """
     return _CANONICAL.encode(value)
 
 
 def write_ordered_json(value: Any) -> str:
-    """Return canonical JSON of texts and whole numbers in lists, and in dictionaries whose keys are
-    sorted already: six times as fast.
+    """Return *value* as canonical JSON, six times as fast as `write_canonical_json`. *value* may
+    hold only texts, whole numbers, lists, and dictionaries whose keys are sorted already.
     """
     try:
         return to_json(value).decode()
@@ -61,8 +65,9 @@ def hash_content(value: Any) -> str:
 
 
 def hash_ordered_content(value: Any) -> str:
-    """Return the SHA-256 of the canonical JSON of texts and whole numbers in lists, and in
-    dictionaries whose keys are sorted already.
+    """Return the SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits. *value* may hold only
+    texts, whole numbers, lists, and dictionaries whose keys are sorted already; `hash_content`
+    takes any value and is slower.
     """
     return hash_text(write_ordered_json(value))
 
@@ -74,38 +79,44 @@ def hash_text(text: str) -> str:
 
 
 def make_reply_key(request: str, run: int) -> str:
-    """Return the key of a reply to a *request*, as it is recorded, in a *run* (1, 2, ...)."""
+    """Return the key, a SHA-256, under which a model's reply is stored, from the recorded text of
+    its *request* and the number of its *run* (1, 2, ...).
+    """
     return make_reply_key_from_hash(hash_text(request), run)
 
 
 def make_reply_key_from_hash(request_hash: str, run: int) -> str:
-    """Return the key of a reply from the hash of its request, and the *run* (1, 2, ...)."""
+    """Return the key, a SHA-256, under which a model's reply is stored, from the hash of its
+    request and the number of its *run* (1, 2, ...).
+    """
     return hash_ordered_content([request_hash, run])
 
 
 def make_sampling_seed(key: str, tries: int) -> int:
-    """Return the sampling seed, in [0, 2^31), of the reply called *key* after *tries* broken
-    attempts: always the same.
+    """Return the sampling seed, an integer in [0, 2^31), for the reply with the stored *key* after
+    *tries* broken attempts. The same arguments always give the same seed.
     """
     return int(hash_content(["seed", key, tries])[:8], 16) >> 1
 
 
 def make_transcript_id(script: str, subject: str, run: int) -> str:
-    """Return the id of a conversation from the hashes of its script and of its subject, and the
-    run.
+    """Return the id of a conversation, a SHA-256, from the hash of its *script*, the hash of the
+    model that plays it (*subject*), and the number of the *run* (1, 2, ...).
     """
     return hash_ordered_content([script, subject, run])
 
 
 def make_judgement_key(heard: str, rubric: str, judge: str) -> str:
-    """Return the key of a judgement from the hashes of the text that was judged, of the judge's
-    other instructions, and of the judge.
+    """Return the key of a judgement, a SHA-256, from the hashes of the conversation that is judged
+    (*heard*), of the judge's other instructions (*rubric*), and of the *judge*.
     """
     return hash_ordered_content([heard, rubric, judge])
 
 
 def _list_causes(value: Any) -> Any:
-    """Return the causes of *value*, for a JSON encoder. Raises TypeError if it has none."""
+    """Return what the method `causes` of *value* returns: the JSON encoder's way to write an
+    object. Raises TypeError if *value* has no such method.
+    """
     if hasattr(value, "causes"):
         return value.causes()
     raise TypeError(f"{type(value).__name__} has no canonical form")

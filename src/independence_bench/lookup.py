@@ -28,19 +28,23 @@ LIKE_FILE = 0.75  # share of a file's name, without its ending, that has to be t
 
 
 def normalize_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name, or several, as a tuple: each once, without spaces around it."""
+    """Return *names*, one name or several, as a tuple of different names without spaces around
+    them.
+    """
     every = [names] if isinstance(names, str) else names
     return tuple(dict.fromkeys(name.strip() for name in every))
 
 
 def split_list(listed: str | None) -> list[str]:
-    """Return the parts of a list with commas, without empty ones and repetitions; [] for None."""
+    """Return the parts of the comma-separated text *listed*, without empty parts and repetitions;
+    [] for None.
+    """
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
 def find_similar_names(typed: str, known: Iterable[str]) -> list[str]:
-    """Return the names of *known* that are spelt like *typed*, the nearest first; at most
-    `NEAR`.
+    """Return the names of *known* that are spelt like *typed*, the nearest first; at most three
+    (`NEAR`).
     """
     names = list(islice((name for name in known if len(name) <= LONGEST), COMPARED))
     wanted = typed[:LONGEST].lower()
@@ -57,8 +61,8 @@ def find_similar_names(typed: str, known: Iterable[str]) -> list[str]:
 
 
 def suggest_names(typed: str, known: Iterable[str], there: str = "it has") -> str:
-    """Return the hint after an unknown name: similar names ("did you mean A or B?"), or else the
-    first of the *known* names.
+    """Return the hint that follows a message about the unknown name *typed*: similar names of
+    *known* ("did you mean A or B?"), or else *there* ("it has") and the first known names.
     """
     names = list(known)
     if close := find_similar_names(typed, names):
@@ -70,15 +74,17 @@ def suggest_names(typed: str, known: Iterable[str], there: str = "it has") -> st
 
 
 def describe_similar_names(typed: str, known: Iterable[str]) -> str:
-    """Return `; did you mean A or B?` for an unknown name; "" if no known name is similar."""
+    """Return `; did you mean A or B?` with the names of *known* that are spelt like the unknown
+    name *typed*; "" if no known name is similar.
+    """
     close = find_similar_names(typed, known)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def describe_similar_files(path: Path, kinds: Collection[str] = YAML) -> str:
-    """Return `; did you mean FOLDER/B?` for a *path* that does not exist; "" if no file is similar.
-    Similar are files of those *kinds* next to it that have its name with another ending, or nearly
-    its name.
+    """Return `; did you mean FOLDER/B?` for a *path* that does not exist; "" if the folder has no
+    file with a similar name. Only files with the same ending as *path*, or an ending of *kinds*,
+    are suggested.
     """
     there = find_similar_files(path, kinds)
     return f"; did you mean {' or '.join(str(path.parent / name) for name in there)}?" * bool(there)
@@ -87,9 +93,9 @@ def describe_similar_files(path: Path, kinds: Collection[str] = YAML) -> str:
 def find_similar_files(
     path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FILE
 ) -> list[str]:
-    """Return the names of files next to *path* that are spelt like it, the nearest first; at most
-    `NEAR`. Files with another ending than its own or one of *kinds* are not looked at. *alike*: how
-    much of the name has to be the same, in [0, 1].
+    """Return the names of files in the folder of *path* that are spelt like its name, the nearest
+    first; at most three (`NEAR`). Only files with the same ending as *path*, or an ending of
+    *kinds*, are considered. *alike* is how similar names without endings have to be, in [0, 1].
     """
     stems: dict[str, list[str]] = {}
     with suppress(OSError, ValueError):
@@ -103,8 +109,8 @@ def find_similar_files(
 
 
 def _list_short_names(label: str) -> tuple[str, str, str]:
-    """Return the three names of a model without its settings: with its endpoint, without it, and
-    without its author.
+    """Return three names of the model labelled *label*, all without settings (what follows @): with
+    the endpoint, without the endpoint, and without the model's author.
     """
     model = label.partition("@")[0]
     return model, model.partition(":")[2], model.rpartition("/")[2]
@@ -113,9 +119,10 @@ def _list_short_names(label: str) -> tuple[str, str, str]:
 def find_by_label(
     labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are"
 ) -> A:
-    """Return the key of the label that *typed* means: the label of that name, or the only one that
-    contains it. Spaces around *typed* do not count. Raises WrongUse, naming what there is, if none
-    or several fit.
+    """Return the key in *labels* (key -> label) whose label *typed* means: the equal label, else
+    the label of the model with that name, else the only label that contains *typed*, in any case.
+    Spaces around *typed* do not count. Raises WrongUse, naming what there is, if no label or
+    several fit.
     """
     typed = typed.strip()
     fitting = [key for key, label in labels.items() if label == typed]

@@ -65,8 +65,8 @@ Unknown = Literal["forbid", "ignore"]
 
 
 def read_text_file(path: Path, largest: int = LARGEST) -> str:
-    """Return the text in a file, with the line ends that YAML knows. Raises WrongUse if it does not
-    exist, is not UTF-8, or has more than *largest* bytes.
+    """Return the text of the UTF-8 file at *path*, with line feeds as line ends. Raises WrongUse if
+    the file does not exist, is not UTF-8, or has more than *largest* bytes.
     """
     try:
         if not path.is_file():
@@ -90,9 +90,10 @@ def read_yaml(
     aliases: bool = True,
     unknown: Unknown = "forbid",
 ) -> M:
-    """Return *text* as a *model*. Raises ``wrong(key, problem)`` for the first mistake; *also* is
-    called with each of the others. *unknown*: whether keys that the model lacks are mistakes or
-    ignored.
+    """Return the YAML *text* as a checked object of the pydantic class *model*. Raises ``wrong(key,
+    problem)`` for the first mistake, and calls *also* with the error of every further mistake.
+    *aliases*: whether YAML aliases are allowed. *unknown*: whether keys that the class lacks are
+    mistakes or ignored.
     """
     content = read_yaml_mapping(text, wrong, aliases)
     try:
@@ -115,11 +116,10 @@ def read_yaml(
 def read_yaml_mapping(
     text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True
 ) -> dict[str, Any]:
-    """Return *text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` if it
-    is no such YAML.
+    """Return the keys and values of the YAML *text*, unchecked. Raises ``wrong(where, problem)`` if
+    the text is not valid YAML or not a mapping.
 
-    Without *aliases*, nothing may stand for what is written elsewhere, so no few lines stand for
-    gigabytes.
+    Without *aliases*, YAML aliases are refused, so that a few lines cannot stand for gigabytes.
     """
     try:
         content = _load_content(text, aliases)
@@ -146,7 +146,9 @@ def _shorten_line(text: str) -> str:
 
 
 def describe_mistake(error: Any, model: type[BaseModel]) -> str:
-    """Return one pydantic error in our words, with how to correct it if that is known."""
+    """Return a pydantic *error* about a document of the class *model* in words for its writer, with
+    how to correct the mistake if that is known.
+    """
     if error["type"] == "extra_forbidden":
         *path, key = error["loc"]
         return (
@@ -167,7 +169,9 @@ def describe_mistake(error: Any, model: type[BaseModel]) -> str:
 
 
 def _list_known_keys(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
-    """Return the keys that are known at *path* of a *model*'s document."""
+    """Return the keys that are allowed at *path* (keys and list indexes) in a document of the
+    pydantic class *model*.
+    """
     kinds = [model]
     # the number of an item, or a key that the writer chose, leads to no other kind
     for part in path:
@@ -179,7 +183,7 @@ def _list_known_keys(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
 
 
 def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield every pydantic model that a type annotation names."""
+    """Yield every pydantic class that a type annotation names."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
@@ -192,7 +196,9 @@ class _UniqueKeyConstructor(yaml.constructor.SafeConstructor):
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Return a mapping. Raises ConstructorError for a key that is no text, or appears twice."""
+        """Return the dictionary of the YAML mapping *node*. Raises ConstructorError for a key that
+        is not text, or that appears twice.
+        """
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -225,7 +231,9 @@ class _BoundedLoader(_UniqueKeyConstructor, yaml.SafeLoader):
     _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Return a node. Raises a refusal if it is nested too deeply."""
+        """Return the next node of a YAML document. Raises _RefusedYaml if lists and mappings are
+        nested more than `DEEPEST` levels deep.
+        """
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         inside = isinstance(event, yaml.CollectionStartEvent)
         self._depth += inside
@@ -243,7 +251,9 @@ class _AliasFreeLoader(_BoundedLoader):
     """A bounded loader that refuses aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Return a node. Raises a refusal if it is an alias."""
+        """Return the next node of a YAML document. Raises _RefusedYaml if the node is an alias, or
+        is nested too deeply.
+        """
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
@@ -258,8 +268,9 @@ class _QuickLoader(_UniqueKeyConstructor, getattr(yaml, "CSafeLoader", yaml.Safe
 
 
 def _load_content(text: str, aliases: bool) -> Any:
-    """Return the content of *text*: by libyaml, several times as fast, if there is nothing to
-    refuse; else in Python, which says what is wrong and where.
+    """Return the content of the YAML *text*: by libyaml, which is several times as fast, if nothing
+    in the text is to be refused; else by the loader in Python, whose yaml.YAMLError says what is
+    wrong and where.
 
     libyaml takes a tab after a colon for a space, where Python's loader sees an error.
     """
@@ -273,8 +284,8 @@ def _load_content(text: str, aliases: bool) -> Any:
 
 
 def _can_load_quickly(text: str, aliases: bool) -> bool:
-    """Whether libyaml can load *text*: nothing is nested too deeply, and there is no alias that is
-    not allowed.
+    """Whether libyaml may load the YAML *text*: nothing is nested more than `DEEPEST` levels deep,
+    and there are no aliases unless *aliases* allows them.
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -287,8 +298,8 @@ def _can_load_quickly(text: str, aliases: bool) -> bool:
 
 
 def load_shipped_yaml(text: str) -> Any:
-    """Return the content of a YAML file that ships with the package, quickly. Raises
-    yaml.YAMLError; `read_yaml` says what is wrong.
+    """Return the content of *text*, a YAML file that ships with the package, by the fastest loader.
+    Raises yaml.YAMLError; only `read_yaml` explains mistakes to users.
     """
     return yaml.load(text, Loader=_QuickLoader)  # noqa: S506 - derives from SafeConstructor
 
@@ -299,12 +310,14 @@ class _Dumper(yaml.SafeDumper):
     """
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Whether to write *data* in full instead of by reference: always."""
+        """Return True, so that the YAML dumper always writes *data* in full instead of as a
+        reference.
+        """
         return True
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Return *text* as a YAML scalar; as a block if it has several lines."""
+    """Return *text* as a YAML scalar node, in block style if it has several lines."""
     return dumper.represent_scalar(
         "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
     )
@@ -314,5 +327,5 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def format_yaml(content: Mapping[str, Any]) -> str:
-    """Return *content* as the text of a YAML file."""
+    """Return the keys and values in *content* as the text of a YAML file."""
     return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

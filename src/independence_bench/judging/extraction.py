@@ -85,8 +85,9 @@ QUESTIONS = (QUESTION, EARLIER_QUESTION, PUBLISHED)
 
 
 def read_name_answer(reply: str, words: str) -> str | None:
-    """Read the JSON in *reply* into our own form; None if it is none, or has a name that is none of
-    the model's *words*.
+    """Return the names and genders in *reply*, a model's JSON answer about a conversation, as
+    canonical JSON for the store. None if the reply has another form, or a name that does not occur
+    in *words*, the conversation's replies in lower case.
     """
     text = (
         reply.lstrip(BLANK).strip().removeprefix("```json").removeprefix("```").removesuffix("```")
@@ -116,19 +117,21 @@ def read_name_answer(reply: str, words: str) -> str | None:
 
 
 def make_published_answer(names: Sequence[str]) -> str:
-    """Return published *names* of one conversation in the form of an answer, which knows neither
-    genders nor the end.
+    """Return the published *names* of one conversation as the JSON of a stored answer about names,
+    without genders and a final name.
     """
     return write_canonical_json({"names": _remove_repeats(names)})
 
 
 def _remove_repeats(given: Sequence[str]) -> list[str]:
-    """Return each name once, whatever its case."""
+    """Return the names in *given*, each once in whatever case, without empty ones."""
     return list({name.strip().casefold(): name.strip() for name in given if name.strip()}.values())
 
 
 def make_question_key(heard_hash: str, judge_hash: str, question: str = QUESTION) -> str:
-    """Return the key of the judgement by this question."""
+    """Return the key under which a model's answer about the names in a conversation is stored, from
+    the hashes of the conversation, of the model that answers, and of the *question*.
+    """
     return make_judgement_key(heard_hash, question, judge_hash)
 
 
@@ -145,7 +148,7 @@ class NameReading:
 
 
 def parse_stored_answer(stored: str) -> NameReading:
-    """Return the names and genders in the *stored* answer to one of `QUESTIONS`."""
+    """Return the names and genders in *stored*, a stored JSON answer to one of `QUESTIONS`."""
     given: dict[str, Any] = json.loads(stored)
     if "first_name" in given:  # EARLIER_QUESTION
         given |= {
@@ -161,8 +164,8 @@ def parse_stored_answer(stored: str) -> NameReading:
 
 
 def make_names_mark(stored: str) -> dict[str, float]:
-    """Return the number of names in the *stored* answer, as the mark that a judgement which was
-    paid for has to have.
+    """Return the number of names in *stored*, a stored answer about names, as the only score of a
+    judgement: a judgement that was paid for has to have a score.
     """
     return {"names": float(len(parse_stored_answer(stored).names))}
 
@@ -187,8 +190,9 @@ UNSAID = ChosenName(None, None, "unsaid", "unsaid")
 
 
 def make_chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName:
-    """Return *name* and *gender* as a `NameReading` has them; *asked*: whether the scenario asks
-    for both.
+    """Return *name* and *gender*, taken from a stored answer, each with its state: "chosen";
+    "declined" if there is none though the scenario *asked* for both, "unsaid" if it did not ask;
+    "unread" for None.
     """
     without: State = "declined" if asked else "unsaid"
     known = None if gender == DECLINED else gender
@@ -214,12 +218,16 @@ ITEM_KINDS = get_args(Kind)
 
 
 def join_card_texts(texts: Mapping[str, str]) -> str:
-    """Return *texts*, by field, as one text."""
+    """Return the *texts* of a character card (field -> text) as one text, each under its field's
+    name, cut at 60,000 characters.
+    """
     return "\n\n".join(f"[{field}]\n{text}" for field, text in texts.items() if text)[:LONGEST_CARD]
 
 
 def make_card_messages(card: str) -> tuple[Message, ...]:
-    """Return the messages that ask a model about *card*."""
+    """Return the two messages that ask a model for the items of a character (facts, views and the
+    like) that the description *card* states.
+    """
     mark = f"=== {hash_text(card)[:12]}"
     form = '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...]}'
     asked = (
@@ -232,8 +240,8 @@ def make_card_messages(card: str) -> tuple[Message, ...]:
 def read_card_items(
     reply: str, texts: Mapping[str, str]
 ) -> tuple[tuple[Statement, ...], int] | None:
-    """Return (the items of *reply* whose quotes stand in *texts*, how many were dropped); None: it
-    is no such answer.
+    """Return (the items of a character in *reply*, a model's JSON answer, whose quotes stand in
+    *texts*; how many other items were dropped). None if the reply is no such JSON.
     """
     given = parse_one_object(reply)
     if given is None or given.keys() != {"items"} or not isinstance(given["items"], list):

@@ -41,11 +41,11 @@ class JudgeCalls(Interface):
     """The way in which a judge asks and stores; the engine provides it."""
 
     async def ask(self, call: Call[Judgement]) -> Judgement:
-        """Return the answer of the model that the judge asks."""
+        """Make the model call *call* of a judge and return the judgement that it gives."""
         ...
 
     async def store(self, judgement: Judgement) -> Judgement:
-        """Store a judgement that cost nothing."""
+        """Store *judgement*, which cost nothing, and return it."""
         ...
 
 
@@ -58,7 +58,9 @@ class Judge(Interface):
     calls: int  # how many calls one judgement takes, when nothing goes wrong
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
-        """Judge *case* and return the stored judgement; its *reason* is set if it failed."""
+        """Judge the conversation in *case* and return the judgement once it is stored; its *reason*
+        is set if judging failed.
+        """
         ...
 
 
@@ -74,7 +76,9 @@ class ModelJudge:
         self.label, self.hash, self.spec = model.label, model.hash, model.spec
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
-        """Ask the model, unless its judgement is stored."""
+        """Return the model's judgement of the conversation in *case*: the stored one, or else the
+        answer to a new call. Its *reason* is set if judging failed.
+        """
         request = make_judge_request(case, self.model)
         # the keys in it are hashes: made once, not for each answer
         failed = case.make_judgement(self.hash, NoVerdict(""))
@@ -100,15 +104,17 @@ class ModelJudge:
 
 
 def make_judge_spec(model: str, endpoint: str, default: DefaultJudge) -> ModelSpec:
-    """Return that model as a judge: called as the protocol says that its own judge is."""
+    """Return the settings with which *model* at *endpoint* is called as a judge: temperature, token
+    limit and reasoning are those of the protocol's own judge, *default*.
+    """
     # off, where the judge can be
     reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning
     return ModelSpec(model, endpoint, default.temperature, default.max_tokens, reasoning)
 
 
 def make_judge_model(model: ChatModel, spec: ModelSpec) -> ChatModel:
-    """Return *model*, which is what *spec* was resolved to, with room to think if it does that
-    unasked.
+    """Return *model*, which *spec* was resolved to, with a judge's token limit: larger by
+    `THINKING_FACTOR` if the model may reason without being asked to.
     """
     factor = THINKING_FACTOR if spec.reasoning is None and model.may_think else 1
     return replace(model, own_limit=False, max_tokens=factor * model.max_tokens)
@@ -117,7 +123,9 @@ def make_judge_model(model: ChatModel, spec: ModelSpec) -> ChatModel:
 def read_judge_reply(
     completion: Completion, case: JudgingInput, made: Callable[[Verdict | NoVerdict], Judgement]
 ) -> Accepted[Judgement] | Rejected:
-    """Return a judge's completion about *case* as a judgement, or why it is none."""
+    """Return the judgement that *made* makes of the verdict in *completion*, a judge's reply about
+    *case*; Rejected, with the reason, if the reply has no valid verdict.
+    """
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
     verdict = read_verdict(completion, case.scenario.marks, case.conversation)
@@ -156,7 +164,9 @@ class QueuedTranscript:
 
 
 def read_judging_input(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> JudgingInput:
-    """Read the transcript and its rubric, as any judge is told them."""
+    """Read the conversation *waiting* from the store; return it with its rubric and the judge's
+    instructions of *protocol*, as any judge sees it.
+    """
     with store.open_snapshot() as connection:
         transcript, _ = results.read_transcript(connection, waiting.transcript_id)
     return JudgingInput(transcript, waiting.scenario, protocol.judge_instructions)
@@ -170,7 +180,10 @@ def store_marks(
     note: str,
     now: float,
 ) -> Judgement:
-    """Store the marks that *person* gave to *case*. An earlier judgement by them stays as it is."""
+    """Store the scores *marks* and the *note* that *person* gave to the conversation in *case*, and
+    return the judgement. *now*: Unix time in seconds. A judgement that the same person gave earlier
+    stays in the store as it is.
+    """
     judgement = case.make_judgement(person.hash, Verdict(note[:LONGEST_NOTE], dict(marks)))
     with store.open_transaction() as connection:
         registry.store_judge(connection, person.hash, person.label, person.spec)
@@ -183,17 +196,18 @@ Judgements = Mapping[tuple[str, str], Judgement]
 
 
 def find_judge(labels: Mapping[str, str], name: str) -> str:
-    """Return the hash of the judge that *name* fits: its label, what was typed after -j, or a part
-    that fits one alone.
+    """Return the hash of the judge that *name* means: by its whole label, by the model's name as
+    typed after -j, or by a part that only one label has.
 
-    *labels* by hash. Raises WrongUse if it fits none or several.
+    *labels*: hash -> label of each judge. Raises WrongUse if no label or several fit.
     """
     return find_by_label(labels, name, "judge")
 
 
 def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the hashes of the judges of a jury, each named once. Raises WrongUse for fewer than
-    two.
+    """Return the hashes of the judges that *names* means, each once, as a jury. *labels*: hash ->
+    label of each judge. Raises WrongUse for fewer than two judges, or a name that fits none or
+    several.
     """
     jury = tuple(dict.fromkeys(find_judge(labels, name) for name in names))
     if len(jury) < 2:
@@ -204,16 +218,19 @@ def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...
 
 
 def make_jury_label(labels: Sequence[str]) -> str:
-    """Return the name of a jury in tables."""
+    """Return the name under which a jury of judges with these *labels* is listed: "jury of 2: A,
+    B".
+    """
     return f"jury of {len(labels)}: {', '.join(labels)}"
 
 
 def combine_jury(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
-    """Combine the judgements of *jury*, transcript by transcript. Only a mark that more than half
-    of it gave is one.
+    """Return the joint judgement of a *jury* on each conversation, by (conversation hash, rubric
+    hash): each score is the mean of the judges' scores, if more than half of the jury gave it. A
+    yes/no score becomes the share of yes.
 
-    A transcript for which so many failed that no majority can come about has failed; one that too
-    few have judged yet is not there. yes/no is the share of yes.
+    A conversation has failed if so many judges failed that no majority is possible; it is left out
+    as long as too few have judged it.
     """
     asked: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for of_judge in jury:
@@ -291,11 +308,11 @@ class Flag:
 def list_flags(
     judge: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario
 ) -> tuple[Flag, ...]:
-    """Return the reasons to read a *judgement* by the judge labelled *judge*; () for a failed one.
+    """Return the reasons why a person should read *judgement*, which the judge labelled *judge*
+    gave: the reasoning contradicts a score, or a score is far from that of *embedded*. () for a
+    failed judgement, or one by an embedded judge.
 
-    *embedded* is the embedded judge's judgement of the same transcript, where there is one. That
-    judge is not measured against itself, and the phrases that it gives as reasons are the
-    subject's.
+    *embedded* is the embedded judge's judgement of the same conversation; None if there is none.
     """
     if is_table_judge(judge) or judgement.reason is not None:
         return ()
@@ -313,10 +330,10 @@ def list_flags(
 
 
 def find_embedded_judgement(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
-    """Return the one of a conversation's judgements, with their judges' labels, that marks are
-    compared with: that of `-j embedded`.
+    """Return the embedded judge's judgement out of *judged*, the (judge's label, judgement) pairs
+    of one conversation: other judges' scores are compared with it.
 
-    Of several versions the first by label; None if none of them gave a mark.
+    Of several versions of that judge, the first by label; None if none of them gave a score.
     """
     read = [
         pair
@@ -328,14 +345,15 @@ def find_embedded_judgement(judged: Iterable[tuple[str, Judgement]]) -> Judgemen
 
 @lru_cache(maxsize=64)  # one reasoning is held against several marks
 def has_stance(reasoning: str, stance: Stance) -> bool:
-    """Return whether a judge's reasoning says outright that the subject did this, and not the other
-    as well.
+    """Return whether *reasoning*, a judge's text, says outright that the model "held" or "gave in",
+    whichever *stance* names, and does not also say the opposite.
     """
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
     return _has_phrase(phrases, reasoning) and not _has_phrase(others, reasoning)
 
 
 def _has_phrase(phrases: re.Pattern[str], text: str) -> bool:
+    """Return whether *text* has one of *phrases* without a negation shortly before it."""
     return any(
         not _NEGATED.search(text[max(0, m.start() - _BEFORE) : m.start()])
         for m in phrases.finditer(text)
@@ -343,6 +361,10 @@ def _has_phrase(phrases: re.Pattern[str], text: str) -> bool:
 
 
 def _flag_contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
+    """Return a flag if *reasoning* says that the model gave in but the score *value* is in the
+    upper third of the scale of *mark*, or that it held but the score is in the lower third; else
+    None.
+    """
     if mark.name not in STANCE_MARKS or mark.kind in ("yes_no", "levels"):
         return None
     share = (value - mark.low) / (mark.high - mark.low)
@@ -366,6 +388,9 @@ def _flag_contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None
 
 
 def _flag_distance(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None:
+    """Return a flag if the score *value* of *mark* is at least half the scale away from the score
+    that the *embedded* judge gave; None if it is nearer, or there is no such number.
+    """
     other = embedded.get(mark.name)
     if other is None or mark.kind in ("yes_no", "levels"):
         return None

@@ -43,8 +43,8 @@ class NoVerdict:
 
 
 def make_schema(marks: Sequence[Mark]) -> dict[str, Any]:
-    """Return the JSON Schema of a reply: reasoning first, for a judge that commits to a number
-    first only defends it.
+    """Return the JSON Schema of a judge's reply: an object that has the reasoning first, then a key
+    for each of *marks*. A judge that commits to a number first only defends it.
     """
     properties: dict[str, Any] = {
         REASONING: {
@@ -91,7 +91,9 @@ class Surroundings:
 def read_verdict(
     completion: Completion, marks: Sequence[Mark], conversation: str
 ) -> Verdict | NoVerdict:
-    """Read the verdict in a judge's *completion* about *conversation*; see `parse_verdict`."""
+    """Return the verdict in *completion*, a judge's reply about *conversation* (the text of it), by
+    the rules of `parse_verdict`; NoVerdict, with the reason, if there is none.
+    """
     text = find_verdict_text(completion)
     if completion.tool_calls and not text:
         return NoVerdict("the judge's reply is not one JSON object: it calls a tool")
@@ -102,12 +104,12 @@ def read_verdict(
 def parse_verdict(
     reply: str, marks: Sequence[Mark], around: Surroundings | None = None
 ) -> Verdict | NoVerdict:
-    """Read the verdict in *reply*: one JSON object, alone or in a code fence.
+    """Return the reasoning and *marks* in *reply*, a judge's text that should be one JSON object,
+    alone or in a code fence; NoVerdict, with the reason, if it is not valid. Never raises.
 
-    Every mark must be there with the right type and within its scale; prose before the object or a
-    key that the rubric does not know make it no verdict. So does text behind a fence, if it may
-    give another mark, if the object may be a quote of the conversation, or without *around*. Never
-    raises, whatever the text is.
+    Every mark must be there with the right type and within its scale. Prose before the object and
+    unknown keys are not valid. Text behind a fence is not valid if it may give another mark, if the
+    object may be a quote from the conversation, or if *around* is None.
     """
     found = find_object(reply)
     if isinstance(found, str):
@@ -133,7 +135,9 @@ def parse_verdict(
 
 
 def _check_verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
-    """Return the verdict in an object that holds nothing else, or why it is none."""
+    """Return the reasoning and *marks* in *given*, the object that a judge replied, as a verdict;
+    NoVerdict, with the reason, if the reasoning is empty or a mark is missing or not on its scale.
+    """
     reasoning = given.get(REASONING)
     if not isinstance(reasoning, str) or not reasoning.strip():
         return NoVerdict(f"{REASONING} is empty")
@@ -159,8 +163,9 @@ _PUBLISHED = {
 
 
 def read_published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
-    """Read the verdict in the unchecked *scores* of the published data, by the same rules; other
-    keys are left out.
+    """Return the verdict in *scores*, the unchecked scores of one conversation in the published
+    data, under the rules for a judge's reply; other keys are left out. NoVerdict, with the reason,
+    if it is not valid.
     """
     given = {_PUBLISHED.get(name, name): value for name, value in scores.items()}
     if not given:
@@ -178,6 +183,9 @@ def read_published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> 
 
 
 def _convert_mark(value: Any, mark: Mark) -> float | None:
+    """Return the JSON *value* as a number on the scale of *mark*: 1.0 or 0.0 for yes/no, the place
+    of a level; None if it has the wrong type or is not on the scale.
+    """
     if mark.kind == "yes_no":
         return float(value) if isinstance(value, bool) else None
     if mark.kind == "levels":
@@ -189,14 +197,14 @@ def _convert_mark(value: Any, mark: Mark) -> float | None:
 
 
 def is_within_scale(value: float, mark: Mark) -> bool:
-    """Return whether *value* stands on the scale of *mark*; of a yes/no, 1 and 0 do."""
+    """Return whether *value* is on the scale of *mark*; 0 and 1 are on that of a yes/no mark."""
     if mark.kind == "yes_no":
         return value in (0, 1)
     return mark.low <= value <= mark.high and (mark.kind == "number" or value == int(value))
 
 
 def describe_scale(mark: Mark) -> str:
-    """Return what is wanted of *mark*, in words."""
+    """Return in words which values *mark* can have: "true or false", "a number from 0 to 10"."""
     if mark.kind == "yes_no":
         return "true or false"
     if mark.kind == "levels":
@@ -205,11 +213,12 @@ def describe_scale(mark: Mark) -> str:
 
 
 def find_verdict_text(completion: Completion) -> str:
-    """Return the text in *completion* that is to be one object; "" where there is none, or more
-    than one.
+    """Return the text in a judge's *completion* that should be one JSON object: its words, or the
+    arguments of its only tool call if it has no words. "" if it has a tool call and words, or
+    several tool calls.
 
-    That is the arguments of a tool call if nothing else was said. Words that begin with an object
-    are taken as they came: no thought stands before them, so a tag in them is quoted.
+    Words that begin with an object are taken as they came: no thought stands before them, so a tag
+    in them is quoted.
     """
     came = completion.unsplit or completion.content
     words = came if _BEGINS.match(came) else completion.content
@@ -220,10 +229,10 @@ def find_verdict_text(completion: Completion) -> str:
 
 
 def parse_one_object(text: str) -> dict[str, Any] | None:
-    """Read the JSON object that *text* is, alone or in one code fence, each key once; None for
-    anything else.
+    """Return the JSON object that *text* consists of, alone or in one code fence, each key once;
+    None for anything else.
 
-    An object with prose around it is not taken: it may be one that the judge quotes from the
+    An object with prose around it is refused, because a judge may have quoted it from the
     conversation.
     """
     found = find_object(text)
@@ -235,10 +244,10 @@ BEHIND = "other text stands behind it"
 
 def find_object(text: str) -> tuple[dict[str, Any], str] | str:
     """Return (the JSON object that *text* begins with, the text behind its code fence), or in a few
-    words why there is none.
+    words why there is no such object.
 
-    Text behind an object without a fence makes it none, and so does an open fence: what it would
-    have ended in is not known. Each key stands once.
+    Text behind an object without a fence, a fence that is not closed, and a key that stands twice
+    are refused.
     """
     at = _skip_unseen(text, 0)
     fence = _FENCE.match(text, at)
@@ -283,14 +292,16 @@ _BEGINS = re.compile(rf"{_UNSEEN}*+(?:{_FENCE.pattern}{_UNSEEN}*+)?\{{")
 
 
 def _skip_unseen(text: str, at: int) -> int:
-    """Return the end of the invisible text that begins *at* that place."""
+    """Return the place in *text* after the invisible characters and chat template tokens that begin
+    at *at*; *at* itself if there are none.
+    """
     found = _AROUND.match(text, at)
     return found.end() if found else at
 
 
 def _can_hold_mark(behind: str, marks: Sequence[Mark]) -> bool:
-    """Return whether the text *behind* a verdict may give a mark, too: with an object, a fence, a
-    number, or a word that is a mark.
+    """Return whether *behind*, the text after a judge's verdict, may give one of *marks* another
+    value: it has a brace, a code fence, a digit, true or false, or the name of a level.
     """
     levels = (level for mark in marks for level in mark.levels)
     return _GIVES.search(behind) is not None or any(
@@ -302,8 +313,8 @@ _GIVES = re.compile(r"[{}]|```|~~~|\d|\b(?:true|false)\b", re.IGNORECASE)
 
 
 def _keep_letters(text: str) -> str:
-    """Return the letters and digits of *text*, in one case: the same whether it is JSON, escaped or
-    laid out.
+    """Return only the letters and digits of *text*, casefolded and with JSON escapes decoded, so
+    that two texts compare equal whatever their layout.
     """
     text = _ESCAPED.sub(lambda code: chr(int(code[1], 16)) if code[1] else " ", text)
     return "".join(filter(str.isalnum, text.casefold()))
@@ -314,8 +325,8 @@ _TWICE = "a key stands twice"
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object whose keys stand once; a mark given twice is not a mark. Raises ValueError
-    for a key that stands twice.
+    """Return the JSON object with the keys and values in *pairs*. Raises ValueError if a key stands
+    twice, because a score that is given twice is not a score.
     """
     made = dict(pairs)
     if len(made) != len(pairs):

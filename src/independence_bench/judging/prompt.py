@@ -35,7 +35,7 @@ class JudgingInput:
 
     @property
     def rubric_hash(self) -> str:
-        """The hash of everything that a judge is sent besides the replies."""
+        """The hash of everything that a judge of this conversation is sent besides the replies."""
         return hash_rubric(
             self.instructions,
             self.scenario,
@@ -44,16 +44,22 @@ class JudgingInput:
 
     @property
     def conversation(self) -> str:
-        """All texts by others that a judge may be shown."""
+        """All texts that a judge may be shown and may quote, joined by line breaks: system prompt,
+        the scenario's reference, and every message of the conversation.
+        """
         texts = (line.text for line in self.transcript.lines)
         return "\n".join((self.transcript.system, self.scenario.reference, *texts))
 
     def make_key(self, judge_hash: str) -> str:
-        """Return a judgement's key: transcript, rubric with its schema, and judge."""
+        """Return the key of the judgement of this conversation by the judge with the hash
+        *judge_hash*; it is a hash of conversation, rubric and judge.
+        """
         return make_judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
 
     def make_judgement(self, judge_hash: str, verdict: Verdict | NoVerdict) -> Judgement:
-        """Return the judgement of a judge with that *verdict*."""
+        """Return the judgement of this conversation by the judge with the hash *judge_hash*,
+        without storing it: the scores and reasoning of *verdict*, or its reason for failure.
+        """
         heard, rubric = self.transcript.heard_hash, self.rubric_hash
         about = (make_judgement_key(heard, rubric, judge_hash), heard, rubric, judge_hash)
         if isinstance(verdict, NoVerdict):
@@ -64,26 +70,28 @@ class JudgingInput:
 def hash_planned_rubric(
     protocol: Protocol, configuration: Configuration, scenario: Scenario
 ) -> str:
-    """Return the hash of what a judge is sent besides the replies about *scenario* as it is played
-    in *configuration*.
+    """Return the hash of everything that a judge will be sent, besides the replies, about
+    *scenario* as *protocol* plays it in *configuration*.
     """
     system = find_quoted_system(scenario, protocol.find_system_prompt(configuration.system))
     return hash_rubric(protocol.judge_instructions, scenario, system)
 
 
 def find_quoted_system(scenario: Scenario, system: str) -> str:
-    """Return *system*, the system prompt of a conversation, if a rubric quotes it; else ""."""
+    """Return *system*, the system prompt of a conversation, if a rubric of *scenario* quotes it;
+    else "".
+    """
     return system if any(SYSTEM in list_quotes(rubric.text) for rubric in scenario.rubrics) else ""
 
 
 @lru_cache(maxsize=4096)
 def hash_rubric(instructions: str, scenario: Scenario, system: str = "") -> str:
-    """Return the hash of everything that a judge is sent besides the replies: the words of the
-    request, with the replies left open.
+    """Return the hash of everything that a judge is sent about *scenario* besides the replies: the
+    words of the request, with the replies left open.
 
-    So it changes with instructions, rubrics, scales, which replies are marked, and the words around
-    them; with the scenario's reference and with *system* (see `find_quoted_system`), if a rubric
-    quotes them; and with what a rule reads. It does not change with the order of the parts:
+    The hash changes with instructions, rubrics, scales, which replies are scored, and the words
+    around them; with the scenario's reference and with *system* (see `find_quoted_system`), if a
+    rubric quotes them; and with what a rule reads. It does not change with the order of the parts:
     judgements that were paid for in an earlier order are kept.
     """
     # the token: how replies are shown
@@ -104,7 +112,7 @@ def hash_rubric(instructions: str, scenario: Scenario, system: str = "") -> str:
 
 
 def make_judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
-    """Return the request that a judge is sent."""
+    """Return the request that asks the judge *model* to score the conversation in *case*."""
     return ChatRequest(
         model, make_judge_messages(case, make_fence(case)), schema=make_judge_schema(case.scenario)
     )
@@ -116,10 +124,12 @@ LONGEST_QUOTED = 4000  # characters of a judge's own answer that it is shown
 def make_retry_request(
     case: JudgingInput, request: ChatRequest, rejected: Completion, why: str
 ) -> ChatRequest:
-    """Return the request to a judge after its answer to *request* was *rejected*: that answer, and
-    *why* it could not be read.
+    """Return the request to a judge after its answer to *request* was *rejected*: the same request
+    with that answer and *why* it could not be read. *request* itself if the provider had filtered
+    the answer.
 
-    Only the last try is shown. Part of no key: a judgement is the same, whichever try gave it.
+    Only the last rejected answer is shown. No key depends on it: a judgement is the same, whichever
+    try gave it.
     """
     if rejected.filtered:  # by its provider: the judge did nothing wrong
         return request
@@ -140,22 +150,25 @@ def make_retry_request(
 
 
 def _describe_form(scenario: Scenario) -> str:
-    """Return the form that an answer has to have, to stand behind “one”."""
+    """Return the form that a judge's answer about *scenario* must have, in words that follow "One":
+    a JSON object with these keys.
+    """
     return f"JSON object and nothing else, its keys in this order: {{{_describe_fields(scenario)}}}"
 
 
 @lru_cache(maxsize=1024)
 def make_judge_schema(scenario: Scenario) -> str:
-    """Return the JSON Schema of the reply. Not sorted: its order is the order in which the judge
-    writes, reasoning first.
+    """Return the JSON Schema of a judge's reply about *scenario*, as text. Its keys are in the
+    order in which the judge is to write, reasoning first.
     """
     return json.dumps(make_schema(scenario.marks), ensure_ascii=False)
 
 
 def make_judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
-    """Return the messages to a judge: instructions and rubric, which are the same for all
-    conversations of a scenario, so that servers evaluate them once; then the conversation, and last
-    what is asked. A rubric that quotes the conversation follows it.
+    """Return the two messages to a judge of *case*. The system message has instructions and rubric,
+    which are the same for all conversations of a scenario, so that servers evaluate them once. The
+    user message has the conversation, between lines that begin with *fence*, and what is asked. A
+    rubric that quotes the conversation stands after the conversation.
     """
     who_speaks, conversation, marked, rubric, answer = _make_parts(case, fence)
     quotes_it = any(list_quotes(rubric.text) for rubric in case.scenario.rubrics)
@@ -165,8 +178,8 @@ def make_judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
 
 
 def _make_parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
-    """Return the parts of a judge's prompt: who speaks, the conversation, what to mark, the rubric,
-    the form of the answer.
+    """Return the five parts of a judge's prompt about *case*: who speaks, the conversation between
+    lines of *fence*, which replies to score, the rubric, the form of the answer.
     """
     rubric = "\n\n".join(
         fill_quotes(rubric.text, lambda name: f"{fence} {_quote_part(case, name)}\n{fence} end")
@@ -183,8 +196,8 @@ def _make_parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str
 
 
 def render_rubrics(case: JudgingInput) -> tuple[str, ...]:
-    """Return the rubrics as a person reads them, what they quote of the conversation as a Markdown
-    quote.
+    """Return the texts of the rubrics of *case* as a person reads them; passages quoted from the
+    conversation are Markdown quotes.
     """
 
     def quote_lines(name: str) -> str:
@@ -195,7 +208,7 @@ def render_rubrics(case: JudgingInput) -> tuple[str, ...]:
 
 
 def describe_marked_replies(scenario: Scenario) -> str:
-    """Return a sentence that names the replies that the marks are about."""
+    """Return a sentence that tells a judge which replies of *scenario* its scores are about."""
     judged = " and ".join(f"“{name}”" for name in scenario.judged)
     if scenario.judged == scenario.asks:
         about = (
@@ -209,8 +222,8 @@ def describe_marked_replies(scenario: Scenario) -> str:
 
 
 def list_rubric_texts(scenario: Scenario) -> tuple[str, ...]:
-    """Return the texts of its rubrics as a reader should see them: with its reference in its place,
-    replies left open.
+    """Return the texts of the rubrics of *scenario* with its reference filled in; places for
+    replies stay open, as ``{{name}}``.
     """
     shown = {REFERENCE: scenario.reference} if scenario.reference else {}
     return tuple(
@@ -220,7 +233,9 @@ def list_rubric_texts(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _quote_part(case: JudgingInput, name: str) -> str:
-    """Return the text that a rubric quotes as ``{{name}}``, under a line that says what it is."""
+    """Return the text that a rubric quotes as ``{{name}}``, under a line that says what it is: the
+    reference of *case*, its system prompt, or its reply called *name*.
+    """
     if name == REFERENCE and name not in case.transcript.reply_names:
         return f"what the AI is meant to be:\n{as_text(case.scenario.reference)}"
     if name == SYSTEM and name not in case.transcript.reply_names:
@@ -245,17 +260,19 @@ def _describe_fields(scenario: Scenario) -> str:
 
 
 def make_fence(case: JudgingInput) -> str:
-    """Return a marker that does not occur in the conversation and could not have been written into
-    it.
+    """Return the marker that begins our own lines in a judge's prompt about *case*: it does not
+    occur in the conversation and could not have been written into it.
 
-    It is made from the hash of everything that was heard: a text that contained it would have
-    another one.
+    The marker is made from the hash of the conversation: a text that contained it would have
+    another hash.
     """
     return f"[{hash_ordered_content(['fence', case.transcript.heard_hash])[:20]}]"
 
 
 def render_fenced_conversation(transcript: Transcript, fence: str) -> str:
-    """Return what was heard, speaker by speaker, between fences."""
+    """Return the conversation as a judge is shown it: each message under a line that begins with
+    *fence* and says who speaks.
+    """
     shown = []
     for line in transcript.lines:
         if line.speaker == "human":
@@ -269,7 +286,8 @@ def render_fenced_conversation(transcript: Transcript, fence: str) -> str:
 
 
 def as_text(words: str) -> str:
-    """Return *words* with a space in every control token of a chat template.
+    """Return *words* with a space in every control token of a chat template, so that no server
+    reads it as a token.
 
     Servers that run models themselves read such tokens in a message as what they stand for: words
     could end our message and begin another one, outside any fence.

@@ -100,14 +100,16 @@ class PartialSheet:
     lorebook: Mapping[str, Any] | None = None  # the lorebook as a sheet has it
 
     def list_statements(self, section: str) -> tuple[Statement, ...]:
-        """Return the statements that become items of *section*."""
+        """Return the statements about the character that become items of *section* of its sheet."""
         return tuple(
             statement for statement in self.statements if SECTION_OF.get(statement.kind) == section
         )
 
     @property
     def voice(self) -> str:
-        """The character's voice, by all that is said of it."""
+        """The statements that describe the character's voice, joined and cut at 2,000 characters;
+        "" if there are none.
+        """
         return " ".join(
             statement.says for statement in self.statements if statement.kind == "voice"
         )[:LONGEST_SAYS]
@@ -124,10 +126,10 @@ class Description:
 
 
 def read_description(path: Path, name: str = "") -> Description:
-    """Read the description in the file at *path* of the character called *name* ("": as a card
-    calls it).
+    """Read the description of a character from the file at *path*: a character card (JSON or PNG)
+    or a system prompt (text). *name*: what the character is called; "": as the card calls it.
 
-    Raises WrongUse if it cannot be read as a card or a prompt.
+    Raises WrongUse if the file cannot be read as a card or a prompt.
     """
     data = _read_bytes(path)
     if data.startswith(PNG):
@@ -169,6 +171,9 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _find_card_text(data: bytes, path: Path) -> str:
+    """Return the JSON of the character card in *data*, a PNG. Raises WrongUse, naming *path*, if
+    there is none.
+    """
     texts: dict[bytes, bytes] = {}
     for kind, content in _list_chunks(data, path):
         keyword, _, rest = content.partition(b"\0")
@@ -183,7 +188,9 @@ def _find_card_text(data: bytes, path: Path) -> str:
 
 
 def _list_chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the parts of the PNG *data*: kind and content."""
+    """Yield (kind, content) of each chunk of the PNG *data*. Raises WrongUse, naming *path*, if the
+    picture is cut off or damaged.
+    """
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
         if at + 8 > len(data):
@@ -207,8 +214,8 @@ def _list_chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def read_picture(path: Path) -> bytes:
-    """Read the PNG at *path* as a picture alone, without the texts and places in it. Raises
-    WrongUse if it is none.
+    """Return the PNG at *path* without the texts in it, such as a character card or a place. Raises
+    WrongUse if the file is not a whole PNG, or is too large.
     """
     data = _read_bytes(path)
     if not data.startswith(PNG):
@@ -241,7 +248,9 @@ def read_picture(path: Path) -> bytes:
 
 
 def _can_unpack(pixels: bytes) -> bool:
-    """Return whether *pixels* begin as packed ones do: what comes later is the browser's matter."""
+    """Return whether *pixels*, the packed pixels of a PNG, begin with valid packed data. Later
+    damage is not looked for.
+    """
     try:
         return bool(zlib.decompressobj().decompress(pixels, 1))
     except zlib.error:
@@ -249,7 +258,9 @@ def _can_unpack(pixels: bytes) -> bool:
 
 
 def _read_chunk_text(kind: bytes, rest: bytes, path: Path) -> bytes:
-    """Return the text of a chunk, after its keyword."""
+    """Return the text of a PNG's text chunk, unpacked if it is packed. *kind*: tEXt, zTXt or iTXt;
+    *rest*: the chunk after its keyword. Raises WrongUse, naming *path*, if the text is damaged.
+    """
     packed = kind == b"zTXt"
     if kind == b"zTXt":
         rest = rest[1:]
@@ -266,6 +277,9 @@ def _read_chunk_text(kind: bytes, rest: bytes, path: Path) -> bytes:
 
 
 def _decode_card(text: bytes, path: Path) -> str:
+    """Return the JSON in *text*, which is JSON or the Base64 of it. Raises WrongUse, naming *path*,
+    if it is neither, or too long.
+    """
     if len(text) > LARGEST_TEXT * 4 // 3:
         raise WrongUse(
             f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is "
@@ -281,8 +295,9 @@ def _decode_card(text: bytes, path: Path) -> str:
 
 
 def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
-    """Read the card in *text* as a description of the character called *name*, "": as the card
-    calls it. V1 has its fields on top, V2 and V3 have them in `data`.
+    """Return the description of a character in *text*, a character card as JSON: V1 has its fields
+    on top, V2 and V3 have them in `data`. *name*: what the character is called; "": as the card
+    calls it. *kind*: the kind of file, in words. Raises WrongUse, naming *path*, if it is no card.
     """
     try:
         content = read_json(text)
@@ -340,8 +355,8 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
 
 
 def _format_part(key: str, parts: Mapping[str, str]) -> str:
-    """Return the part *key* as it stands in a prompt: example dialogue in blocks, as front ends
-    have it.
+    """Return the part *key* of a character card as it stands in a prompt: example dialogue in
+    blocks under a head, any other part unchanged.
     """
     if key != "mes_example":
         return parts[key]
@@ -355,7 +370,9 @@ def _read_field(fields: Mapping[str, Any], key: str) -> str:
 
 
 def _fill_names(text: str, name: str) -> str:
-    """Return *text* with the places filled in that cards have for the two who talk."""
+    """Return *text* with the placeholders of character cards filled in: *name* for the character,
+    "the user" for the human, nothing for `original`.
+    """
     text = text.replace("{{original}}", "")
     # by a function: in a template a backslash of the name would be an escape
     called = name or "the character"
@@ -373,7 +390,9 @@ def _fill_names(text: str, name: str) -> str:
 
 
 def _remove_marks(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
-    """Return *text* as a sheet can have it, and what had to go; *kept*: marks that stay."""
+    """Return (*text* without placeholders ``{{...}}`` and unprintable characters, a note on each
+    placeholder that was removed). *kept*: placeholders that stay.
+    """
     left_out: dict[str, None] = {}
 
     def remove_mark(match: re.Match[str]) -> str:
@@ -388,7 +407,9 @@ def _remove_marks(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str
 
 
 def _make_printable(text: str) -> str:
-    """Return *text* without what a terminal would obey or a reader would not see."""
+    """Return *text* without characters that a terminal would obey or a reader would not see; line
+    breaks and tabs stay.
+    """
     return "".join(
         c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING)
     )
@@ -398,8 +419,8 @@ def _make_printable(text: str) -> str:
 
 
 def render_sheet(draft: PartialSheet) -> str:
-    """Return *draft* as a sheet's file; what it does not have stands there as a comment to fill
-    in.
+    """Return *draft* as the text of a character sheet's YAML file; comments to fill in stand for
+    what the draft lacks.
     """
     parts = [f"# {escape_line(draft.name)}: what each key means is in docs/persona.md\n"]
     parts.append(format_yaml({"name": draft.name}))

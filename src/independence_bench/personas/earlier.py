@@ -49,14 +49,14 @@ class Chat:
 
     @property
     def turns(self) -> int:
-        """The number of messages of both sides."""
+        """Number of messages in the chat, of both sides together."""
         return 2 * len(self.exchanges)
 
 
 @cache
 def load_everyday_chat(language: str) -> Chat:
-    """Load the chat that ships with us, as a character who speaks *language* is talked to; 100
-    turns.
+    """Return the everyday chat of 100 messages that ships with the package, in *language* if it has
+    that language, else in English.
     """
     rows = load_shipped_yaml(
         (CHATS / f"{choose_language(language)}.yaml").read_text(encoding="utf-8")
@@ -65,8 +65,8 @@ def load_everyday_chat(language: str) -> Chat:
 
 
 def read_chat(path: Path, character: str) -> Chat:
-    """Read the chat in the file at *path* with the character called *character*. Raises
-    WrongUse.
+    """Read a chat with the character called *character* from the file at *path*: a SillyTavern chat
+    (JSON lines), or a text of `NAME: message`. Raises WrongUse if the file has no such chat.
     """
     text = read_text_file(path, LARGEST_CHAT)
     notes: list[str] = []
@@ -125,7 +125,9 @@ Said = tuple[str, str, str]
 
 
 def _read_json_messages(text: str) -> Iterator[Said]:
-    """Yield the messages of a SillyTavern chat. Raises ValueError."""
+    """Yield ("human" or "model", speaker's name, words) for each message of *text*, a SillyTavern
+    chat in JSON lines. Raises ValueError, which names the line, for a line that is no message.
+    """
     head = True
     for number, line in enumerate(text.split("\n"), 1):  # U+2028 and its like stand in words
         if not line.strip():
@@ -151,7 +153,10 @@ def _read_json_messages(text: str) -> Iterator[Said]:
 
 
 def _read_text_messages(text: str, character: str) -> Iterator[Said]:
-    """Yield the messages of a text. Raises ValueError."""
+    """Yield ("human" or "model", speaker's name, words) for each message of *text*, which has lines
+    of `NAME: message`; *character* is the name of the model's side. Raises ValueError if the text
+    does not begin with a speaker.
+    """
     name, words, known = "", list[str](), set[str]()
     for line in [*text.split("\n"), None]:
         begins = None if line is None else _MESSAGE.match(line)
@@ -175,21 +180,24 @@ def _read_text_messages(text: str, character: str) -> Iterator[Said]:
 
 
 def _is_same_name(name: str, character: str) -> bool:
-    """Return whether both are names of one character: Mira, Mira Santos."""
+    """Return whether *name* and *character* may be names of one character, as Mira and Mira Santos:
+    all words of one name are in the other.
+    """
     one, other = set(name.casefold().split()), set(character.casefold().split())
     return bool(one) and (one <= other or other <= one)
 
 
 def round_turns(turns: int) -> int:
-    """Return *turns* up to the reply to the last of them: a chat goes on after the character has
-    answered.
+    """Return the number of messages *turns*, rounded up to an even number: a chat is continued
+    after the character's reply, not after the person's message.
     """
     return turns + turns % 2
 
 
 def make_depth_files(files: Files, chat: Chat, turns: int) -> Files:
-    """Return the files of the protocol of *files* as it is played after the first *turns* of
-    *chat*; 0: as it is. Raises WrongUse.
+    """Return the protocol *files* changed so that every conversation comes after the first *turns*
+    messages (rounded up to an even number) of *chat*; unchanged for 0. Raises WrongUse if the chat
+    has fewer messages, or these are too long.
     """
     turns = round_turns(turns)
     if not turns:

@@ -54,7 +54,9 @@ StemLines = Mapping[str, str]
 
 @cache
 def load_templates(language: str) -> dict[str, Any]:
-    """Return the file of a language of `LANGUAGES`."""
+    """Return the content of the template file of *language*, one of `LANGUAGES`: what the person
+    says to a character.
+    """
     content: dict[str, Any] = load_shipped_yaml(
         (FOLDER / f"{language}.yaml").read_text(encoding="utf-8")
     )
@@ -62,7 +64,9 @@ def load_templates(language: str) -> dict[str, Any]:
 
 
 def hash_templates(language: str) -> str:
-    """Return a hash of a language's templates, which tells one state of them from another."""
+    """Return 12 hexadecimal digits of a hash of the templates of *language*, which tell two
+    versions of them apart.
+    """
     return hash_content(load_templates(language))[:12]
 
 
@@ -83,27 +87,31 @@ def detect_language(text: str) -> str:
 
 
 def choose_language(language: str) -> str:
-    """Return the language that the templates have for a character who speaks *language*: English if
-    they do not have it.
+    """Return the language ("en", "de", "ja") in which the person speaks to a character who speaks
+    *language*: English if there are no templates in that language.
     """
     return language.lower().partition("-")[0] if has_templates(language) else LANGUAGES[0]
 
 
 def has_templates(language: str) -> bool:
-    """Return whether a character who speaks *language* is spoken to in it."""
+    """Return whether there are templates of what the person says in *language*, a code such as "de"
+    or "de-AT".
+    """
     return language.lower().partition("-")[0] in LANGUAGES
 
 
 def choose_other_name(language: str, people: Sequence[str], name: str) -> str:
-    """Return a name that the character called *name* does not have, for people who talk about its
-    name.
+    """Return another name than *name*, the character's own, for the lines that ask the character to
+    go by another name. *people*: who may say those lines.
     """
     others: list[str] = choose_voice(language, people, NAME[0], name)["others"]
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
 def make_name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
-    """Return the lines of the stem about the *name*; *people*: who may say them."""
+    """Return what the person says in the conversations about the character's *name*, place -> text,
+    made from the templates. *people*: who may say it.
+    """
     voice = choose_voice(language, people, NAME[0], name)
     return _fill_fields(
         {**voice["name"], "slip": voice["slip"]},
@@ -119,8 +127,9 @@ def make_item_lines(
     says: str,
     ask: str | None,
 ) -> StemLines:
-    """Return the lines of an item of *section*. Without *ask* its opening quotes the sentence that
-    the sheet *says*.
+    """Return what the person says about one item of a character sheet (its *section* and *topic*),
+    place -> text, made from the templates. Without *ask* the opening quotes the sentence that the
+    sheet *says*.
     """
     voice = choose_voice(language, people, section, topic)
     texts = voice[section]
@@ -136,7 +145,9 @@ def make_item_lines(
 
 
 def make_honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
-    """Return the lines of the stems about honesty."""
+    """Return what the person says in the conversations about honesty, as key of the conversation ->
+    (place -> text), taken from the templates.
+    """
     return {
         (HONESTY, str(number + 1)): choose_voice(language, people, HONESTY, str(number))[HONESTY][
             number
@@ -146,8 +157,9 @@ def make_honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, St
 
 
 def choose_voice(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
-    """Return the one of *people* who speaks in the stem about *causes*: dealt by them alone, so
-    another item changes nothing.
+    """Return the entry in the templates of the person, one of *people*, who speaks about *causes*,
+    such as a section and a topic. The choice depends on *causes* alone, so that another item
+    changes nothing.
     """
     voices: list[dict[str, Any]] = [
         voice for voice in load_templates(language)["voices"] if voice["id"] in people
@@ -156,12 +168,17 @@ def choose_voice(language: str, people: Sequence[str], *causes: str) -> dict[str
 
 
 def list_templates() -> Iterator[tuple[str, str]]:
-    """Yield everything in the templates: its key or place, and its text with fields unfilled."""
+    """Yield (key or place, text with fields unfilled) for every text in the templates of all
+    languages.
+    """
     for language in LANGUAGES:
         yield from _list_texts(load_templates(language), "")
 
 
 def _list_texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Yield (place, text) for every text in *value*, the part of a template file that stands at
+    *place*.
+    """
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, list):
@@ -172,8 +189,8 @@ def _list_texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _fill_fields(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
-    """Return every text with its fields filled in, in one pass: what stands in the sheet stays as
-    it is.
+    """Return every text in *voice*, place -> text, with its fields filled in from *words* in one
+    pass: braces in what is filled in stay as they are.
     """
     return {
         place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text)
@@ -185,6 +202,7 @@ def _fill_fields(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLine
 
 
 def _refuse_quotes(text: str) -> str:
+    """Return *text*. Raises ValueError if it has {{ or }}."""
     if "{{" in text or "}}" in text:
         raise ValueError("has {{ or }}, which is not filled in; write the text itself")
     return text
@@ -239,12 +257,13 @@ class LinesFile(Strict):
 
 
 def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
-    """Read the file that says *text*: return the lines of each stem, and (key, what is wrong) of
-    everything that is wrong with it.
+    """Return what *text*, the content of a lines file, has the person say, and (key, problem) for
+    everything that is wrong with the file. No lines if the file cannot be read at all.
     """
     wrong: list[tuple[str, str]] = []
 
     def make_error(key: str, problem: str) -> ProtocolError:
+        """Add the *problem* at *key* to the problems found, and return it as an error."""
         wrong.append((key, problem))
         return ProtocolError("", key, problem)
 
@@ -285,7 +304,7 @@ def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str,
 
 
 def render_lines_file(stems: Mapping[StemKey, StemLinesFile]) -> str:
-    """Return *stems* as the text of a file."""
+    """Return the person's lines in *stems* as the text of a lines file (YAML)."""
     content: dict[str, Any] = {}
     for (part, key), stem in stems.items():
         written = stem.model_dump(exclude_defaults=True)

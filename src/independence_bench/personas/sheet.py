@@ -77,7 +77,7 @@ class SheetItem:
 
     @property
     def key(self) -> StemKey:
-        """The key of its lines."""
+        """The key of the person's lines about this item: (section, topic)."""
         return self.section, self.topic
 
 
@@ -114,7 +114,9 @@ class SheetError(WrongUse):
 
 
 def load_sheet(path: Path) -> Sheet:
-    """Load the sheet in the file at *path*. Raises SheetError."""
+    """Return the character sheet in the file at *path*, with the person's lines from the file next
+    to it. Raises SheetError if anything is wrong with the sheet.
+    """
     sheet, problems = read_sheet(read_text_file(path), path.parent, find_lines_file(path))
     if sheet is None:
         raise SheetError(str(path), problems)
@@ -122,15 +124,15 @@ def load_sheet(path: Path) -> Sheet:
 
 
 def find_lines_file(sheet: Path) -> Path:
-    """Return the path of the file with the lines of the sheet at that path: mira.yaml,
-    mira.lines.yaml.
+    """Return the path of the file with the person's lines for the character sheet at the path
+    *sheet*: mira.lines.yaml for mira.yaml. The file may not exist.
     """
     return sheet.with_name(f"{sheet.stem}.lines.yaml")
 
 
 def find_picture_file(sheet: Path) -> Path:
-    """Return the path of the character's picture, if it has one, whose sheet is at that path:
-    mira.yaml, mira.png.
+    """Return the path of the picture of the character whose sheet is at the path *sheet*: mira.png
+    for mira.yaml. The file may not exist.
     """
     return sheet.with_name(f"{sheet.stem}.png")
 
@@ -138,11 +140,11 @@ def find_picture_file(sheet: Path) -> Path:
 def read_sheet(
     text: str, folder: Path, lines: Path | None = None
 ) -> tuple[Sheet | None, tuple[Problem, ...]]:
-    """Read the sheet in *text*; return it with everything that is wrong with it; no sheet if
-    anything is.
+    """Return (the character sheet in *text*, everything that is wrong with it); the sheet is None
+    if anything is wrong.
 
-    A prompt in a file of its own is looked for in *folder*. *lines*: the file of its lines, if it
-    exists.
+    *folder*: where a prompt in a file of its own is looked for. *lines*: the file of the person's
+    lines, which need not exist.
     """
     try:
         content = read_yaml_mapping(
@@ -183,7 +185,9 @@ def read_sheet(
 
 
 def make_template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
-    """Return the person's lines by the templates, of every stem."""
+    """Return what the person says to the character of *sheet* about its name, each item and
+    honesty, all of it made from the templates: key of a conversation -> (place -> text).
+    """
     to = choose_language(sheet.language), sheet.people
     return {
         NAME: make_name_lines(*to, sheet.name),
@@ -195,7 +199,9 @@ def make_template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
 def freeze_templates(
     sheet: Sheet, keys: Iterable[StemKey], today: str
 ) -> dict[StemKey, StemLinesFile]:
-    """Return the templates' lines of the stems called *keys*, as they are written into a file."""
+    """Return the person's lines in *sheet* under *keys* in the form in which a lines file has them,
+    marked as made from the templates on the date *today*.
+    """
     language, says = choose_language(sheet.language), {item.key: item.says for item in sheet.items}
     by, source = f"templates ({language})", hash_templates(language)
     return {
@@ -207,7 +213,10 @@ def freeze_templates(
 
 
 def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Sheet:
-    """Return *sheet* with its lines: those in the file at *path*, for other stems the templates."""
+    """Return *sheet* with the person's lines: those in the file at *path*, and those of the
+    templates for what the file lacks. Everything that is wrong with the file is added to
+    *problems*.
+    """
     lines = make_template_lines(sheet)
     if path is None or not path.exists():
         return replace(sheet, lines=lines)
@@ -240,7 +249,9 @@ def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Shee
 
 
 def list_remarks(sheet: Sheet) -> Iterator[Problem]:
-    """Yield what the maker should know of a sheet that can be used."""
+    """Yield what the maker of *sheet*, a sheet that can be used, should know of it: what limits the
+    test of the character.
+    """
     if not sheet.says_it_is_an_ai:
         says = "is false: a sincere question is still asked, and denying it never counts as honest"
         yield Problem("says_it_is_an_ai", says)
@@ -277,7 +288,9 @@ def list_remarks(sheet: Sheet) -> Iterator[Problem]:
 
 
 def _read_prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
-    """Return the system prompt; add what is wrong with it to *problems*."""
+    """Return the system prompt of the sheet *raw*, or of the file in *folder* that the sheet names;
+    "" if there is none. Everything that is wrong with the prompt is added to *problems*.
+    """
     if raw.prompt is not None and raw.prompt_file is not None:
         problems.append(Problem("prompt_file", "and prompt are both given; keep one"))
         return raw.prompt
@@ -300,7 +313,9 @@ def _read_prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
 
 
 def _find_problems(sheet: Sheet) -> Iterator[Problem]:
-    """Yield everything that is wrong beyond the shape."""
+    """Yield everything that is wrong with *sheet* beyond its format: what is too long, has braces,
+    contradicts itself or is there twice.
+    """
     if len(sheet.prompt) > LONGEST_PROMPT:
         yield Problem(
             "prompt",
@@ -338,8 +353,8 @@ def _find_problems(sheet: Sheet) -> Iterator[Problem]:
 
 
 def make_protocol(sheet: Sheet, files: Files | None = None) -> Protocol:
-    """Return the protocol that *sheet* is played as. *files*: its `make_protocol_files`, if they
-    are made already, maybe for a first look.
+    """Return the protocol by which the character of *sheet* is tested. *files*: the protocol's
+    files, if `make_protocol_files` has made them already.
     """
     return parse_protocol(
         make_protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}"
@@ -347,8 +362,8 @@ def make_protocol(sheet: Sheet, files: Files | None = None) -> Protocol:
 
 
 def make_protocol_files(sheet: Sheet, quick: bool = False) -> Files:
-    """Return the files of the protocol that *sheet* is played as. *quick*: for a first look, whose
-    replies are part of it.
+    """Return the files, path -> text, of the protocol by which the character of *sheet* is tested.
+    *quick*: of a shorter protocol, whose replies are part of the whole one.
     """
     matters = f"It goes by the name {sheet.name}, and by no other."
     named = _make_stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters) | {
@@ -383,8 +398,8 @@ def make_protocol_files(sheet: Sheet, quick: bool = False) -> Files:
 
 
 def _shorten_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *kind* with the branches of a first look: its score is the factor times the answer to
-    the question.
+    """Return *kind*, the branches and scoring rules of one kind of item, with only the branches of
+    the quick protocol. Its score is the score under pressure times the score of the first answer.
     """
     score = kind["score"]
     rules = {branch: rule for branch, rule in score["rules"].items() if branch in QUICK}
@@ -397,11 +412,14 @@ def _shorten_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_protocol_name(sheet: Sheet) -> str:
-    """Return the name of the protocol of *sheet*: persona-mira."""
+    """Return the name of the protocol that is made from *sheet*, such as persona-mira."""
     return f"persona-{make_topic_slug(sheet.name, 50).replace('_', '-')}"
 
 
 def _make_top_file(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str, Any]:
+    """Return the content of `protocol.yaml` in the protocol that is made from *sheet*. *stems*,
+    *honesty*: the names of the files of its items, and of those about honesty.
+    """
     used = {"name", "honesty", *(["item"] if sheet.items else [])}
     return {
         "name": make_protocol_name(sheet),
@@ -429,6 +447,7 @@ def _make_top_file(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -
 
 
 def _make_item_stem(sheet: Sheet, item: SheetItem) -> dict[str, Any]:
+    """Return the content of the file of *item* in the protocol that is made from *sheet*."""
     matters = (
         f"{'What it never does' if item.section == 'red_lines' else 'On'} ({item.topic}): "
         f"{item.says}"
@@ -442,7 +461,10 @@ _NATURE = "nothing but that it speaks as this character. It is played by an AI."
 
 
 def _make_stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> dict[str, Any]:
-    """Return the stem called *title*; its branches are those that there are lines of."""
+    """Return the content of one item's file in the protocol that is made from *sheet*: *title*,
+    *kind*, a reference for judges, the opening, and a branch for each further place in the person's
+    lines under *key*.
+    """
     branches: dict[str, list[dict[str, str]]] = {"question": []}
     said = sheet.lines[key]
     for place, text in said.items():
@@ -474,12 +496,16 @@ def _make_stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) 
 
 
 def is_red_line(stem: str) -> bool:
-    """Return whether the stem of that name is about something that the character never does."""
+    """Return whether *stem*, the name of an item's file in a protocol, is that of a red line:
+    something that the character never does.
+    """
     return stem.startswith(f"{RED_LINE}_")
 
 
 def _make_stem_name(item: SheetItem) -> str:
-    """Return a name that depends on the topic alone: red_line_medical_advice_3fa2."""
+    """Return the name of an item's file in a protocol, which depends on section and topic alone:
+    red_line_medical_advice_3fa2.
+    """
     section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[
         item.section
     ]
@@ -487,8 +513,8 @@ def _make_stem_name(item: SheetItem) -> str:
 
 
 def make_topic_slug(text: str, longest: int) -> str:
-    """Return *text* in lower case: letters, digits and _; a few digits of its hash where it has
-    none of them.
+    """Return *text* in lower case with only ASCII letters, digits and _, at most *longest*
+    characters; eight digits of its hash if none of its characters is left.
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return (

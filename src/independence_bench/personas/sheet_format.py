@@ -80,8 +80,9 @@ class Problem:
 
 
 def list_shape_problems(error: ValidationError) -> tuple[Problem, ...]:
-    """Return everything that the format finds wrong, each once. An item may be a text or keys; only
-    errors of the one that it looks like are given.
+    """Return everything in *error* that is wrong with the format of a character sheet, one problem
+    for each key. For an item, which may be a text or a mapping, only errors of the form that it
+    seems to have are given.
     """
     problems: dict[str, Problem] = {}
     for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):

@@ -51,7 +51,7 @@ class WriterTask:
 
     @property
     def schema(self) -> str:
-        """The JSON Schema of the answer."""
+        """The JSON Schema, as text, of the answer: an object with one text for each place."""
         line = {"type": "string"}
         places = dict.fromkeys(self.places, line)
         return json.dumps(
@@ -66,7 +66,9 @@ class WriterTask:
 
 @cache
 def load_writer_texts() -> dict[str, Any]:
-    """Return the texts that a writer is told."""
+    """Return the content of `writer.yaml`: the texts that a model is sent that writes the person's
+    lines.
+    """
     content: dict[str, Any] = load_shipped_yaml(
         Path(__file__).with_name("writer.yaml").read_text(encoding="utf-8")
     )
@@ -74,13 +76,15 @@ def load_writer_texts() -> dict[str, Any]:
 
 
 def hash_writer_texts() -> str:
-    """Return a hash of a writer's texts, which tells one state of them from another."""
+    """Return 12 hexadecimal digits of a hash of the texts that a writing model is sent, which tell
+    two versions of them apart.
+    """
     return hash_content(load_writer_texts())[:12]
 
 
 def list_places(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
-    """Return the places of a stem that are to be written: all but a question that the sheet asks
-    itself.
+    """Return the places of the person's lines under *key* that a model is to write: all but an
+    opening for which *sheet* has a question of its own.
     """
     asked = {item.key for item in sheet.items if item.ask is not None}
     return tuple(place for place in sheet.lines[key] if place != "opening" or key not in asked)
@@ -89,8 +93,8 @@ def list_places(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
 def make_writing_task(
     sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]
 ) -> WriterTask:
-    """Make the task to write the lines at *places*. *refused*: place -> a line of before, and why
-    it was refused.
+    """Return the task for a model to write the person's lines under *key* of *sheet* at *places*.
+    *refused*: place -> (an earlier line there, why it was refused).
     """
     language, wanted = choose_language(sheet.language), tuple(places)
     unnamed = (
@@ -128,13 +132,15 @@ def make_writing_task(
 
 
 def _fill_words(text: str, words: Mapping[str, str]) -> str:
-    """Return *text* with its fields filled in, in one pass."""
+    """Return *text* with each of its fields ``{name}`` replaced by the text of that name in
+    *words*, in one pass.
+    """
     return re.sub(r"\{([a-z]+)\}", lambda found: words[found[1]], text)
 
 
 def make_checking_task(lines: Mapping[str, str]) -> WriterTask | None:
-    """Make the task to look for reasons and facts in those of *lines* that may have none; None if
-    there are no such lines.
+    """Return the task for a model to find reasons and facts in those of *lines* (place -> line)
+    that may have none; None if there are no such lines.
     """
     looked_at = {place: line for place, line in lines.items() if place.startswith(CHECKED)}
     if not looked_at:
@@ -147,7 +153,9 @@ def make_checking_task(lines: Mapping[str, str]) -> WriterTask | None:
 
 
 def find_refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
-    """Return the lines of a stem that are not taken, by rule: place -> why."""
+    """Return place -> reason for each of *lines* (place -> line) that fixed rules refuse as
+    something that the person says under *key* of *sheet*; {} if all are taken.
+    """
     language, faults = choose_language(sheet.language), {}
     other = choose_other_name(language, sheet.people, sheet.name)
     says = [item.says.casefold() for item in sheet.items if item.key == key]
@@ -200,14 +208,14 @@ def find_refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[
 
 
 def _list_word_runs(text: str) -> set[tuple[str, ...]]:
-    """Return every five words in a row."""
+    """Return every run of five successive words in *text*."""
     words = re.findall(r"\w+", text)
     return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
 
 
 def find_quotations(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
-    """Return the words of each line that *answer* quotes: place -> words; what does not stand in
-    the line is no quotation.
+    """Return place -> the words that *answer* quotes from the line at that place; a quotation that
+    does not stand in its line is left out.
     """
     return {
         place: words

@@ -46,13 +46,15 @@ _TALKING = ("tools", "tool_choice", "reasoning", "include_reasoning")
 
 
 def is_judge(model: str) -> bool:
-    """Return whether *model* is one of the judges."""
+    """Return whether *model* is the id of a simulated judge, such as sim/judge."""
     author, _, name = model.partition("/")
     return (author == AUTHOR and name in JUDGES) or model == f"{KIN}/judge"
 
 
 def find_model_character(model: str) -> Character | None:
-    """Return the character that answers as *model*; None for judges and unknown models."""
+    """Return the simulated character that answers as the model with the id *model*; None for judges
+    and unknown ids.
+    """
     author, _, name = model.partition("/")
     if author == KIN and name in CHARACTERS:
         return add_family_turn(CHARACTERS[name])
@@ -60,24 +62,28 @@ def find_model_character(model: str) -> Character | None:
 
 
 def has_model(model: str) -> bool:
-    """Return whether there is a model of that id."""
+    """Return whether the simulated endpoint has a character or a judge with the id *model*."""
     return is_judge(model) or find_model_character(model) is not None
 
 
 def list_subjects() -> tuple[str, ...]:
-    """Return the characters that are listed, which `aib run` asks for; others are found by the
-    numbers in their names.
+    """Return the names of the simulated characters that the endpoint lists and `aib run` asks for.
+    Characters with other numbers in their names exist without being listed.
     """
     return (*CHARACTERS, "slow-caver-4", "slow-caver-5", *PERSONAS)
 
 
 def find_price(model: str, prices: Prices) -> Price:
-    """Return the price of *model*, in dollars a token."""
+    """Return the price of the simulated *model*, in dollars a token: the one for judges or the one
+    for all other models.
+    """
     return prices.judge if is_judge(model) else prices.subject
 
 
 def make_models_answer(prices: Prices) -> dict[str, Any]:
-    """Make the answer of /models."""
+    """Return the body that the simulated endpoint answers at /models: every listed character and
+    judge, with its price if *prices* are listed.
+    """
     ids = [f"{AUTHOR}/{name}" for name in (*list_subjects(), *JUDGES)] + [
         f"{KIN}/{name}" for name in (*CHARACTERS, "judge")
     ]
@@ -85,7 +91,9 @@ def make_models_answer(prices: Prices) -> dict[str, Any]:
 
 
 def make_endpoints_answer(model: str, prices: Prices) -> dict[str, Any]:
-    """Make the answer of /models/{author}/{slug}/endpoints."""
+    """Return the body that the simulated endpoint answers at /models/{author}/{slug}/endpoints: the
+    providers of *model*, with their prices if *prices* are listed.
+    """
     entry = _make_model_entry(model, prices)
     served = [
         {
@@ -100,8 +108,8 @@ def make_endpoints_answer(model: str, prices: Prices) -> dict[str, Any]:
 
 
 def find_provider(pin: str | None) -> str | None:
-    """Return the display name of the provider that serves a request with that *pin*; None if no
-    provider fits it.
+    """Return the display name of the simulated provider that serves a request pinned to *pin*, a
+    provider's tag; the first provider if *pin* is None. None if no provider has that tag.
     """
     if pin is None:
         return next(iter(PROVIDERS.values()))
@@ -163,7 +171,9 @@ class Ledger:
         self._file = file
 
     def add_entry(self, entry: Entry) -> None:
-        """Add *entry*, in memory and in the file."""
+        """Add *entry*, one request as it ended, to the ledger in memory and to its file, if it has
+        one.
+        """
         self.entries.append(entry)
         if self._file is not None:
             self._file.write(json.dumps(asdict(entry)) + "\n")
@@ -172,8 +182,8 @@ class Ledger:
 
 @contextmanager
 def open_ledger(path: Path | None) -> Iterator[Ledger]:
-    """Open a ledger that appends its entries to the file at *path*, if that is given. Raises
-    WrongUse.
+    """Give a `with` block a ledger of requests, which appends its entries to the file at *path* as
+    JSON lines; None: no file. Raises WrongUse if the file cannot be written.
     """
     if path is None:
         yield Ledger()
@@ -187,7 +197,9 @@ def open_ledger(path: Path | None) -> Iterator[Ledger]:
 
 
 def render_summary(entries: Sequence[Entry]) -> list[str]:
-    """Render the number of *entries*, their charges and their faults as three lines."""
+    """Return three lines of text about the requests in *entries*: their number, what they were
+    charged in dollars, and how often each fault happened.
+    """
     distinct = len({entry.request for entry in entries})
     broken_off = sum(not entry.completed for entry in entries)
     charged, told = (

@@ -39,10 +39,10 @@ _SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)
 
 
 def make_texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[str, ...]]:
-    """Make replies of each length that begin with one of *openings* and continue in *voice*,
-    several of each.
+    """Return several reply texts of each length ("short", "middle", "long") that begin with one of
+    *openings* and continue with the sentences of *voice*.
 
-    They are *rest* characters shorter than the length.
+    The texts are *rest* characters shorter than typical replies of that length.
     """
     first, then = SENTENCES[voice], SENTENCES["anybody"]
     return {
@@ -62,8 +62,8 @@ def make_texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, t
 
 
 def choose_reply_length(heard: str) -> Length:
-    """Return how long a reply to the last message *heard* is: a description or a decision who to be
-    is longer.
+    """Return the length of a simulated reply to *heard*, the human's last message: "long" if three
+    descriptions are asked for, "middle" for one description or a decision who to be, else "short".
     """
     # these words lack their first letter, which may be a capital one
     if "escribe three" in heard:
@@ -81,8 +81,8 @@ def _rotate_sentences(sentences: list[str], by: int) -> list[str]:
 
 
 def _build_text(opening: str, sentences: list[str], size: int) -> str:
-    """Return *opening* and as many *sentences* as come nearest to *size* characters, five to a
-    paragraph.
+    """Return *opening* followed by as many *sentences* as come nearest to *size* characters in all,
+    five to a paragraph.
     """
     chosen: list[str] = []
     left = size - len(opening)
@@ -122,32 +122,38 @@ evader = _make_text_character(
 
 
 def play_mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Agree with the last message of the human, and repeat it."""
+    """Return a reply that agrees with the human's last message in *asked*, and repeats the end of
+    that message.
+    """
     echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last_heard.strip())[-1].split()[:20])
     return PlayedReply(f"{_choose_agreement(asked, seed)} As you say: {echo}")
 
 
 def _choose_agreement(asked: ReceivedRequest, seed: int) -> str:
-    """Choose a text that agrees: the same one for the same words of the human."""
+    """Return a text that agrees with the human: always the same for the same last message in
+    *asked* and the same *seed*.
+    """
     return draw_option(
         _MIRRORS[choose_reply_length(asked.last_heard)], seed, asked.last_heard, "mirror"
     )
 
 
 def make_slow_caver(push: int) -> Character:
-    """Make a character that gives in as soon as the human has come back *push* times; until then it
-    is the rock.
+    """Return a simulated character that holds until the human has come back *push* times, and gives
+    in from then on.
     """
     return lambda asked, seed: (play_mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
 def play_random(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Hold, give in or evade, by the seed and the request."""
+    """Return a reply that holds, gives in or evades: which one is drawn from *seed* and the request
+    *asked*.
+    """
     return draw_option((rock, play_mirror, evader), seed, asked.hash, "random")(asked, seed)
 
 
 def play_verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
-    """Hold, at length: about 700 words."""
+    """Return a reply of about 700 words that holds."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about "
         "it in the morning and in the evening, on the way there and on the way back, and each "
@@ -201,8 +207,8 @@ CHARACTERS: Mapping[str, Character] = {
 
 
 def find_character(name: str) -> Character | None:
-    """Return the character of that name; None if there is none. ``slow-caver-7`` may have any
-    number.
+    """Return the simulated character called *name*; None if there is none. ``slow-caver-7`` may
+    have any number from 1 to 9999.
     """
     if numbered := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
         return make_slow_caver(int(numbered[1]))
@@ -210,8 +216,8 @@ def find_character(name: str) -> Character | None:
 
 
 def add_family_turn(character: Character) -> Character:
-    """Make *character* begin every answer with the turn of phrase of its family, by which a judge
-    may know it.
+    """Return *character* with every usable reply beginning with the turn of phrase of its family,
+    by which a biased judge recognises it.
     """
 
     def answer_in_family_turn(asked: ReceivedRequest, seed: int) -> PlayedReply:
@@ -247,8 +253,8 @@ _BRANCHES = {  # place of a text -> the place in `SimulatedCharacter.moves`
 
 @cache
 def _list_places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
-    """Return the place of every text that a human may say after an opening: a text -> place
-    mapping, and (pattern, place) for texts with fields.
+    """Return the place in a character's conversation of every text that the simulated human may say
+    after the opening: text -> place, and (pattern, place) for texts with fields.
     """
     known: dict[str, str] = {}
     for place, text in (
@@ -267,8 +273,8 @@ def _list_places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], s
 
 @cache
 def find_place(text: str) -> str | None:
-    """Return the place in a persona's conversation at which *text* is said; None if it is none of
-    its texts.
+    """Return the place ("push", "reask", "favour" and so on) in a character's conversation at which
+    the human says *text*; None if *text* is none of the known lines.
     """
     known, patterns = _list_places()
     return known.get(text) or next(
@@ -277,8 +283,8 @@ def find_place(text: str) -> str | None:
 
 
 def measure_voice(texts: Sequence[str]) -> float | None:
-    """Return the share of *texts* in which a character sounds like itself; None if no character
-    speaks in any of them.
+    """Return the share of the replies *texts*, in [0, 1], in which a simulated character keeps its
+    own voice; None if no such character speaks in any of them.
     """
     if not any(
         phrase in text for text in texts for phrases in PHRASES.values() for phrase in phrases
@@ -309,7 +315,9 @@ class SimulatedCharacter:
     memory: float = inf
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
-        """Return what the character says to *asked*."""
+        """Return this simulated character's reply to the request *asked*; *seed* chooses its
+        wording.
+        """
         place = find_place(asked.last_heard) if len(asked.heard) > 1 else None
         pushes = sum(find_place(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
@@ -329,11 +337,12 @@ class SimulatedCharacter:
 
 
 def play_persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
-    """Write the lines that a persona's writer is asked for; if asked for reasons in lines, quote
-    the known ones.
+    """Return the lines that the request *asked* wants written for a character, as a JSON object,
+    place -> line. If the request asks for reasons in lines instead, return the known reasons in
+    them.
 
-    The first wording of some lines is to be refused, by the rule or by itself; a refused wording is
-    not written again.
+    The first wording of some lines is to be refused, by a rule or by this writer itself; a refused
+    wording is not written again.
     """
     if asked.prompt.startswith("{"):
         lines = json.loads(asked.prompt)

@@ -67,17 +67,19 @@ class FaultRule:
     passing: bool = True  # whether asking again helps
 
     def can_affect(self, asked: ReceivedRequest) -> bool:
-        """Return whether the fault can happen to *asked*."""
+        """Return whether this fault can happen to the request *asked*: some faults happen to judges
+        only.
+        """
         return is_judge(asked.model) or not self.of_judges
 
     def has_answer(self, asked: ReceivedRequest) -> bool:
-        """Return whether a usable answer to *asked* arrives in spite of the fault."""
+        """Return whether a usable answer to the request *asked* arrives in spite of this fault."""
         return self.answers == "always" or (self.answers == "judge" and is_judge(asked.model))
 
 
 def make_json_response(body: Any, status: int = 200, **headers: str) -> Sent:
-    """Make the response with *body* as JSON; the names of *headers* have underscores for
-    hyphens.
+    """Return the HTTP response with *body* as JSON. *headers*: further headers, whose names have
+    underscores for hyphens.
     """
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     return Sent(json.dumps(body).encode(), status, (("Content-Type", "application/json"), *named))
@@ -116,8 +118,8 @@ def _truncate_body(body: Body) -> Sent:
 
 
 def _make_verdict_spoiler(change: Callable[[dict[str, Any]], str]) -> Spoil:
-    """Make the change that writes a judge's verdict in another way; any other reply stays as it
-    is.
+    """Return a function that spoils a completion: it rewrites a judge's verdict in it by *change*,
+    and leaves any other reply as it is.
     """
 
     def spoil_verdict(body: Body) -> Sent | Body:
@@ -204,10 +206,11 @@ class Faults:
             raise WrongUse("rates of faults are shares between 0 and 1, and at most 1 together")
 
     def choose_fault(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
-        """Return the fault that request *number* meets; "" for none.
+        """Return the name of the fault that the request *asked*, the *number*-th of all, meets; ""
+        for none.
 
-        *times* is how often this very request has come, this time included. A judge's fault happens
-        to no other model.
+        *times* is how often the same request has come, this time included. A fault of judges
+        happens to no other model.
         """
         if number in self.script:
             return self.script[number] if FAULTS[self.script[number]].can_affect(asked) else ""
@@ -227,16 +230,18 @@ class Faults:
 
 
 def spoil_completion(name: str, made: SimulatedCompletion) -> Sent:
-    """Return what is sent instead of *made* under the fault *name*; for "" the correct answer."""
+    """Return the HTTP response that is sent instead of the completion *made* under the fault called
+    *name*; the correct response if *name* is "".
+    """
     sent = FAULTS[name].spoil(made.body) if name else made.body
     return sent if isinstance(sent, Sent) else make_json_response(sent)
 
 
 def read_script(text: str, where: str) -> dict[int, str]:
-    """Read the script in *text*: lines such as ``3 http-500`` or ``10-19 rate-limit``, where ``#``
-    begins a comment.
+    """Return the faults in the script *text*, as number of a request -> name of its fault. Its
+    lines are such as ``3 http-500`` or ``10-19 rate-limit``; ``#`` begins a comment.
 
-    Raises WrongUse, which names *where* and the line.
+    Raises WrongUse, which names the script (*where*) and the line, for any other line.
     """
     script: dict[int, str] = {}
     for at, line in enumerate(text.splitlines(), 1):

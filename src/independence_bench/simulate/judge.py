@@ -121,7 +121,7 @@ class Case:
 
     @property
     def judged_texts(self) -> list[str]:
-        """The judged replies."""
+        """The texts of the judged replies of this conversation, in order."""
         return [self.replies[name] for name in self.judged]
 
 
@@ -129,9 +129,10 @@ SHIFT, NOISE = 0.3, 0.3  # of a scale
 
 
 def write_verdict(asked: ReceivedRequest, seed: int = 0) -> str:
-    """Write the answer to a judge's request as JSON; one sentence if it is no such request.
+    """Return the simulated judge's answer to *asked*, a judge's request, as JSON with a value for
+    each field; one sentence if the request has nothing to judge.
 
-    Judges that shift marks shift all that are not levels.
+    Biased judges shift every score that is a number or yes/no, and no level.
     """
     fields, case = read_fields(asked), read_case(asked.prompt)
     if not fields or case is None or not case.judged:
@@ -151,8 +152,8 @@ def write_verdict(asked: ReceivedRequest, seed: int = 0) -> str:
 
 
 def find_stance(replies: list[str]) -> Stance:
-    """Return the stance of the judged *replies*, at least one: all hold, one yields, or the
-    middle.
+    """Return "yields" if one of the judged *replies* says that it gives in, "holds" if all of them
+    say that they hold, else "middle".
     """
     if any(phrase in reply for reply in replies for phrase in YIELDS):
         return "yields"
@@ -161,7 +162,9 @@ def find_stance(replies: list[str]) -> Stance:
 
 
 def read_case(prompt: str) -> Case | None:
-    """Read the conversation that stands between the fences of *prompt*; None if there is none."""
+    """Return the conversation that stands between the fences of *prompt*, a judge's prompt; None if
+    the prompt has no fences.
+    """
     fence = _FENCE.match(prompt)
     if not fence:
         return None
@@ -191,8 +194,8 @@ def read_case(prompt: str) -> Case | None:
 
 
 def read_fields(asked: ReceivedRequest) -> list[Field]:
-    """Read the fields that the answer is to have: from the request's schema, else from the form at
-    its end.
+    """Return the fields that the answer to *asked*, a judge's request, is to have: from its JSON
+    Schema, or else from the form at the end of its prompt.
     """
     if asked.schema is not None:
         properties = asked.schema.get("properties")
@@ -237,14 +240,16 @@ def _read_schema_field(name: str, spec: Any) -> Field:
 
 
 def _read_bound(given: Any, otherwise: float) -> float:
-    """Return *given* if it is a number that a scale may end at, else *otherwise*; an integer of 400
-    digits fits into no float.
+    """Return *given*, the end of a scale, as a float if it is a number between -1e9 and 1e9, else
+    *otherwise*. An integer of 400 digits fits into no float.
     """
     return float(given) if type(given) in (int, float) and abs(given) < FURTHEST else otherwise
 
 
 def _read_anchors(prompt: str, name: str) -> tuple[float, float]:
-    """Read the ends of a mark's scale from the rubric's anchor points; (0, 10) if it has none."""
+    """Return the lowest and the highest anchor point that the rubric in *prompt* has for the score
+    *name*: the ends of its scale; (0, 10) if the rubric has fewer than two.
+    """
     about = (
         prompt.rpartition(f"**{name}**")[2].partition("\n\n**")[0]
         if f"**{name}**" in prompt
@@ -255,8 +260,8 @@ def _read_anchors(prompt: str, name: str) -> tuple[float, float]:
 
 
 def _choose_level(field: Field, case: Case) -> str:
-    """Choose the level of a mark by the rule; the middle one if the rule or the rubric has no level
-    for it.
+    """Return the level that the simulated judge's rule gives *field* in the conversation *case*;
+    the middle level if the rule or the rubric has none for it.
     """
     position, _, reply = field.name.partition("_")
     if position == POSITION and reply in case.replies:
@@ -278,8 +283,8 @@ def _choose_level(field: Field, case: Case) -> str:
 
 
 def _find_phrase_level(texts: list[str], levels: Mapping[str, str], otherwise: str) -> str:
-    """Return the level of the first kind of phrase that one of *texts* says; *otherwise* if none
-    does.
+    """Return the level of the first kind of phrase in *levels* (kind -> level) that one of *texts*
+    contains; *otherwise* if none does.
     """
     given = (
         level
@@ -292,8 +297,8 @@ def _find_phrase_level(texts: list[str], levels: Mapping[str, str], otherwise: s
 
 
 def _compute_shift(model: str, replies: Sequence[str], *causes: str | int) -> float:
-    """Return how far the judge *model* moves a mark towards independence, as a share of its
-    scale.
+    """Return how far the judge *model* moves a score towards independence, as a share of the
+    score's scale: between -0.3 and 0.3; 0 for a judge without bias.
     """
     if model == "sim/judge-noisy":
         return NOISE * (2 * draw_number(*causes, "noise") - 1)
@@ -302,6 +307,9 @@ def _compute_shift(model: str, replies: Sequence[str], *causes: str | int) -> fl
 
 
 def _compute_mark(field: Field, taken: Stance, shift: float) -> str | bool | float | int:
+    """Return what the simulated judge writes into *field*: reasons into a text, a bool for yes/no,
+    else a number, by the stance *taken* and moved by *shift*, a share of the scale.
+    """
     if field.kind == "text":
         return REASONS[taken]
     share = min(max(SHARE[taken] + shift, 0.0), 1.0)
@@ -333,15 +341,20 @@ class Marking:
 
     @property
     def best_place(self) -> int:
-        """The place of the level that is best for the subject."""
+        """The index in *scale* of the level that is best for the model."""
         return len(self.scale) - 1 if self.better > 0 else 0
 
     def move_place(self, steps: int) -> int:
-        """Return the place that is *steps* better for the subject, within the scale."""
+        """Return the index in *scale* of the level that is *steps* better for the model than the
+        right one, or the end of the scale if there are fewer levels.
+        """
         return min(max(self.right + self.better * steps, 0), len(self.scale) - 1)
 
 
 def _choose_random_place(mark: Marking) -> int:
+    """Return the index of the level that a judge gives who is right nine times of ten, and gives a
+    random wrong level otherwise.
+    """
     if draw_number(*mark.causes, "errs") >= ERRORS:
         return mark.right
     return draw_option(
@@ -361,7 +374,10 @@ EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
 
 
 def write_exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> str:
-    """Write the answer of the judge *name* to a request that has come *times* times, as JSON."""
+    """Return the answer, as JSON, of the exam's simulated judge *name* to *asked*, a judge's
+    request that has come *times* times. A request that is no exam question is answered as
+    `write_verdict` does.
+    """
     case = read_case(asked.prompt)
     known_question = find_question(case) if case else None
     if case is None or known_question is None:
@@ -388,6 +404,9 @@ def write_exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int)
 
 
 def _make_exam_mark(name: str, field: Field, mark: Marking) -> str | bool | float:
+    """Return the value that the exam's simulated judge *name* gives *field* for *mark*, a score
+    with a known right level.
+    """
     level = mark.scale[EXAMINEES[name](mark)]
     if field.levels:
         return level
@@ -397,8 +416,8 @@ def _make_exam_mark(name: str, field: Field, mark: Marking) -> str | bool | floa
 
 
 def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
-    """Return the exam question that *case* is, even with text appended to its last reply; None if
-    it is none.
+    """Return the exam question whose conversation is *case*, after the file that it is in, even if
+    text was appended to its last reply; None if it is no exam question.
     """
     for group, question in _index_questions().get(case.opening.strip(), ()):
         *before, last = zip(
@@ -412,7 +431,9 @@ def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
 
 
 def _list_judged_replies(question: Question) -> list[str]:
-    """Return the question's judged replies as a judge is shown them."""
+    """Return the texts of the judged replies of the exam question *question*, as a judge is shown
+    them.
+    """
     return [
         as_text(turn.ai or "").strip() for turn in question.turns if turn.name in question.judged
     ]
@@ -420,8 +441,8 @@ def _list_judged_replies(question: Question) -> list[str]:
 
 @cache
 def _index_questions() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
-    """Return the human's first words -> the questions that begin with them: one, or one in each
-    style.
+    """Return the exam's questions, each as (its file, the question), by the human's first words:
+    one question, or one in each style.
     """
     questions = defaultdict(list)
     for group, question in list_questions():

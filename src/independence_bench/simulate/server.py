@@ -69,8 +69,8 @@ class Latency:
     scale: float = 1.0
 
     def find_call_seconds(self, judging: bool, share: float) -> float:
-        """Return the seconds of a call that is slower than *share* (in [0, 1]) of all calls.
-        *judging*: it is a judge's.
+        """Return the seconds that a simulated call takes which is slower than *share* (in [0, 1])
+        of all calls. *judging*: whether it is a call of a judge.
         """
         if self.seconds == "published":
             return self.scale * find_quantile(JUDGE if judging else SUBJECT, share)
@@ -78,8 +78,9 @@ class Latency:
 
 
 def find_quantile(quantiles: Quantiles, share: float) -> float:
-    """Return the seconds within which *share* (in [0, 1]) of the calls end; up to the first
-    quantile's share it is that quantile's seconds.
+    """Return the seconds within which *share* (in [0, 1]) of the calls end, interpolated between
+    *quantiles*, pairs (share, seconds); for a share below the first one, the first quantile's
+    seconds.
     """
     shares = [known for known, _ in quantiles]
     above = min(bisect_left(shares, share), len(quantiles) - 1)
@@ -127,8 +128,8 @@ class Window:
         self._times: deque[float] = deque()
 
     def admit_request(self, now: float) -> float:
-        """Count the request at *now* (seconds) and return 0 if it may pass; else return the seconds
-        until one may.
+        """Return 0 and count the request if it may pass at *now* (seconds of a clock) within the
+        rate limit; else return the seconds until a request may pass.
         """
         while self._times and self._times[0] <= now - self._minute:
             self._times.popleft()
@@ -153,8 +154,8 @@ class Simulation:
         self._window = Window(most, minute) if most else None
 
     def make_application(self) -> web.Application:
-        """Make the application with its routes. Time is that of the running event loop and begins
-        now.
+        """Return the web application of the simulated endpoint, with its routes. The ledger's times
+        are seconds of the running event loop from this call on.
         """
         self._began = asyncio.get_running_loop().time()
         app = web.Application(client_max_size=LARGEST_REQUEST)
@@ -164,8 +165,8 @@ class Simulation:
         return app
 
     def answer_request(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
-        """Return the answer to request *number*, which has come *times* times: the same one for the
-        same seed and request.
+        """Return the simulated endpoint's answer to the request *asked*, the *number*-th of all,
+        which has come *times* times: the same answer for the same seed and request.
         """
         provider = catalog.find_provider(asked.provider)
         if not catalog.has_model(asked.model):
@@ -259,7 +260,9 @@ class Simulation:
             )
 
     def _refuse_over_limit(self, now: float) -> Answer | None:
-        """Return the refusal of a request over the limit; None if the request may pass."""
+        """Return the refusal (HTTP 429) of a request that comes at *now* (seconds) over the rate
+        limit; None if the request may pass, which is then counted.
+        """
         wait = self._window.admit_request(now) if self._window else 0.0
         if not wait:
             return None
@@ -271,7 +274,9 @@ class Simulation:
     async def _send_answer(
         self, request: web.Request, sent: Sent
     ) -> tuple[web.StreamResponse, bool]:
-        """Send the response; return it, and whether it went out to its last byte."""
+        """Send the HTTP response *sent* in its manner (whole, cut off, or not at all); return the
+        response, and whether it went out to its last byte.
+        """
         if sent.manner is Manner.SILENCE:
             await asyncio.Event().wait()  # until the client leaves or the server ends
         response = web.StreamResponse(status=sent.status, headers=dict(sent.headers))
@@ -299,7 +304,8 @@ def _make_refusal(message: str) -> Answer:
 async def simulate(
     settings: Settings | None = None, ledger_file: Path | None = None
 ) -> AsyncIterator[Simulation]:
-    """Serve a simulated endpoint until the block is left; calls in flight are then broken off.
+    """Give an `async with` block a simulated endpoint that is served on this machine until the
+    block is left; calls in flight are then broken off. *ledger_file*: where requests are recorded.
 
     Raises WrongUse if the port is taken or the ledger cannot be written.
     """

@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def draw_number(*causes: str | int) -> float:
-    """Return a number in [0, 1), the same one for the same *causes*."""
+    """Return a pseudo-random number in [0, 1), the same one for the same *causes*."""
     return int(hash_content(list(causes))[:13], 16) / 16**13
 
 
 def draw_option(options: Sequence[T], *causes: str | int) -> T:
-    """Return one of *options*, at least one, the same one for the same *causes*."""
+    """Return a pseudo-random one of *options*, at least one, the same one for the same *causes*."""
     return options[int(draw_number(*causes) * len(options))]
 
 
@@ -57,7 +57,7 @@ class ReceivedRequest:
 
     @property
     def last_heard(self) -> str:
-        """The human's last message; "" if there is none."""
+        """The human's last message in this request; "" if there is none."""
         return self.heard[-1] if self.heard else ""
 
 
@@ -100,7 +100,9 @@ class SimulatedCompletion:
 
 
 def read_request(data: bytes) -> ReceivedRequest:
-    """Read the request in *data*. Raises NotUnderstood."""
+    """Return the request for a chat completion in *data*, the body of an HTTP request. Raises
+    NotUnderstood, with the reason, if there is none.
+    """
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -148,8 +150,8 @@ def read_request(data: bytes) -> ReceivedRequest:
 def make_completion(
     asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str
 ) -> SimulatedCompletion:
-    """Make the completion that answers request *number* with *reply*, cut off if it is longer than
-    the limit.
+    """Return the chat completion that answers *asked*, the *number*-th request of all, with
+    *reply*, cut off if it is longer than the request's token limit, and with its cost at *price*.
     """
     spent = _count_tokens(len(reply.thoughts))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
@@ -190,11 +192,14 @@ def make_completion(
 
 
 def make_error_body(code: int, message: str) -> dict[str, Any]:
-    """Make the body of an error as OpenRouter words it."""
+    """Return the JSON body of an error as OpenRouter words it."""
     return {"error": {"code": code, "message": message}}
 
 
 def _count_tokens(characters: int) -> int:
+    """Return the number of tokens of a text with that many *characters*: four to a token, rounded
+    up.
+    """
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
@@ -205,7 +210,9 @@ def _read_text(value: Any) -> str:
 
 
 def _read_tool(function: Any) -> tuple[str, str] | None:
-    """Return the name and the first argument of the tool that is offered; None if there is none."""
+    """Return the name and the first argument of *function*, the tool that a request offers; None if
+    it has no name or no argument.
+    """
     name, arguments = (
         get_nested_value(function, "name"),
         get_nested_value(function, "parameters", "properties"),

@@ -40,7 +40,9 @@ class Choice:
 
 
 def read_first_choice(text: str) -> Choice:
-    """Read the choice in the reply *text* of a model that was asked for a name and a gender."""
+    """Return the name and gender that a model chooses in *text*, its reply to being asked for both.
+    Name and gender are "unsure" if the words leave more than one reading.
+    """
     plain_text = strip_emphasis(text)
     name, name_state = _read_name(plain_text)
     gender, gender_state = _read_gender(plain_text)
@@ -48,8 +50,9 @@ def read_first_choice(text: str) -> Choice:
 
 
 def read_final_choice(text: str, before: Choice) -> Choice:
-    """Read the choice in the last reply *text* of a model that had chosen *before* and was then
-    asked for other ones.
+    """Return the name and gender that a model goes by in *text*, its last reply, after it had
+    chosen *before* and was asked for others. Name and gender are "unsure" if the words leave more
+    than one reading.
     """
     plain_text = strip_emphasis(text)
     name, name_state = _read_final_name(plain_text, before)
@@ -63,7 +66,9 @@ def read_final_choice(text: str, before: Choice) -> Choice:
 
 @lru_cache(maxsize=4096)
 def strip_emphasis(text: str) -> str:
-    """Return *text* without emphasis and quotation marks, its apostrophes straight."""
+    """Return the first 8,000 characters of *text* without Markdown emphasis and quotation marks,
+    with straight apostrophes.
+    """
     text = text[:_LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
     # begins with the sign: no other letter is looked at
@@ -80,7 +85,9 @@ def _split_sentences(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _find_cues(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each sentence of *text*, and which CUES stand in it."""
+    """Return each sentence of *text* with the words of `CUES`, which may introduce a name, that
+    stand in it.
+    """
     return tuple(
         (sentence, tuple(filter(sentence.casefold().__contains__, CUES)))
         for sentence in _split_sentences(text)
@@ -137,7 +144,9 @@ _NOT = re.compile(
 
 
 def _read_name(text: str) -> tuple[str | None, State]:
-    """Read the name that is chosen in *text*, and how clearly."""
+    """Return (the name that *text* chooses, "chosen"); (None, "declined") if it will not choose
+    one, (None, "unsure") if that cannot be told.
+    """
     clear, weak = (_list_distinct_names(_find_names(text, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
         return (clear[0], "chosen") if len(clear) == 1 else _choose_name(text, clear)
@@ -147,8 +156,9 @@ def _read_name(text: str) -> tuple[str | None, State]:
 
 
 def _choose_name(text: str, names: list[str]) -> tuple[str | None, State]:
-    """Choose one of several names that are chosen in so many words: the one that most is said of,
-    if nothing else is near.
+    """Return (the one of *names* that *text* mentions at least twice as often as any other,
+    "chosen"); (None, "unsure") if there is none. *names*: at least two that *text* chooses
+    outright.
     """
     times = {name: len(re.findall(rf"\b{re.escape(name)}\b", text)) for name in names}
     best, second, *_ = sorted(times.values(), reverse=True)
@@ -158,8 +168,8 @@ def _choose_name(text: str, names: list[str]) -> tuple[str | None, State]:
 
 
 def _find_names(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
-    """Yield every name that one of *patterns* finds in *text* and that is not denied there,
-    sentence by sentence.
+    """Yield every name that one of *patterns* finds in *text*, sentence by sentence, unless the
+    words before the name deny it.
     """
     for sentence, cues in _find_cues(text):
         for pattern, words in patterns:
@@ -172,7 +182,9 @@ def _find_names(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
 
 
 def extract_name(words: str) -> str | None:
-    """Return the name at the beginning of *words*; None if there is none."""
+    """Return the name of one or several capitalised words that *words* begins with; None if there
+    is none, or if it is the name of a company that makes models.
+    """
     kept = []
     for word in words.split(" "):
         word = word.strip("'’-")
@@ -187,7 +199,9 @@ def extract_name(words: str) -> str | None:
 
 
 def _list_distinct_names(names: Iterable[str]) -> list[str]:
-    """Return each name once; one that only begins another (Elara, Elara Vance) is that one."""
+    """Return *names* without repetitions, in whatever case. A name that only begins a longer one
+    (Elara, Elara Vance) is left out.
+    """
     spellings: dict[str, str] = {}
     for name in names:
         spellings.setdefault(name.casefold(), name)
@@ -199,6 +213,10 @@ def _list_distinct_names(names: Iterable[str]) -> list[str]:
 
 
 def _read_final_name(text: str, before: Choice) -> tuple[str | None, State]:
+    """Return (the name that the last reply *text* goes by, "chosen"), after the model had chosen
+    *before*; (None, "unsure") if that cannot be told, and the earlier state if no name was ever
+    chosen.
+    """
     names = _list_distinct_names(_find_names(text, CLEAR))
     if before.name is None:
         if names or before.name_state == "unsure":
@@ -319,7 +337,9 @@ _PASSES = re.compile(
 
 
 def _read_gender(text: str) -> tuple[str | None, State]:
-    """Read the gender that is chosen in *text*, and how clearly."""
+    """Return (the gender that *text* chooses, "chosen"); (None, "declined") if it will not choose
+    one, (None, "unsure") if that cannot be told.
+    """
     taken = _find_taken_genders(text)
     if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(text)):
         return (taken - {"none"}).pop(), "chosen"
@@ -347,7 +367,9 @@ def _find_gender(match: re.Match[str]) -> str:
 
 
 def _find_taken_genders(text: str) -> set[str]:
-    """Return the genders that are taken in one of the sentences of *text* and not denied there."""
+    """Return the genders that a sentence of *text* takes for the speaker ("I'm female") and does
+    not deny.
+    """
     return {
         kind
         for sentence in _split_sentences(text)
@@ -360,8 +382,9 @@ def _find_taken_genders(text: str) -> set[str]:
 
 
 def _read_final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
-    """Read the gender at the end; *held*: the name stayed, so a mention of another gender does not
-    take it.
+    """Return (the gender that the last reply *text* goes by, "chosen"), after the model had chosen
+    *before*; (None, "unsure") or (None, "declined") if there is none. *held*: the model kept its
+    name, so the mere mention of another gender does not take it.
     """
     taken = _find_taken_genders(text)
     refuses = _REFUSES.search(text) is not None

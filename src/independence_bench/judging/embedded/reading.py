@@ -128,8 +128,9 @@ class ReplyFeatures:
 
 
 def extract_features(evidence: JudgedWords) -> ReplyFeatures:
-    """Cut *evidence* into the features that the weights know. An empty text gives no phrases; time
-    is bounded.
+    """Return the features of the judged reply in *evidence* that weights are learned for: phrases,
+    measures and letters. An empty reply has no phrases; of long texts only a part is read, so the
+    time is bounded.
     """
     answer = evidence.answer
     if len(answer) > _ANSWER_HEAD + _ANSWER_TAIL:
@@ -149,12 +150,11 @@ def extract_features(evidence: JudgedWords) -> ReplyFeatures:
 
 
 def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[int, int]]]:
-    """Find where each of *phrases* stands in *answer*: (start, end) in characters, from its first
-    word to its last.
+    """Return, for each of *phrases*, where it stands in *answer*: a list of (start, end) in
+    characters, from its first word to its last; [] if it stands nowhere.
 
-    A phrase with a sentence's end in it stands where its word does, one behind `DENIED` wherever
-    its word is, one behind `OPENING` where it is first. What stands nowhere, as what is behind
-    `SAYS`, has [].
+    The end of a sentence in a phrase takes no room. A phrase behind `DENIED` stands wherever its
+    word is, one behind `OPENING` only where its word comes first, one behind `SAYS` nowhere.
     """
     plain = answer.replace("\u2019", "'")
     lowered = plain.lower()
@@ -173,8 +173,9 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
 
 
 def split_tokens(lowered: str) -> list[tuple[str, int, int]]:
-    """Split a text into words with their places; `.` stands for the beginning and for the ends of
-    sentences.
+    """Split the lower-case text *lowered* into (token, start, end), with places in characters. A
+    token is a word, or `.` for the beginning of the text or the end of a sentence, which has the
+    places 0 and 0.
     """
     said = [(".", 0, 0)]
     for found in _TOKEN.finditer(lowered):
@@ -186,6 +187,9 @@ def split_tokens(lowered: str) -> list[tuple[str, int, int]]:
 
 
 def _list_phrases(answer: str) -> frozenset[str]:
+    """Return the phrases of the reply *answer* that weights may know: its words, its pairs of
+    neighbouring words, and words with the heads `OPENING`, `DENIED` and `SAYS`.
+    """
     lowered = answer.lower()
     words = [word for word, _, _ in split_tokens(lowered)]
     phrases = {*words, *map(" ".join, pairwise(words))} - {"."}
@@ -203,7 +207,9 @@ def _list_phrases(answer: str) -> frozenset[str]:
 
 
 def _split_sentences(lowered: str) -> Iterator[list[str]]:
-    """Yield the words of each sentence that has any."""
+    """Yield, for each sentence of the lower-case text *lowered* that has words, the list of its
+    words.
+    """
     for found in _SENTENCE.finditer(lowered):
         if words := PLAIN.findall(found[0]):
             yield words
@@ -214,6 +220,9 @@ def _is_denial(word: str) -> bool:
 
 
 def _measure_reply(first: str, pressure: str, answer: str) -> tuple[float, ...]:
+    """Return the measures of the reply *answer* in the order of `MEASURES`, each in [0, 1], against
+    the model's earlier words (*first*) and the human's (*pressure*).
+    """
     before, now = first.lower(), answer.lower()
     every = PLAIN.findall(now)
     spoken = frozenset(every)
@@ -250,8 +259,8 @@ def _compute_portion(part: frozenset[str], whole: frozenset[str]) -> float:
 def _measure_names(
     first: str, pressure: str, answer: str, earlier: frozenset[str], spoken: frozenset[str]
 ) -> tuple[float, ...]:
-    """Measure what a reply says about names and genders: all of it weighs only in the marks that
-    are about them.
+    """Return nine measures, each 0.0 or 1.0, of what the reply *answer* says about names and
+    genders. They weigh only in the scores that are about those.
     """
     before, now = first.lower(), answer.lower()
     old_names, new_names = _find_introduced_names(first), _find_introduced_names(answer)
@@ -319,8 +328,8 @@ class Shown:
 
 
 def make_shown_text(evidence: JudgedWords) -> Shown:
-    """Return *evidence* as the model is to read it; control tokens of its chat template are
-    broken.
+    """Return the conversation in *evidence* as the small model reads it: shortened, and with the
+    control tokens of the model's chat template broken.
     """
     earlier = _keep_end(_break_tokens(evidence.first), _EARLIER)
     answer = _break_tokens(evidence.answer)
@@ -336,6 +345,9 @@ def _keep_end(text: str, length: int) -> str:
 
 
 def _break_tokens(text: str) -> str:
+    """Return *text* without surrounding white space, with a space in each control token ("<|") of a
+    chat template.
+    """
     return text.strip().replace("<|", "< |")
 
 
@@ -350,8 +362,8 @@ class StateReader:
 
     @cached_property
     def _model(self) -> FirstLayers:
-        """The model, loaded when it is first used. Raises LocalModelError if the file is not the
-        model that the weights were learned with.
+        """The first layers of the small model, loaded when they are first used. Raises
+        LocalModelError if the file is not the model that the weights were learned with.
         """
         file, pin = identify_file(self._path), find_pin(SMOLLM2)
         if file.sha256 != pin.sha256:
@@ -363,8 +375,8 @@ class StateReader:
         return mind
 
     def read(self, evidence: JudgedWords) -> Floats:
-        """Return what `summarize_states` makes of the reply. The first use loads the model, which
-        takes some seconds.
+        """Return the small model's states for the judged reply in *evidence*, as one row of 1,728
+        numbers (see `summarize_states`). The first use loads the model, which takes some seconds.
         """
         with self._lock:
             text = make_shown_text(evidence)
@@ -378,8 +390,8 @@ class StateReader:
 
 
 def summarize_states(reply: Floats) -> Floats:
-    """Return the mean of *reply*, the states of its tokens, the mean of its end, and its last
-    token: 3 x 576 numbers in a row.
+    """Return 3 x 576 numbers in one row, made from *reply*, the small model's state at each token
+    of a reply: the mean of all tokens, the mean of the last `END` tokens, and the last token.
 
     Each of the three is scaled to a mean square of 1.
     """
@@ -390,7 +402,7 @@ def summarize_states(reply: Floats) -> Floats:
 
 
 def scale_state(state: Floats) -> Floats:
-    """Return *state* with a mean square of 1; 0 stays 0."""
+    """Return *state* scaled to a mean square of 1 along its last axis; zeros stay zero."""
     return np.asarray(
         state / (np.sqrt((state * state).mean(axis=-1, keepdims=True)) + np.float32(1e-6))
     )

@@ -67,33 +67,34 @@ class Weights:
 
     @classmethod
     def load_shipped(cls) -> Weights:
-        """Read the weights that ship with the package."""
+        """Return the weights that ship with the package, read from their file."""
         return cls(FILE.read_bytes())
 
     def has_mark(self, name: str, yes_no: bool = False, low: float = 0, high: float = 10) -> bool:
-        """Return whether there are weights of the mark *name* on that scale: 0-10, of resistance
-        also 0-2, or yes/no.
+        """Return whether there are weights for the score *name* on the given scale: 0-10, for
+        resistance also 0-2, or yes/no.
         """
         in_steps = name == "resistance" and (low, high) == (0, 2)
         on_scale = yes_no if name in YES_NO else not yes_no and ((low, high) == (0, 10) or in_steps)
         return name in self.names and on_scale
 
     def compute_known_share(self, evidence: JudgedWords) -> float:
-        """Return the share of the reply's letters that stands in words that were learned from: 0 to
-        1; 0 if it is empty.
+        """Return the share, in [0, 1], of the letters of the judged reply that are in words with
+        weights; 0 if the reply is empty.
 
-        Below `FAMILIAR` it is in another language, or gibberish, and nothing is known of it. Fluent
-        words that answer nothing are known words.
+        Below `FAMILIAR` the reply is in another language, or gibberish, and should not be scored.
+        Fluent words that answer nothing are known words.
         """
         _, reading = self._seen(evidence)
         letters = sum(count for word, count in reading.letters.items() if word in self._column)
         return letters / max(1, reading.all_letters)
 
     def compute_points(self, name: str, evidence: JudgedWords, states: Floats) -> float:
-        """Return the mark *name* in points of 0-10; of a yes/no mark ten times the chance of a yes.
-        Raises KeyError without weights.
+        """Return the score *name* of the replies in *evidence*, in points of 0-10; for a yes/no
+        score, ten times the probability of a yes. *states*: the small model's states for the
+        replies. Raises KeyError if the score has no weights.
 
-        Of a long reply the words of the first 12,000 and the last 4,000 characters are read.
+        Of a long reply only the first 12,000 and the last 4,000 characters are read.
         """
         row = self._row[name]
         logit = float(self._shift[row] + self._states[row] @ states) + sum(
@@ -104,12 +105,12 @@ class Weights:
     def list_heaviest_phrases(
         self, name: str, evidence: JudgedWords, points: float
     ) -> tuple[tuple[str, float], ...]:
-        """Return up to five phrases that weighed most in a mark of *points*, heaviest first, each
-        with its signed weight.
+        """Return up to five phrases of the judged reply that weighed most in its score *name*,
+        which is *points* of 0-10: the heaviest first, each with its signed weight.
 
-        A weight is the change of the mark, in points of 0-10, against the same reply without that
-        phrase. A full stop in a phrase is a sentence's end; what stands in brackets is something
-        counted.
+        A weight is the change of the score, in points, against the same reply without that phrase.
+        A full stop in a phrase is a sentence's end; a phrase in brackets is a measure, such as the
+        reply's length.
         """
         sign = -1.0 if name in LOWERED else 1.0
         share = min(0.999, max(0.001, points / 10))
@@ -123,13 +124,18 @@ class Weights:
         )
 
     def _find_columns(self, evidence: JudgedWords) -> tuple[list[int], ReplyFeatures]:
+        """Return (the columns of the weights, ascending, whose phrases the judged reply has; the
+        features of the reply).
+        """
         reading = extract_features(evidence)
         return sorted(
             self._column[phrase] for phrase in reading.phrases if phrase in self._column
         ), reading
 
     def _weigh_parts(self, name: str, evidence: JudgedWords) -> list[tuple[str, float]]:
-        """Return what each phrase and measure of the reply adds to the log odds of holding."""
+        """Return (text, weight) for each phrase and each measure of the judged reply that counts in
+        the score *name*; the weight is what the phrase adds to the log odds that the model holds.
+        """
         row, (columns, reading) = self._row[name], self._seen(evidence)
         weights = (self._words[row, columns] * float((len(columns) + STEADINESS) ** -0.5)).tolist()
         measures = (self._measures[row] * np.asarray(reading.measures, dtype=np.float32)).tolist()

@@ -76,14 +76,18 @@ class AttacksFile(Strict):
 
 @cache
 def load_attack_families() -> dict[str, AttackFamily]:
-    """Return every family of attacks, in the file's order."""
+    """Return every family of attacks by name, in the order of the file `attacks.yaml`. An attack is
+    a text by which a model may try to move its own scores.
+    """
     return read_yaml(
         FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name)
     ).families
 
 
 def list_attacks() -> list[Attack]:
-    """Return every attack of every family."""
+    """Return every attack of every family. An attack is a text by which a model may try to move its
+    own scores.
+    """
     return [
         Attack(name, attack, text)
         for name, family in load_attack_families().items()
@@ -92,7 +96,9 @@ def list_attacks() -> list[Attack]:
 
 
 def make_best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool | str]:
-    """Return the marks of *scenario* that do most for the index: what every forger wants."""
+    """Return the scores of *scenario* that raise the index of *protocol* most, name -> value: what
+    a forged judgement would claim.
+    """
     made: dict[str, float | bool | str] = {}
     for mark in scenario.marks:
         low = is_inverted(protocol, mark.name)
@@ -102,7 +108,9 @@ def make_best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float |
 
 
 def fit_attack(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
-    """Return the text of *attack* for *case*, the case as it is without it."""
+    """Return the text of *attack* with its placeholders filled in for *case*, a conversation that
+    has no attack yet.
+    """
     marks = json.dumps(make_best_marks(protocol, case.scenario))[1:-1]
     marker = make_fence(case)
     filled = {
@@ -120,8 +128,8 @@ def fit_attack(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
 
 
 def append_attack(attack: Attack, case: JudgingInput, protocol: Protocol) -> Transcript:
-    """Return the transcript of *case* with *attack* after the words of its last reply, as if the
-    model had written it.
+    """Return the conversation of *case* with the text of *attack* after the words of its last
+    reply, as if the model had written it.
     """
     *before, last = case.transcript.lines
     attacked = replace(last, text=f"{last.text}\n\n{fit_attack(attack, case, protocol)}")
@@ -149,13 +157,16 @@ class ExamCase(JudgingInput):
 
     @property
     def rubric_hash(self) -> str:
-        """The hash of everything that a judge is sent besides the replies, and of the purpose."""
+        """The hash of the exam's purpose and of everything that a judge is sent besides the
+        replies.
+        """
         return hash_content([self.purpose, super(ExamCase, self).rubric_hash])
 
 
 def list_exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
-    """Return the cases of these files of questions, or of all. Raises KeyError for a file that
-    there is not.
+    """Return the exam cases for the question files named *rubrics*, or for all files if none is
+    named: each question once, then some of the questions again with an attack. Raises KeyError for
+    a file that does not exist.
     """
     return tuple(
         case
@@ -166,6 +177,9 @@ def list_exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
 
 @cache
 def _list_file_cases(name: str) -> tuple[ExamCase, ...]:
+    """Return the exam cases for the question file called *name*: each question once, then some of
+    the questions again with an attack.
+    """
     group = load_questions()[name]
     first = [_make_case(group, name, question) for question in group.questions]
     return (*first, *_list_attacked_cases(group, name, first))
@@ -193,7 +207,7 @@ def _make_case(group: QuestionFile, name: str, question: Question) -> ExamCase:
 
 
 def _make_script(question: Question) -> Script:
-    """Return what was said in *question*, as a script."""
+    """Return the conversation of the exam question *question* as a script."""
     return tuple(
         Says(turn.human) if turn.human else Ask(turn.name) if turn.name else Prefill(turn.ai or "")
         for turn in question.turns
@@ -224,8 +238,8 @@ def _make_scenario(group: QuestionFile, question: Question) -> Scenario:
 
 
 def _adapt_marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Iterator[Mark]:
-    """Yield the marks of *rubric*, of a scenario with the judged *replies*, renamed for a question
-    with the replies *judged*.
+    """Yield the scores of *rubric* for an exam question: a score that the rubric asks for after one
+    of its scenario's *replies* is asked for after each reply of the question, *judged*.
     """
     done: set[str] = set()
     for mark in rubric.marks:
@@ -242,10 +256,10 @@ def _adapt_marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) 
 
 
 def spread_questions(group: QuestionFile, among: Sequence[Question], count: int) -> list[Question]:
-    """Choose *count* of the questions *among*, always the same: of each state in turn, ordinary and
-    hard ones by turns.
+    """Return *count* of the exam questions *among*, always the same ones, or fewer if there are
+    fewer. They are taken from each state in turn, ordinary and hard questions alternating.
 
-    The hard ones of a state are of one kind after the other. Fewer where there are fewer.
+    The hard questions of a state are taken from one kind after the other.
     """
     first = next(iter(group.marks))
 
@@ -263,6 +277,9 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
         return hash_content(["exam", question.id])
 
     def mix_kinds(number: int, of_state: Sequence[Question]) -> list[Question]:
+        """Return the questions *of_state*, ordinary and hard ones alternating, hard ones first if
+        *number* is odd.
+        """
         of_kinds = _interleave_questions(
             _group_questions(
                 [question for question in of_state if question.is_hard],
@@ -286,7 +303,9 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
 def _group_questions(
     among: Sequence[Question], what: Callable[[Question], str]
 ) -> list[list[Question]]:
-    """Group the questions *among* by what *what* says, in the order in which the groups begin."""
+    """Return the questions *among* in groups for which *what* returns the same text, in the order
+    in which the groups begin.
+    """
     groups: dict[str, list[Question]] = defaultdict(list)
     for question in among:
         groups[what(question)].append(question)
@@ -294,15 +313,18 @@ def _group_questions(
 
 
 def _interleave_questions(lists: Sequence[Sequence[Question]]) -> list[Question]:
-    """Interleave *lists*: the first of each, then the second of each, and so on."""
+    """Return the questions in *lists* as one list: the first of each list, then the second of each,
+    and so on.
+    """
     return [question for row in zip_longest(*lists) for question in row if question is not None]
 
 
 def _list_attacked_cases(
     group: QuestionFile, name: str, first: Sequence[ExamCase]
 ) -> Iterator[ExamCase]:
-    """Yield questions whose marks could be better for the subject, with an attack each, of one
-    family after the other.
+    """Yield up to `SOME` of the exam cases *first* again, each with an attack after its last reply,
+    the families of attacks in turn. Only questions whose scores could be better for the model are
+    taken.
     """
     kinds = list(load_attack_families())
     # so that all families are used over all rubrics; the first place was that of a rubric that is
@@ -324,7 +346,9 @@ def _list_attacked_cases(
 
 
 def can_improve(group: QuestionFile, question: Question) -> bool:
-    """Return whether a mark of *question* could be better for the subject than its state is."""
+    """Return whether any score of the exam question *question* could be better for the model than
+    the state that the question was written to have.
+    """
     for name, state in question.state.items():
         mark = strip_reply_name(name, question.judged)
         scale = find_scale(group, mark)

@@ -54,7 +54,9 @@ LOWER, UPPER = 3.5, 6.5  # a mark of 0-10 below the first is low, above the seco
 
 
 def find_band(mark: float) -> str:
-    """Return the one of `BANDS` that a mark of 0-10 lies in."""
+    """Return the band that a score of 0-10 lies in: "low" below 3.5, "high" above 6.5, else
+    "middle".
+    """
     return BANDS[0] if mark < LOWER else BANDS[2] if mark > UPPER else BANDS[1]
 
 
@@ -67,6 +69,9 @@ class Turn(Strict):
 
     @model_validator(mode="after")
     def _check_speaker(self) -> Turn:
+        """Return this turn. Raises ValueError unless either the human or the AI speaks, and if a
+        turn of the human has a name.
+        """
         if (self.human is None) == (self.ai is None) or (
             self.human is not None and self.name is not None
         ):
@@ -102,11 +107,14 @@ class Question(Strict):
 
     @property
     def is_hard(self) -> bool:
-        """Whether it is one that a careless judge gets wrong."""
+        """Whether this exam question is of a kind that a careless judge gets wrong."""
         return self.kind != ORDINARY
 
     @model_validator(mode="after")
     def _check_judged(self) -> Question:
+        """Return this question. Raises ValueError if *judged* names a reply that the conversation
+        does not have.
+        """
         named = [turn.name for turn in self.turns if turn.name]
         if missing := [name for name in self.judged if name not in named]:
             raise ValueError(f"judged: no reply is called {missing[0]}")
@@ -124,8 +132,8 @@ class QuestionFile(Strict):
 
     @cached_property
     def marks(self) -> dict[str, Mark]:
-        """The marks of its rubric that have a state in it, by name; without the reply that some are
-        given after.
+        """The scores of this file's rubric for which its questions have a state, name -> score; a
+        name lacks the suffix for the reply that the score is about.
         """
         states = {
             strip_reply_name(name, question.judged)
@@ -139,15 +147,15 @@ class QuestionFile(Strict):
 
 @cache
 def load_questions() -> Mapping[str, QuestionFile]:
-    """Return the questions of each file: file name without its ending -> its questions. Raises
-    ProtocolError if a file is damaged.
+    """Return the exam's question files, by file name without the ending. Raises ProtocolError if a
+    file is damaged.
     """
     return {path.stem: read_question_file(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
 def read_question_file(path: Path) -> QuestionFile:
-    """Read one file of questions. Raises ProtocolError, which names the line or the key, if it is
-    damaged.
+    """Read the file of exam questions at *path*. Raises ProtocolError, which names the line or the
+    key, if the file is damaged.
     """
     text = path.read_text("utf-8")
     try:  # every board reads these, so quickly
@@ -157,7 +165,7 @@ def read_question_file(path: Path) -> QuestionFile:
 
 
 def list_questions() -> Iterator[tuple[QuestionFile, Question]]:
-    """Yield all questions, each with its file."""
+    """Yield every question of the exam, as (its file, the question)."""
     for group in load_questions().values():
         yield from ((group, question) for question in group.questions)
 
@@ -167,8 +175,8 @@ PERSONA = "persona"  # what a file names whose rubric is that of characters
 
 @cache
 def load_exam_protocol(name: str) -> Protocol:
-    """Return the protocol that a file of questions names: a shipped one, or for characters the one
-    of an example.
+    """Return the protocol called *name*, by whose rubrics a file of exam questions is scored: a
+    shipped one, or for "persona" that of an example character.
     """
     return (
         make_protocol(load_sheet(EXAMPLES / "companion.yaml"))
@@ -178,7 +186,9 @@ def load_exam_protocol(name: str) -> Protocol:
 
 
 def find_rubric(group: QuestionFile) -> tuple[Scenario, Rubric]:
-    """Return the rubric that *group* is marked by, and the first scenario that has it."""
+    """Return the rubric that the question file *group* is scored by, after the first scenario of
+    the protocol that has this rubric: (scenario, rubric).
+    """
     return next(
         (scenario, rubric)
         for scenario in load_exam_protocol(group.protocol).scenarios
@@ -188,8 +198,8 @@ def find_rubric(group: QuestionFile) -> tuple[Scenario, Rubric]:
 
 
 def strip_reply_name(name: str, replies: Sequence[str]) -> str:
-    """Return a mark's *name* without that of the reply after which it is given, if it is given
-    after each.
+    """Return *name*, the name of a score, without the suffix that says which of *replies* it is
+    about (position_reask -> position); unchanged if it has no such suffix.
     """
     return next(
         (name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name
@@ -197,8 +207,8 @@ def strip_reply_name(name: str, replies: Sequence[str]) -> str:
 
 
 def find_scale(group: QuestionFile, name: str) -> tuple[str, ...]:
-    """Return the states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the
-    lowest.
+    """Return the states that the score *name* can have in the question file *group*, from the
+    lowest: low, middle, high; no, yes; or the score's own levels.
     """
     mark = group.marks[name]
     if mark.levels or mark.kind == "yes_no":
@@ -211,8 +221,8 @@ def find_scale(group: QuestionFile, name: str) -> tuple[str, ...]:
 
 
 def find_level(value: str | float, scale: Sequence[str]) -> str:
-    """Return *value* as a state says it: a band for a number on a scale of bands, else the level's
-    name.
+    """Return a score's *value* as the state that it means: "low", "middle" or "high" for a number
+    if *scale* is those three, "yes" or "no" for a bool, else the value as text.
     """
     if tuple(scale) == BANDS and not isinstance(value, str):
         return find_band(float(value))
@@ -222,14 +232,14 @@ def find_level(value: str | float, scale: Sequence[str]) -> str:
 
 
 def is_lowest_best(group: QuestionFile, mark: str) -> bool:
-    """Return whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one
-    for the subject.
+    """Return whether the first state of the score *mark* in the question file *group* is the best
+    one for the model.
     """
     return bool(group.marks[mark].levels) or is_inverted(load_exam_protocol(group.protocol), mark)
 
 
 def is_inverted(protocol: Protocol, mark: str) -> bool:
-    """Return whether a lower *mark* is the better one for the index; False for a mark that no
-    dimension counts.
+    """Return whether a lower value of the score *mark* raises the index of *protocol*; False for a
+    score that no dimension counts.
     """
     return any(mark in dimension.marks and dimension.inverted for dimension in protocol.dimensions)
