@@ -40,10 +40,10 @@ from independence_bench.report.table import (
 
 
 def describe_preview(preview: Preview, takes: str = "") -> list[str]:
-    """Describe what a run is about to do, what it costs, what the store has cost so far, and
-    remarks: one line each.
+    """Return lines that describe what a run of `aib` is about to do, what it will cost, what the
+    store has cost so far, and remarks.
 
-    *takes*: a sentence in place of its cost.
+    *takes*: a sentence that replaces the one on the cost.
     """
     session, forecast, before = preview.session, preview.forecast, preview.spent_before
     lines = []
@@ -78,8 +78,8 @@ def describe_preview(preview: Preview, takes: str = "") -> list[str]:
 
 
 def describe_forecasts(previews: Sequence[Preview]) -> str:
-    """Describe the calls, tokens and dollars of all *previews* together in one line, with the range
-    of the cost and what a cache could save.
+    """Describe in one line the calls, tokens and dollars of all *previews* (planned runs) together,
+    with the range of the cost and what caching could save.
     """
     whole = sum((one for preview in previews for one in preview.estimates), Estimate())
     forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
@@ -102,8 +102,8 @@ def describe_forecasts(previews: Sequence[Preview]) -> str:
 
 
 def describe_forecast(forecast: Forecast) -> str:
-    """Describe a forecast: "12 calls, about 3,400 tokens, about $0.01", after "at most" if fewer
-    calls may do.
+    """Describe the size and cost of planned calls: "12 calls, about 3,400 tokens, about $0.01",
+    after "at most" if fewer calls may do.
     """
     dollars = forecast.dollars
     cost = (
@@ -122,7 +122,9 @@ def describe_forecast(forecast: Forecast) -> str:
 
 
 def build_estimate_values(preview: Preview) -> Mapping[str, object]:
-    """Return the estimated cost of a run as values for JSON."""
+    """Return the estimated cost of a planned run, in dollars, as values for JSON: for each model,
+    and in sum.
+    """
     session, whole = preview.session, sum(preview.estimates, Estimate())
     subjects = [
         {
@@ -152,7 +154,9 @@ def build_estimate_values(preview: Preview) -> Mapping[str, object]:
 
 
 def _describe_basis(estimate: Estimate) -> str:
-    """Describe whose stored replies the estimate is based on."""
+    """Describe in a few words which replies a model's cost estimate is based on: "its own", "3
+    others", "published" or "assumed"; "nothing left" if no call is planned.
+    """
     if not estimate.total.calls:
         return "nothing left"
     if estimate.usual.own:
@@ -163,7 +167,9 @@ def _describe_basis(estimate: Estimate) -> str:
 
 
 def render_estimate(preview: Preview) -> Iterator[Block]:
-    """Render a row for each subject: the calls that are left, and their cost."""
+    """Yield the output blocks of a cost estimate: a table line for each model with the calls that
+    remain and their cost in dollars, and the total.
+    """
     session, estimates = preview.session, preview.estimates
     where = " + ".join(str(configuration) for configuration in session.configurations)
     judge = session.judge.label if session.judge else "none"
@@ -208,7 +214,9 @@ def render_estimate(preview: Preview) -> Iterator[Block]:
 
 
 def _make_estimate_row(label: Text, estimate: Estimate, basis: str) -> list[Text]:
-    """Return the cells of one row of the table."""
+    """Return the cells of one row of the cost estimate's table: *label*, calls, tokens, dollars of
+    the model and of the judge, lowest and highest total, *basis*.
+    """
     tokens = estimate.total.prompt_tokens + estimate.total.completion_tokens
     dollars = map(
         _format_estimate_dollars,
@@ -228,7 +236,7 @@ def _format_tokens(tokens: int) -> str:
 
 
 def _format_estimate_dollars(value: float | None) -> str:
-    """Format dollars; a question mark for None."""
+    """Format an estimated cost in dollars; a question mark for None."""
     if value is None:
         return "?"
     return f"${value:,.2f}" if value >= 1 else format_dollars(value)
@@ -241,7 +249,7 @@ ASSUMED = 80.0  # the index that is expected where no subject has one
 
 @dataclass(frozen=True, slots=True)
 class Detectable:
-    """The smallest true difference of two subjects that is detected in 80 of 100 repetitions."""
+    """The smallest true difference between two models that is detected in 80 of 100 repetitions."""
 
     runs: int  # runs of each of the two subjects
     index: float  # the index near which both lie
@@ -254,11 +262,12 @@ def estimate_variation(
     board: Board | None,
     subjects: Iterable[ChatModel],
 ) -> Expected:
-    """Estimate how much the index of *subjects* will vary, by how it varies on *board*; None:
-    nothing is stored.
+    """Estimate how much the index of the models *subjects* will vary from run to run, by how the
+    index varies on the leaderboard *board*, or by assumed values if *board* is None (nothing is
+    stored).
 
-    It includes what a leaderboard allows for one session, unless the session cannot shift any of
-    the subjects.
+    The estimate includes what a leaderboard allows for a single session, unless the session cannot
+    shift any of the models.
     """
     uncertainty = None if board is None else board.uncertainty
     measured = (
@@ -274,8 +283,8 @@ def estimate_variation(
 
 
 def estimate_mean_index(board: Board | None, subjects: Collection[str]) -> float:
-    """Return the mean index of these *subjects* (hashes) on *board*, else of all on it, else
-    `ASSUMED`.
+    """Return the mean index, 0 to 100, of those ranked models on *board* whose hashes are in
+    *subjects*; if there are none, of all ranked models; if nothing is ranked, `ASSUMED`.
     """
     ranked = () if board is None else board.ranked
     own = [row for row in ranked if row.subject.hash in subjects]
@@ -284,15 +293,16 @@ def estimate_mean_index(board: Board | None, subjects: Collection[str]) -> float
 
 
 def find_detectable_difference(expected: Expected, index: float, runs: int) -> Detectable:
-    """Return the smallest difference that *runs* runs of each of two subjects around *index*
-    detect.
+    """Return the smallest true difference, in points of the index, that is detected in 80 of 100
+    repetitions if each of two models with an index around *index* (0 to 100) is played *runs*
+    times.
     """
     seen = estimate_detectable_difference(expected, index / 100, runs)
     return Detectable(runs, index, None if seen is None else 100 * seen)
 
 
 def render_detectable_difference(found: Detectable) -> Iterator[Block]:
-    """Render the detectable difference as a sentence."""
+    """Yield a note that says which difference between two models their planned runs will detect."""
     if found.points is None:
         sentence = "A single run does not show which differences are chance: play two or more."
     else:
