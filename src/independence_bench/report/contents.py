@@ -54,8 +54,7 @@ class JudgeFacts:
 
     @property
     def failed_share(self) -> Annotated[float, SHARE]:
-        """Share of a judge's judgements that failed, in [0, 1]; 0 if the judge was asked for none.
-        """
+        """Share of a judge's judgements that failed, in [0, 1]; 0 if none was asked for."""
         asked = self.judged + self.failed
         return self.failed / asked if asked else 0.0
 

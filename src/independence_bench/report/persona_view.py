@@ -123,8 +123,8 @@ def render_persona(
 
 
 def render_crossings(side: Side, begin: str = "") -> Iterator[Note]:
-    """Yield a red line of text for each red line of the character sheet that the model crossed,
-    with a quote. *begin*: the beginning of each line.
+    """Yield a note, with a quote, for each red line (forbidden act) of the character sheet that the
+    model crossed. *begin*: the beginning of each note.
     """
     for item in side.held.items:
         if item.crossings and (loss := item.loss):

@@ -262,8 +262,7 @@ def _render_branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
 
 
 def _render_other_boards(contents: Contents) -> Iterator[Block]:
-    """Yield the rankings of a report's other configurations and judges; nothing if there are none.
-    """
+    """Yield the rankings of a report's other configurations and judges; nothing without any."""
     if not contents.others:
         return
     yield Note(
