@@ -132,7 +132,8 @@ class _Screen:
         yield from self._render_once(brief if self.legend is False else everything)
 
     def _render_once(self, text: values.Text) -> Iterator[Text]:
-        """Yield the lines of *text*, dim; none if the same text was already printed on this screen.
+        """Yield the lines of *text*, dim; none if the same text was already printed on this
+        screen.
         """
         rendered = render_rich_text(text, "dim")
         if rendered.plain and rendered.plain not in self.told:

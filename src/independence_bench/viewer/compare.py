@@ -260,7 +260,8 @@ def build_differences(
 
 
 def _format_intervals(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
-    """Return the ends of *intervals* as rounded numbers and as texts; None if no interval is known.
+    """Return the ends of *intervals* as rounded numbers and as texts; None if no interval is
+    known.
     """
     if not any(intervals):
         return None

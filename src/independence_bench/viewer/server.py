@@ -108,7 +108,8 @@ class BoundedHttp(H11Protocol):
         self._stop_clock()
 
     def on_response_complete(self) -> None:
-        """Start an HTTP connection's clock anew for the next request after a response is complete.
+        """Start an HTTP connection's clock anew for the next request after a response is
+        complete.
         """
         super().on_response_complete()
         self._start_clock()
@@ -124,7 +125,8 @@ class BoundedHttp(H11Protocol):
         self.transport.abort()
 
     def _start_clock(self) -> None:
-        """Start anew the clock that limits how long an HTTP connection may stay without progress.
+        """Start anew the clock that limits how long an HTTP connection may stay without
+        progress.
         """
         self._stop_clock()
         self._since, self._unread = self.loop.time(), self.transport.get_write_buffer_size()
