@@ -141,7 +141,7 @@ class Guard:
             return
 
         async def send_guarded(message: Message) -> None:
-            """Send a message with the security headers."""
+            """Pass on a message of the response, with the security headers added to its start."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():

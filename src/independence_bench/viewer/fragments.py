@@ -336,13 +336,13 @@ def find_costs(
 def find_reply_lengths(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, float]:
-    """Return the length of the replies of the models in *rows*, by the model's hash, as
-    `measure_reply_lengths` gives it; models without a known length are left out.
+    """Return the mean number of characters of a valid reply for each model in *rows*, by the
+    model's hash; models without a reply are left out. New values are read from the store.
     """
 
     def read_lengths(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
-        """Return the lengths of the replies of the models whose hashes are in *new*, read from the
-        store.
+        """Return the mean number of characters of a reply of each model whose hash is in *new*,
+        read from the store.
         """
         return measure_reply_lengths(connection, board.results, new)
 
@@ -352,15 +352,15 @@ def find_reply_lengths(
 def find_reasoning_tokens(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, ReasoningTokens]:
-    """Return the reasoning tokens of a reply for the models in *rows*, by the model's hash, as
-    `count_reasoning_tokens` gives them; models without known tokens are left out.
+    """Return the mean number of reasoning tokens of a reply for each model in *rows*, by the
+    model's hash; models for which it is not known are left out. New values are read from the store.
     """
 
     def read_tokens(
         connection: Connection, board: Board, new: Set[str]
     ) -> dict[str, ReasoningTokens]:
-        """Return the reasoning tokens of the models whose hashes are in *new*, read from the
-        store.
+        """Return the mean number of reasoning tokens of a reply of each model whose hash is in
+        *new*, read from the store.
         """
         return count_reasoning_tokens(connection, board.results, new)
 
