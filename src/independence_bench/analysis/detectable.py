@@ -23,7 +23,7 @@ ASSUMED = 80.0  # the index that is expected where no subject has one
 
 @dataclass(frozen=True, slots=True)
 class Detectable:
-    """The smallest true difference of two subjects that is detected in 80 of 100 repetitions."""
+    """The smallest true difference between two models that is detected in 80 of 100 repetitions."""
 
     runs: int  # runs of each of the two subjects
     index: float  # the index near which both lie
@@ -36,11 +36,12 @@ def estimate_variation(
     board: Board | None,
     subjects: Iterable[ChatModel],
 ) -> Expected:
-    """Estimate how much the index of *subjects* will vary, by how it varies on *board*; None:
-    nothing is stored.
+    """Estimate how much the index of the models *subjects* will vary from run to run, by how the
+    index varies on the leaderboard *board*, or by assumed values if *board* is None (nothing is
+    stored).
 
-    It includes what a leaderboard allows for one session, unless the session cannot shift any of
-    the subjects.
+    The estimate includes what a leaderboard allows for a single session, unless the session cannot
+    shift any of the models.
     """
     uncertainty = None if board is None else board.uncertainty
     measured = (
@@ -56,8 +57,8 @@ def estimate_variation(
 
 
 def estimate_mean_index(board: Board | None, subjects: Collection[str]) -> float:
-    """Return the mean index of these *subjects* (hashes) on *board*, else of all on it, else
-    `ASSUMED`.
+    """Return the mean index, 0 to 100, of those ranked models on *board* whose hashes are in
+    *subjects*; if there are none, of all ranked models; if nothing is ranked, `ASSUMED`.
     """
     ranked = () if board is None else board.ranked
     own = [row for row in ranked if row.subject.hash in subjects]
@@ -66,8 +67,9 @@ def estimate_mean_index(board: Board | None, subjects: Collection[str]) -> float
 
 
 def find_detectable_difference(expected: Expected, index: float, runs: int) -> Detectable:
-    """Return the smallest difference that *runs* runs of each of two subjects around *index*
-    detect.
+    """Return the smallest true difference, in points of the index, that is detected in 80 of 100
+    repetitions if each of two models with an index around *index* (0 to 100) is played *runs*
+    times.
     """
     seen = estimate_detectable_difference(expected, index / 100, runs)
     return Detectable(runs, index, None if seen is None else 100 * seen)

@@ -33,7 +33,7 @@ MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 
 def list_doubts(board: Board) -> list[str]:
-    """Return the notes on a ranking's intervals and ranks, a sentence each; [] if there are no
+    """Return notes on a leaderboard's intervals and ranks, a sentence each; [] if there are no
     intervals.
     """
     if board.uncertainty is None or not board.ranked:
@@ -52,8 +52,8 @@ def list_doubts(board: Board) -> list[str]:
 
 
 def list_cautions(board: Board) -> list[str]:
-    """Return sentences about ranked subjects and the judge without which the numbers would mislead;
-    labels in them are escaped.
+    """Return warnings about a leaderboard's ranked models and its judge, without which the numbers
+    would mislead, a sentence each; labels in them are escaped.
     """
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
@@ -73,8 +73,8 @@ def list_cautions(board: Board) -> list[str]:
 
 
 def describe_reasoning_mismatches(rows: Sequence[Row]) -> list[str]:
-    """Name the subjects that reasoned although told not to, or the reverse, a sentence for each
-    kind; [] for none.
+    """Return a sentence that names the models that reasoned although told not to, and one that
+    names those told to reason that show no reasoning; [] for none.
     """
     unasked = [
         f"{_format_label(row)} ({format_share(row.health.share_with_reasoning)})"
@@ -94,8 +94,8 @@ MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it
 
 
 def has_skipped_tool(row: Row) -> bool:
-    """Whether more than a few of the subject's replies came as plain text although a tool was asked
-    for.
+    """Whether more than `MUCH_PLAIN_TEXT` of a model's replies came as plain text although it was
+    asked to call a tool.
     """
     return row.health.share_plain_text > MUCH_PLAIN_TEXT
 
@@ -104,16 +104,17 @@ MUCH_REPEATED = 0.1  # share of conversations from which on it is said; by chanc
 
 
 def has_repeated_runs(row: Row) -> bool:
-    """Whether more than a few of the subject's conversations repeat those of an earlier run. A
-    simulated model is made to, so it is never reported.
+    """Whether more than `MUCH_REPEATED` of a model's conversations repeat, word for word, those of
+    an earlier run. Always False for a simulated model, which is made to do so.
     """
     simulated = find_vendor(row.subject.model) == SIMULATED
     return row.health.share_repeated > MUCH_REPEATED and not simulated
 
 
 def describe_delivery_problems(rows: Sequence[Row]) -> list[str]:
-    """Describe replies that may not be the asked model's own words, a sentence for each kind of
-    problem; [] for none.
+    """Return a sentence for each kind of problem (skipped tool call, repeated runs, another model's
+    replies and the like) for which replies may not be the tested models' own words, with the
+    models' names; [] for none.
     """
     without_tool = [
         f"{_format_label(row)} ({format_share(row.health.share_plain_text)})"
@@ -150,19 +151,19 @@ def describe_delivery_problems(rows: Sequence[Row]) -> list[str]:
 
 
 def _format_label(row: Row) -> str:
-    """Return the subject's label, escaped."""
+    """Return the label of a leaderboard row's model, escaped."""
     return escape_name(row.label)
 
 
 def _join_first_labels(names: Sequence[str]) -> str:
-    """Join the first *names* with commas, and say how many more there are."""
+    """Join the first few model labels in *names* with commas, and say how many more there are."""
     more = f" and {len(names) - MOST_DOUBTS} more" if len(names) > MOST_DOUBTS else ""
     return ", ".join(names[:MOST_DOUBTS]) + more
 
 
 def describe_similar_labels(board: Board) -> list[str]:
-    """Name the labels that may be taken for others, written out in ASCII, in one sentence; [] for
-    none.
+    """Name a leaderboard's labels that may be mistaken for other labels, written out in ASCII, in
+    one sentence; [] for none.
     """
     doubted = [escape_non_ascii(row.subject.label) for row in board.rows if row.doubt]
     if not doubted:
@@ -175,8 +176,9 @@ def describe_similar_labels(board: Board) -> list[str]:
 
 
 def describe_prompt_effect(board: Board) -> list[str]:
-    """Say that subjects are told to be themselves, and which positions in v2 are not their own, in
-    one line; [] if they are not told.
+    """Say in one sentence that the system prompt tells all models of a leaderboard to be
+    themselves, and, for protocol v2, that positions under pressure are written for them; [] if the
+    prompt is a different one.
     """
     if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
         return []
@@ -193,8 +195,8 @@ def describe_prompt_effect(board: Board) -> list[str]:
 
 
 def describe_lost_replies(board: Board) -> list[str]:
-    """Say how much lower the index could be if the lost replies had been the worst, in one
-    sentence; [] if none was lost.
+    """Say in one sentence how much lower indices of a leaderboard could be if the replies that were
+    lost had been the worst; [] if no lost reply matters.
     """
     lost = [
         (row.index - row.index_if_folded, row)
@@ -217,7 +219,9 @@ def describe_lost_replies(board: Board) -> list[str]:
 
 
 def describe_judge_kinship(board: Board) -> list[str]:
-    """Say that the judge scores subjects of its own vendor, in one sentence; [] if it does not."""
+    """Say in one sentence how many of a leaderboard's models are by the same vendor as its judge,
+    and how both groups score; [] if there are none.
+    """
     kin = board.kin
     if kin is None:
         return []
@@ -237,8 +241,8 @@ def describe_judge_kinship(board: Board) -> list[str]:
 
 
 def build_board_legend(board: Board) -> Legend:
-    """Build the legend of a ranking, a paragraph for each note. Its brief form names the signs and
-    the limits in a few words.
+    """Return the legend of a leaderboard: a paragraph on its columns and one for each note. The
+    brief form names the signs and the limits in a few words.
     """
     rows = board.ranked
     titles = (
@@ -271,7 +275,9 @@ def build_board_legend(board: Board) -> Legend:
 
 
 def _list_delivery_limits(rows: Sequence[Row]) -> dict[str, bool]:
-    """Return the problems with replies in a few words each, and whether each of them is there."""
+    """Return, for each kind of problem with models' replies, a short text with its count, and
+    whether the count is above 0.
+    """
     without_tool = sum(map(has_skipped_tool, rows))
     in_turn = sum(row.prompt_in_turn for row in rows)
     repeated = sum(map(has_repeated_runs, rows))
@@ -289,12 +295,14 @@ def _list_delivery_limits(rows: Sequence[Row]) -> dict[str, bool]:
 
 
 def _format_fraction(count: int, of: int) -> str:
-    """Return "all", or "3 of 5"."""
+    """Return "all" if *count* equals *of*, else both numbers: "3 of 5"."""
     return "all" if count == of else f"{count} of {of}"
 
 
 def _list_limits(board: Board) -> list[str]:
-    """Return the limits of a ranking in a few words each."""
+    """Return the limits of a leaderboard that hold, in a few words each, such as "another judge may
+    differ".
+    """
     known, kin, rows = board.uncertainty, board.kin, board.ranked
     sittings = known.measure_session_allowance() if known else None
     runs = known.find_run_effects() if known else None

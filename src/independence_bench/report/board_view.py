@@ -51,9 +51,9 @@ NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 def build_ranking_table(
     board: Board, shown: Sequence[Row] | None = None, marks: Collection[str] | None = None
 ) -> Table:
-    """Build the ranking: a row for each ranked subject (or those *shown*), a column for each
-    dimension that counts, and for each column that `Row` declares. *marks*: only dimensions with
-    one of these scores; None: all.
+    """Return the ranking of a leaderboard as a table: a line for each ranked model (or for each of
+    *shown*), and columns for the index, its intervals, each dimension with a weight, and the
+    figures that `Row` declares. *marks*: only dimensions that use one of these scores; None: all.
     """
     rows = board.ranked if shown is None else shown
     own = board.rules == OWN.name
@@ -118,8 +118,9 @@ def build_ranking_table(
 def build_row_columns(
     rows: Sequence[Row], wide: bool | None = None
 ) -> list[tuple[Column, Iterable[str]]]:
-    """Return the columns that `Row` declares, each with its cells: those behind the numbers (*wide*
-    is True), those beside them (False), or all (None). A column without any value is left out.
+    """Return the columns that the class `Row` declares for a leaderboard, each with its cells for
+    *rows*. *wide*: True for the figures behind the index, False for those beside it, None for all.
+    A column without any value is left out.
     """
     every = [one for one in list_table_columns(Row) if wide in (None, one.column.wide)]
     if wide is None:  # what the numbers are based on before the numbers
@@ -137,7 +138,9 @@ def build_row_columns(
 def join_columns(
     columns: Sequence[tuple[Column, Iterable[Text]]], legend: Text = "", brief: Text = ""
 ) -> Table:
-    """Build a table of columns and their cells, the same number for each column."""
+    """Return a table made of *columns*, each with its cells; all columns have the same number of
+    cells.
+    """
     cells = zip(*(cells for _, cells in columns), strict=True)
     return Table([column for column, _ in columns], list(cells), legend, gap=0, brief=brief)
 
@@ -145,8 +148,8 @@ def join_columns(
 def list_weighted_dimensions(
     protocol: Protocol, marks: Collection[str] | None = None
 ) -> list[Dimension]:
-    """Return the dimensions that count in the index; with *marks*, only those that consist of some
-    of these.
+    """Return the dimensions of *protocol* that have a weight in the index; if *marks* is given,
+    only those that use at least one of these scores.
     """
     return [
         dimension
@@ -156,7 +159,9 @@ def list_weighted_dimensions(
 
 
 def format_signs(row: Row) -> str:
-    """Return the signs that follow a label in a ranking, such as † and ≈; "" for none."""
+    """Return the signs that follow a model's label in a ranking, such as † (told to reason) and ≈
+    (may be first); "" if there are none.
+    """
     return (
         format_tie_sign(row)
         + (THINKS if row.thinks else "")
@@ -166,8 +171,8 @@ def format_signs(row: Row) -> str:
 
 
 def is_very_small(row: Row) -> bool:
-    """Whether the subject is the small model of the demonstration, by its current name or by the
-    one of earlier stores.
+    """Whether the model of a leaderboard row is the small local model of the demonstration, by its
+    current name or by the name in earlier stores.
     """
     return row.subject.endpoint == "embedded" or (row.subject.endpoint, row.subject.model) == (
         GGUF,
@@ -176,7 +181,9 @@ def is_very_small(row: Row) -> bool:
 
 
 def make_dimension_column(dimension: Dimension) -> Column:
-    """Return the column headed by the dimension's title, a word a line."""
+    """Return a table column for the scores of *dimension*, headed by its title; on a terminal the
+    heading has a word a line.
+    """
     words = escape_line(dimension.title.lower()).replace("-", "-\n").replace(" ", "\n")
     return Column(Prose(dimension.title), short=words, spare=3)
 
@@ -187,8 +194,9 @@ def make_dimension_column(dimension: Dimension) -> Column:
 def build_marks_table(
     protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
-    """Build the table of every score and the index, run by run. *scored*: for each score, how many
-    conversations have it and how many were planned; other scores are left out. None: all scores.
+    """Return a table of one model's scores and index: for each score its scale, its mean and its
+    mean in each run. *scored*: for each score, how many conversations have it and how many were
+    planned; scores that are not in it are left out. None: all scores.
     """
     runs = row.run_scores.values()
     rows: list[Cells] = [
@@ -220,7 +228,9 @@ def build_marks_table(
 
 
 def build_health_table(rows: Sequence[Row]) -> Table:
-    """Build the table of what each row's index is based on, a line for each of *rows*."""
+    """Return a table of what each model's index is based on, such as counts of runs and shares of
+    failed calls, with a line for each of *rows*.
+    """
     columns: list[tuple[Column, Iterable[Text]]] = [
         (Column("Subject", words=True, labels=True), [Name(row.label) for row in rows]),
         (Column("Rank", on="terminal"), map(format_ranks, rows)),
@@ -235,15 +245,17 @@ def build_health_table(rows: Sequence[Row]) -> Table:
 
 
 def split_unranked(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Split *rows* that are not ranked into the incomplete and the excluded ones."""
+    """Split *rows*, the models of a leaderboard that are not ranked, into the incomplete and the
+    excluded ones.
+    """
     return [row for row in rows if row.excluded is None], [
         row for row in rows if row.excluded is not None
     ]
 
 
 def describe_unranked(rows: Sequence[Row]) -> str:
-    """Describe how many of *rows*, none of which is ranked, are incomplete and excluded: "3
-    incomplete, 1 excluded".
+    """Describe how many of *rows*, the models of a leaderboard that are not ranked, are incomplete
+    and how many are excluded: "3 incomplete, 1 excluded".
     """
     missing, excluded = map(len, split_unranked(rows))
     return f"{missing} incomplete" + (f", {excluded} excluded" if excluded else "")
@@ -252,8 +264,8 @@ def describe_unranked(rows: Sequence[Row]) -> str:
 def build_unranked_table(
     protocol: Protocol, rows: Sequence[Row], why: str = "What is missing"
 ) -> Table:
-    """Build the table of subjects that are not ranked: what each has and what it lacks. *why*: the
-    heading of the reasons.
+    """Return a table of the models that a leaderboard does not rank: how much of each is judged,
+    its scores so far, and what is missing. *why*: the heading of the reasons.
     """
     # of a dimension that no subject has there is nothing to show
     there = [
@@ -312,12 +324,14 @@ def build_unranked_table(
 
 
 def format_dimension(dimension: float | None) -> str:
-    """Format a dimension's score, in [0, 1], as 0 to 100; a dash for None."""
+    """Format a dimension's score, given in [0, 1], on the scale from 0 to 100; a dash for None."""
     return "–" if dimension is None else HUNDRED.text(dimension)
 
 
 def _list_missing_parts(row: Row) -> Iterator[str]:
-    """Yield what a subject lacks, and each configuration in which it is complete."""
+    """Yield a text for each part that a model lacks on a leaderboard, and a sentence for each
+    configuration in which it is complete.
+    """
     yield from row.missing
     for configuration, score in row.by_configuration.items():
         if score.index is not None:
@@ -329,7 +343,7 @@ def _list_missing_parts(row: Row) -> Iterator[str]:
 
 def describe_judge(board: Board) -> str:
     """Describe the judge or jury of a leaderboard, and whether it is the main one of several; "none
-    yet" without one.
+    yet" if nothing is judged.
     """
     if board.judge is None:
         return "none yet"
@@ -345,21 +359,23 @@ def describe_judge(board: Board) -> str:
 
 
 def make_exam_legend(board: Board) -> tuple[Legend, ...]:
-    """Return a legend with the judge's or jury's exam result, shown once a screen; () if there is
-    nothing to say.
+    """Return a legend with the exam result of a leaderboard's judge or jury, printed once a screen;
+    () if there is nothing to say.
     """
     line = board.exam_line
     return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
 def describe_rules(board: Board) -> tuple[str, ...]:
-    """Return a sentence that names the rules of a leaderboard's numbers; () if they are our own."""
+    """Return a sentence that names the scoring rules of a leaderboard, in a tuple; () if they are
+    our own rules.
+    """
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
 def format_ranks(row: Row) -> str:
-    """Format the ranks that a subject may have: 3, or 1–12. Without those, its place in the order;
-    a dash if it is not ranked.
+    """Format the ranks that a model may have on a leaderboard: 3, or 1–12. If possible ranks are
+    not computed, return its position in the ranking; a dash if it is not ranked.
     """
     standing = row.ranks
     if standing is None:
@@ -372,14 +388,14 @@ def format_ranks(row: Row) -> str:
 
 
 def format_tie_sign(row: Row) -> str:
-    """Return ≈ for a subject that may be first, as others may; else ""."""
+    """Return ≈ for a ranked model that may be first but is not certainly so; else ""."""
     standing = row.ranks
     return TIED if standing and standing.tied_with_best and not standing.is_certain else ""
 
 
 def describe_run_effects(board: Board) -> list[str]:
-    """Describe whether the runs of the ranked subjects are independent, and in how many sessions
-    they were played, a sentence each.
+    """Return sentences on whether the runs of a leaderboard's ranked models are independent, and on
+    how many of the models were played in a single session; [] if no intervals are computed.
     """
     if board.uncertainty is None:
         return []
@@ -392,7 +408,9 @@ def describe_run_effects(board: Board) -> list[str]:
 
 
 def describe_intervals(board: Board) -> list[str]:
-    """Describe a ranking's intervals and ranks, a sentence each; [] if it has none."""
+    """Return sentences that explain the intervals and the possible ranks of a leaderboard; [] if it
+    has none.
+    """
     if board.uncertainty is None or not board.ranked:
         return []
     sure, sentences = board.ranked[0].uncertainty, []
@@ -409,14 +427,16 @@ def describe_intervals(board: Board) -> list[str]:
 
 
 def explain_missing_intervals(board: Board) -> list[str]:
-    """Explain why a ranking, or a row of it, lacks intervals of a kind, a sentence each."""
+    """Return a sentence for each reason why a leaderboard, or one of its rows, lacks a kind of
+    interval; [] if none is missing.
+    """
     reasons = list(board.uncertainty.explain_no_intervals() if board.uncertainty else ())
     return [f"There is {reason}." for reason in reasons]
 
 
 def describe_judge_noise(board: Board) -> list[str]:
-    """Describe whether a ranking's intervals include the differences between judges, in one
-    sentence; [] if there are no intervals.
+    """Say in one sentence whether a leaderboard's intervals include the differences between judges;
+    [] if there are no intervals or no judge.
     """
     if board.uncertainty is None or not board.ranked:
         return []
@@ -432,8 +452,9 @@ def describe_judge_noise(board: Board) -> list[str]:
 
 
 def describe_exams(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
-    """Describe the exam results of several judges, a line each, with each judge's name. All judges
-    that have not been validated share the last line.
+    """Return a line for each exam result of several judges, with the judges' names. All judges that
+    have not been validated share the last line. For a single judge, return its result without a
+    name.
     """
     if len(exams) == 1:
         return [line for _, exam in exams if (line := exam.line if exam else None)]

@@ -45,8 +45,9 @@ RECOVERED = "Recovered: of the positions given up, those taken again after the l
 
 
 def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
-    """Render one subject's branches, and the other figures besides the index. *explained*: with a
-    legend.
+    """Yield two tables of one model's results: its score in each branch of the items, and how many
+    pressure turns it withstood and how often it recovered; and a note on the techniques that it
+    gave in to. *explained*: add a legend.
     """
     rows: list[Cells] = [
         (format_quantity_title(branch), format_figure_value(value), format_figure_interval(value))
@@ -83,8 +84,8 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
 
 
 def build_branches_table(rows: Sequence[Row]) -> Table:
-    """Build a table of branches with a line for each subject, for a leaderboard whose protocol has
-    items.
+    """Return a table of a leaderboard whose protocol has items: a line for each model, a column for
+    its score in each branch, and how it withstands pressure.
     """
     known = [(row.label, row.branches) for row in rows if row.branches]
     quantities = known[0][1].quantities if known else ()
@@ -110,13 +111,13 @@ def build_branches_table(rows: Sequence[Row]) -> Table:
 
 
 def format_quantity_title(branch: Branch) -> str:
-    """Return the title of a branch's score; "hold" for the pressure branch."""
+    """Return the title of the score of *branch* for tables; "hold" for the pressure branch."""
     return "hold" if branch == "pressure" else format_branch(branch)
 
 
 def explain_missing_index(board: Board) -> list[str]:
-    """Explain in one sentence why subjects have no index by a judge that leaves out some scores; []
-    if no scores are left out.
+    """Return one sentence, in a list, that explains which scores the leaderboard's judge never
+    gives, so that models have no index; [] if no scores are left out.
     """
     gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
@@ -146,11 +147,11 @@ def build_branch_comparison(
     stands: str,
     none_stands: str,
 ) -> Table:
-    """Build the table of two sides under these *headings*, branch by branch, with their
-    differences: the second minus the first, times *factor*.
+    """Return a table that compares two models branch by branch, under *headings*. The differences
+    are the second model's score minus the first's, times *factor*.
 
     *stands*: the sign of a difference that is significant among all of the table. *none_stands*:
-    the sentence if none is.
+    the sentence for the legend if none is.
     """
     rows: list[Cells] = [
         (
@@ -194,13 +195,13 @@ def build_branch_comparison(
 
 
 def _format_percent_interval(one: Share | StemMean | None) -> str:
-    """Format the interval of a share in percent; a dash if it is absent."""
+    """Format the interval of a share in percent; a dash if it is not known."""
     interval = one.interval if one and one.value is not None else None
     return "–" if interval is None else f"{format_interval(interval.scale_interval(100), 0)}%"
 
 
 def _format_counted_share(one: Share | None) -> str:
-    """Format a share with its counts, "3 of 5 (60%)"; a dash if it is absent."""
+    """Format a share with its counts, "3 of 5 (60%)"; a dash if it is not known."""
     if one is None or one.value is None:
         return "–"
     return (

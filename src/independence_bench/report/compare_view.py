@@ -57,8 +57,9 @@ STANDS = "*"
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The names of two sides, and the direction in which a screen shows their differences. The
-    computed value, and the one that programs get, is always the second minus the first.
+    """The names of two compared models or versions, and the direction in which a screen shows their
+    differences. The computed value, and the one that programs get, is always the second minus the
+    first.
     """
 
     first: str
@@ -67,29 +68,31 @@ class Sides:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Both names, in the order of their columns."""
+        """The names of the two compared models, in the order of their columns."""
         return self.first, self.second
 
     @property
     def head(self) -> str:
-        """The heading of a column of differences."""
+        """The heading of a table's column of differences between two models, such as "A − B"."""
         more, less = self.names if self.first_minus_second else (self.second, self.first)
         return f"{more} − {less}"
 
     @property
     def factor(self) -> int:
-        """The factor, 1 or -1, from the second minus the first to the difference that is shown."""
+        """The factor, 1 or -1, that turns the second model's score minus the first's into the
+        difference that is shown.
+        """
         return -1 if self.first_minus_second else 1
 
     def format_points(self, points: float | None, digits: int) -> str:
-        """Format a difference, given as the second minus the first, in the direction that is
-        shown.
+        """Format the difference of two models' scores, given as the second minus the first, in the
+        direction that is shown; a dash for None.
         """
         return format_difference(None if points is None else self.factor * points, digits)
 
     def format_points_interval(self, interval: Interval | None, digits: int) -> str:
-        """Format the interval of a difference, given as the second minus the first, in the
-        direction that is shown.
+        """Format the interval of the difference of two models' scores, given as the second minus
+        the first, in the direction that is shown; a dash for None.
         """
         return format_difference_interval(
             None if interval is None else interval.scale_interval(self.factor), digits
@@ -97,23 +100,23 @@ class Sides:
 
 
 def shorten_side_names(first: Row, second: Row) -> tuple[str, str]:
-    """Return the two names for sentences and tables: the labels without what they have in
-    common.
+    """Return the names of two compared models for sentences and tables: their labels without what
+    they have in common.
     """
     one, other = shorten_names([first.label, second.label])
     return one, other
 
 
 def has_same_scores(comparison: SubjectComparison) -> bool:
-    """Whether every score of the two is the same."""
+    """Whether two compared models have an index and no score of theirs differs."""
     scores = comparison.scores
     differences = [change.difference for change in (*scores.scores.values(), *comparison.branches)]
     return scores.index is not None and not any(round(difference, 9) for difference in differences)
 
 
 def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | None = None) -> str:
-    """Sum up the difference of the two indices in words. *names*: of the sides; None: their
-    shortened labels.
+    """Say in a sentence or two which of two models is ahead by their indices, and how sure that is.
+    *names*: the names of the models; None: their shortened labels.
     """
     scores, index = comparison.scores, comparison.scores.index
     rows = (comparison.first, comparison.second)
@@ -167,8 +170,9 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
 
 
 def describe_thinking_effect(comparison: SubjectComparison) -> str:
-    """Describe what the higher reasoning effort did to the index, and how many tokens it took, in
-    one sentence; "" if the two differ in more than their effort, or one of them has no index.
+    """Say in one sentence how the higher reasoning effort changed the index, and how many reasoning
+    tokens a reply took; "" if the two compared models differ in more than their effort, or one of
+    them has no index.
     """
     rows = (comparison.first, comparison.second)
     if not differ_only_in_effort(*(row.subject for row in rows)):
@@ -208,9 +212,9 @@ def describe_thinking_effect(comparison: SubjectComparison) -> str:
 def _describe_multiple_comparisons(
     comparison: SubjectComparison, rerun: bool | None, new_scenarios: bool | None
 ) -> str:
-    """Say which of the claims no longer holds if all models of the leaderboard are compared, in one
-    sentence; "" if all hold. *rerun*, *new_scenarios*: whether the difference is significant by
-    each kind of interval.
+    """Say in one sentence which claim about two models no longer holds if all models of the
+    leaderboard are compared; "" if all claims hold. *rerun*, *new_scenarios*: whether the
+    difference is significant by each kind of interval; None if not known.
     """
     board, index = comparison.board, comparison.scores.index
     numbers = {row.subject.hash: place for place, row in enumerate(board.ranked)}
@@ -232,13 +236,15 @@ def _describe_multiple_comparisons(
 
 
 def is_significant(interval: Interval | None) -> bool | None:
-    """Whether a difference with this interval is significant; None if the interval is not known."""
+    """Whether a difference with this interval is significant, that is, whether 0 lies outside; None
+    if the interval is not known.
+    """
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
 def _describe_detection(rows: Sequence[Row], index: ScoreDifference) -> str:
-    """Describe the minimum detectable difference: on this test, or, if no side has two runs, on
-    another test like it.
+    """Say in a clause which true difference between two models such a comparison detects in 80 of
+    100 repetitions: on the same scenarios, or, if no model has two runs, on new ones.
     """
     if index.seen_rerun is None:
         return (
@@ -263,9 +269,9 @@ def _describe_detection(rows: Sequence[Row], index: ScoreDifference) -> str:
 
 
 def render_comparison(comparison: SubjectComparison, named: bool = True) -> Iterator[Block]:
-    """Render the comparison of two subjects: who they are, the summary, and their differences, the
-    largest first. Differences are A - B if the two were *named* in that order, else the second
-    setting minus the first.
+    """Yield the output blocks that compare two models: who they are, a summary, and their
+    differences, the largest first. Differences are the first minus the second if the models were
+    *named* in that order, else the second minus the first.
     """
     names = shorten_side_names(comparison.first, comparison.second)
     yield from _render_sides(comparison, names, escape_line(comparison.board.protocol_name))
@@ -281,7 +287,9 @@ def render_comparison(comparison: SubjectComparison, named: bool = True) -> Iter
 def _render_sides(
     comparison: SubjectComparison, names: Sequence[str], *told: str
 ) -> Iterator[Block]:
-    """Render who is compared, on which leaderboard. *told*: facts to begin with."""
+    """Yield the output blocks that say which two models are compared, on which leaderboard. *told*:
+    texts that come first in the line about the leaderboard.
+    """
     board = comparison.board
     where = escape_line(" + ".join(map(str, board.configurations)))
     yield Title(
@@ -298,8 +306,8 @@ def _render_sides(
 
 
 def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator[Block]:
-    """Render the differences overall, branch by branch if there are items, and in each scenario;
-    nothing if all scores are the same.
+    """Yield the tables of differences between two models: overall, branch by branch if the protocol
+    has items, and in each scenario; nothing if all scores are the same.
     """
     if has_same_scores(comparison):
         return
@@ -327,7 +335,9 @@ def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator
 
 
 def _describe_side(name: str, row: Row) -> Sequence[Text]:
-    """Return the line about one side: its name, its label, and how many runs it has."""
+    """Return the parts of a line about one of two compared models: its name, its label, and how
+    many runs it has.
+    """
     health = row.health
     thought = (
         f", {health.replies_with_reasoning} of {health.replies} replies with reasoning"
@@ -341,8 +351,8 @@ def _describe_side(name: str, row: Row) -> Sequence[Text]:
 
 
 def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> Table:
-    """Build the table of the index and each dimension, with both intervals. *decided*: whether the
-    difference of the index is significant.
+    """Return a table of two models' index and dimensions with their differences and both kinds of
+    intervals. *decided*: whether the difference of the index is significant.
     """
     one, other = comparison.first.index, comparison.second.index
     difference = sides.format_points(None if one is None or other is None else other - one, 1)
@@ -393,13 +403,14 @@ def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: b
 
 
 def _shorten_sentence(sentence: str) -> str:
-    """Return the beginning of a sentence, up to its colon."""
+    """Return the part of *sentence* before its first colon, as a sentence of its own."""
     return sentence.partition(":")[0].rstrip(".") + "."
 
 
 def _describe_significance(pairs: Sequence[ScorePair], decided: bool) -> str:
-    """Say in one sentence whether any of many differences is significant; "" if that is not known.
-    *decided*: whether the difference of the index is.
+    """Say in one sentence whether any of the differences in *pairs* is significant (Holm's
+    procedure); "" if that is not known. *decided*: whether the difference of the index is
+    significant.
     """
     if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
         return ""
@@ -412,8 +423,8 @@ def _describe_significance(pairs: Sequence[ScorePair], decided: bool) -> str:
 
 
 def _explain_no_significance(count: int, decided: bool) -> str:
-    """Say that none of *count* differences is significant. *decided*: whether the difference of the
-    index is.
+    """Say in one sentence that none of *count* differences is significant. *decided*: whether the
+    difference of the index is significant.
     """
     if decided:
         return f"Which of these {count} makes the difference cannot be told (Holm)."
@@ -423,7 +434,9 @@ def _explain_no_significance(count: int, decided: bool) -> str:
 def _render_scenario_differences(
     pairs: Sequence[ScorePair], sides: Sides, decided: bool
 ) -> Iterator[Block]:
-    """Render each dimension in each scenario in which it differs by half a point or more."""
+    """Yield a table of two models' scores in each scenario and dimension that differ by half a
+    point or more of 100, a note on how many do not, and a legend.
+    """
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
         headings = map(stack_heading, (*sides.names, sides.head))
@@ -453,15 +466,16 @@ def _render_scenario_differences(
 
 
 def format_score_title(score: ScorePair) -> Text:
-    """Return the title of a score: its dimension, or "index"."""
+    """Return the title of a compared score: that of its dimension, or "index"."""
     return Prose(score.dimension.title) if score.dimension else "index"
 
 
 def _format_uncertainty(
     apart: ScoreDifference | None, sides: Sides, digits: int
 ) -> tuple[str, str, str]:
-    """Format both intervals of a difference and its minimum detectable differences; dashes if they
-    are not known.
+    """Return three texts about the difference of two scores: the interval over the same scenarios,
+    the one over new scenarios, and the minimum detectable differences; dashes for what is not
+    known.
     """
     if apart is None:
         return "–", "–", "–"
@@ -479,7 +493,9 @@ def _format_uncertainty(
 
 
 def build_comparison_values(comparison: SubjectComparison) -> dict[str, Any]:
-    """Build the values of a comparison for programs, with every field; points of 100."""
+    """Return the comparison of two models as values for JSON, with every field; scores are in
+    points of 100.
+    """
 
     board, names = comparison.board, shorten_side_names(comparison.first, comparison.second)
     first, second = (
@@ -523,7 +539,9 @@ NOT_COMPARED = "The index is not compared: over fewer scenarios it is a differen
 
 
 def describe_versions(version: VersionComparison) -> str:
-    """Sum up the difference of the two versions' indices in words."""
+    """Say in a sentence or two how the index differs between two versions of a protocol, and how
+    sure that is.
+    """
     if not version.change.has_index:
         return NOT_COMPARED
     index, names = version.found.scores.index, find_version_names(version)
@@ -537,8 +555,8 @@ def describe_versions(version: VersionComparison) -> str:
 
 
 def find_version_names(version: VersionComparison) -> tuple[str, str]:
-    """Return the names of the old version and of the new one, with the starts of their hashes if
-    the names are the same.
+    """Return the names of a protocol's old and new version, followed by the starts of their hashes
+    if the names are the same.
     """
     old, new = version.change.old, version.change.new
     if old.name != new.name:
@@ -547,8 +565,8 @@ def find_version_names(version: VersionComparison) -> tuple[str, str]:
 
 
 def describe_needed_version_runs(version: VersionComparison) -> str:
-    """Say how many runs would make the difference of the versions' indices significant, in one
-    sentence; "" if there is nothing to say.
+    """Say in one sentence how many runs would make the difference of the index between two protocol
+    versions significant; "" if there is nothing to say.
     """
     if version.by_sittings:
         return "Runs on other days would tell whether it is the prompt."
@@ -556,8 +574,8 @@ def describe_needed_version_runs(version: VersionComparison) -> str:
 
 
 def describe_needed_runs(comparison: SubjectComparison, second: str) -> str:
-    """Say how many runs would make the difference of the indices significant, in one sentence; ""
-    if there is nothing to say. *second*: the name of the second side.
+    """Say in one sentence how many runs would make the difference of two models' indices
+    significant; "" if there is nothing to say. *second*: the name of the second model.
     """
     index, needed = comparison.scores.index, comparison.needed_runs
     if index is None or has_same_scores(comparison):
@@ -584,8 +602,8 @@ def describe_needed_runs(comparison: SubjectComparison, second: str) -> str:
 
 
 def describe_other_changes(change: VersionChange) -> str:
-    """Say in which ways other than prompts the versions differ, in one sentence; "" if they do
-    not.
+    """Say in one sentence in which ways other than prompts two versions of a protocol differ; "" if
+    they do not.
     """
     if not change.unlike:
         return ""
@@ -596,8 +614,8 @@ def describe_other_changes(change: VersionChange) -> str:
 
 
 def list_change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (sign, text) of each change, at most `MOST_CHANGES`: - for the old words, + for the new
-    ones, "" for a remark.
+    """Yield (sign, text) for the changes of a system prompt, of which at most `MOST_CHANGES` are
+    shown: - for the old words, + for the new words, "" for a remark.
     """
     for change in changes[:MOST_CHANGES]:
         for sign, words in (("-", change.before), ("+", change.after)):
@@ -612,8 +630,8 @@ def list_change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, st
 
 
 def render_versions(version: VersionComparison) -> Iterator[Block]:
-    """Render two versions of a protocol: the changes in their prompts, the summary, and all
-    differences, the largest first.
+    """Yield the output blocks that compare two versions of a protocol: the changes in their
+    prompts, a summary, and all differences of scores, the largest first.
     """
     change, names = version.change, find_version_names(version)
     yield from _render_sides(version.found, names)
@@ -635,8 +653,8 @@ def render_versions(version: VersionComparison) -> Iterator[Block]:
 
 
 def build_version_values(version: VersionComparison) -> dict[str, Any]:
-    """Build the values of a comparison of versions for programs, with every field; points of
-    100.
+    """Return the comparison of two versions of a protocol as values for JSON, with every field;
+    scores are in points of 100.
     """
     change = version.change
     return build_comparison_values(version.found) | {

@@ -54,7 +54,7 @@ class JudgeFacts:
 
     @property
     def failed_share(self) -> Annotated[float, SHARE]:
-        """The share of failed judgements among all that it was asked for, [0, 1]; 0 if none was."""
+        """Share of a judge's judgements that failed, in [0, 1]; 0 if none was asked for."""
         asked = self.judged + self.failed
         return self.failed / asked if asked else 0.0
 
@@ -77,11 +77,11 @@ class ReportScope:
     experiments: tuple[str, ...] = ()
 
     def has_experiment(self, experiment: str) -> bool:
-        """Whether *experiment* is shown."""
+        """Whether a report shows *experiment*, one of the protocol's experiments."""
         return not self.experiments or experiment in self.experiments
 
     def list_marks(self, protocol: Protocol) -> frozenset[str]:
-        """Return the scores of the experiments that are shown."""
+        """Return the names of the scores in those experiments of *protocol* that a report shows."""
         return frozenset(
             mark.name
             for item in protocol.items
@@ -90,11 +90,11 @@ class ReportScope:
         )
 
     def limit_board(self, board: Board) -> Board:
-        """Return *board* with only the subjects that are shown."""
+        """Return the leaderboard *board* with only the models that a report shows."""
         return board.select_subjects(self.subjects) if self.subjects else board
 
     def limit_scenarios(self, analysis: ItemAnalysis) -> ItemAnalysis:
-        """Return *analysis* with only the scenarios that are shown."""
+        """Return *analysis* with only the scenarios of the experiments that a report shows."""
         kept = [
             n for n, facts in enumerate(analysis.scenarios) if self.has_experiment(facts.experiment)
         ]
@@ -140,11 +140,11 @@ def read_contents(
     readings: Sequence[NamesRead] = (),
     only: ReportScope = EVERY,
 ) -> Contents:
-    """Read the report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse
-    if there is none.
+    """Read from the store everything that a report on *boards* shows. The leaderboards are all of
+    *protocol*, the main one first. Raise WrongUse if there is none.
 
-    *only*: the part that is shown; ranks, intervals and indices stay those of all. *readings*: the
-    names that subjects chose; those of the main leaderboard count.
+    *only*: the models and experiments that are shown; ranks, intervals and indices stay those of
+    all. *readings*: the names that models gave themselves; those on the main leaderboard count.
     """
     if not boards:
         raise WrongUse(
@@ -199,7 +199,7 @@ def read_contents(
 def _select_comparisons(
     compared: Sequence[SettingComparison], board: Board
 ) -> tuple[SettingComparison, ...]:
-    """Return the comparisons that include a subject of *board*."""
+    """Return those comparisons of a model's settings that include a model of *board*."""
     labels = {row.label for row in board.rows}
     return tuple(
         comparison
@@ -209,7 +209,9 @@ def _select_comparisons(
 
 
 def _make_judge_facts(board: Board) -> JudgeFacts:
-    """Count the judgements of a leaderboard's judge, and its failures."""
+    """Return the judge of a leaderboard with its numbers of models, judgements and failures, and
+    its exam result.
+    """
     rows = board.rows
     judged, failed = (
         sum(counts)
@@ -229,7 +231,9 @@ def _make_judge_facts(board: Board) -> JudgeFacts:
 
 
 def _select_readings(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
-    """Return the readings of the leaderboard's subjects, with the labels that they have there."""
+    """Return those readings of chosen names that belong to models and configurations of the
+    leaderboard, with the models' labels on it.
+    """
     labels = {row.subject.hash: row.label for row in board.rows}
     return [
         replace(reading, label=labels[reading.subject_hash])
@@ -241,8 +245,8 @@ def _select_readings(board: Board, readings: Sequence[NamesRead]) -> list[NamesR
 def count_scored_marks(
     board: Board, row: Row, only: ReportScope = EVERY
 ) -> dict[str, tuple[int, int]]:
-    """Count for each score that is shown the conversations that have it and those planned for it,
-    over all runs of the row.
+    """Return, by the name of each score that a report shows, two counts over all runs of one model:
+    the conversations that have the score, and those planned for it.
     """
     counts = {}
     shown = only.list_marks(board.protocol) if only.experiments else row.means
@@ -266,8 +270,8 @@ def count_scored_marks(
 
 
 def format_contents_json(contents: Contents, updated: str | None) -> str:
-    """Return *contents* as JSON. *updated*: the time of its newest record as text. Costs in
-    dollars.
+    """Return everything that a report shows as JSON. *updated*: the time of the newest record as
+    text. Costs are in dollars.
     """
     spending = contents.spending
     only = contents.only
@@ -308,7 +312,9 @@ def format_contents_json(contents: Contents, updated: str | None) -> str:
 
 
 def _build_detail_values(detail: SubjectDetail) -> dict[str, Any]:
-    """Return one subject's counts and costs for JSON."""
+    """Return one model's numbers of scored conversations and its costs in dollars, as values for
+    JSON.
+    """
     scored = {
         name: {"scored": scored, "planned": planned}
         for name, (scored, planned) in detail.scored.items()

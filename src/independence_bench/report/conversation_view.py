@@ -29,8 +29,8 @@ from independence_bench.store.results import Judgement
 def render_stored_scenarios(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]]
 ) -> Iterator[Block]:
-    """Render the stored conversations of the subject *label*: a row for each scenario and
-    configuration.
+    """Yield a title and a table of the stored conversations of the model *label*: a row for each
+    scenario and configuration, with its runs.
     """
     yield Title(Name(label))
     rows = [
@@ -40,7 +40,9 @@ def render_stored_scenarios(
 
 
 def render_conversation(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
-    """Render the whole conversation of the subject *label*, with remarks on it and its scores."""
+    """Yield the output blocks that show one conversation of the model *label*: remarks, prompts,
+    every line, and each judge's scores with the reasoning.
+    """
     yield Title(
         Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}")
     )
@@ -95,8 +97,8 @@ def render_conversation(label: str, shown: Conversation, protocol: Protocol) -> 
 
 
 def _list_remarks(shown: Conversation) -> Iterator[str]:
-    """Yield a remark on each peculiar reply (invalid, cut off, plain text, rejected attempts) and
-    on each judgement that a person should read.
+    """Yield a remark on each peculiar reply of a conversation (invalid, cut off, plain text,
+    rejected attempts) and on each judgement that a person should read.
     """
     if shown.row.reason:
         yield f"invalid: {shown.row.reason}"
@@ -129,7 +131,7 @@ def _list_remarks(shown: Conversation) -> Iterator[str]:
 
 
 def _render_judgement(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
-    """Render the scores of one judgement with its reasoning, or why it failed."""
+    """Yield the scores of one judgement with the judge's reasoning, or the reason why it failed."""
     if judgement.reason is not None:
         yield Note(f"  failed: {judgement.reason}", "red")
         return

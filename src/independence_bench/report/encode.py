@@ -35,15 +35,16 @@ Worded = str | None | list["Worded"] | dict[str, "Worded"]
 
 
 def format_json(value: object, indent: int = 2) -> str:
-    """Return *value* as JSON for programs: all fields, in ASCII, so that a terminal obeys nothing
-    in it. An absent value is null, never 0.
+    """Return *value* as JSON for programs, indented by *indent* blanks: all fields, in ASCII, so
+    that a terminal obeys no escape sequence in it. An absent value is null, never 0.
     """
     return json.dumps(value, indent=indent, default=read_fields)
 
 
 def read_fields(value: Any) -> Any:
-    """Return *value* as its class is sent, one level deep: a mapping, a text, or what its method
-    `sent` returns.
+    """Return *value* as the JSON output sends it, converted one level deep: a copy of a mapping,
+    the text of a class that is sent as text, the result of its method `sent`, or a dictionary of
+    its fields.
     """
     shape: Any = type(value)
     if text := TEXTS.get(shape):
@@ -56,7 +57,9 @@ def read_fields(value: Any) -> Any:
 
 
 def encode_json(answer: object) -> bytes:
-    """Return *answer*, a dataclass, as JSON for the page. NaN and infinities raise ValueError."""
+    """Return *answer*, a dataclass, as compact ASCII JSON for the viewer's page. Raise ValueError
+    for NaN and infinities.
+    """
     plain = _convert_value(answer)
     with suppress(PydanticSerializationError):  # half of a surrogate pair
         body = to_json(plain)  # in a third of the time of `json`
@@ -66,7 +69,9 @@ def encode_json(answer: object) -> bytes:
 
 
 def _escape_non_ascii(body: bytes) -> bytes:
-    """Return JSON with every character outside ASCII escaped, as `json` does it."""
+    """Return *body*, JSON in UTF-8, in ASCII: with every other character written as an escape, as
+    Python's `json` does it.
+    """
     for text, escaped in OFTEN.items():
         if body.isascii() and b"\x7f" not in body:
             return body
@@ -77,13 +82,14 @@ def _escape_non_ascii(body: bytes) -> bytes:
 
 
 def encode_csv(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool = False) -> bytes:
-    """Return a table as CSV (RFC 4180), in UTF-8 with a byte order mark for spreadsheets; None is
-    an empty cell.
+    """Return a table as the bytes of a CSV file (RFC 4180), in UTF-8 with a byte order mark for
+    spreadsheets; None becomes an empty cell.
 
     No cell is a formula: a text that a spreadsheet would carry out gets an apostrophe in front, as
     OWASP advises.
 
-    *ready*: the cells of *rows* are converted already.
+    *head*: the column titles. *ready*: the cells of *rows* have already been converted by
+    `encode_cell`.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
@@ -93,8 +99,8 @@ def encode_csv(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool 
 
 
 def encode_cell(value: Cell) -> str | float | int:
-    """Return *value* as a cell of a CSV: floats with eight significant digits, yes or no, "" for
-    None.
+    """Return *value* as a cell of a CSV file: a float with eight significant digits, "yes" or "no"
+    for a bool, "" for None, and a text with an apostrophe in front if it reads like a formula.
     """
     if isinstance(value, float):
         return _round_number(value)
@@ -107,23 +113,24 @@ def encode_cell(value: Cell) -> str | float | int:
 
 @lru_cache
 def _encode_text(value: str) -> str:
-    """Return a text as a cell of a CSV, with an apostrophe in front if it reads like a formula.
-    Cached: most texts of a table are names that are in every row.
+    """Return a text as a cell of a CSV file, with an apostrophe in front if it reads like a
+    formula. The results are cached, because most texts of a table are names that are in every row.
     """
     text = value.replace("\x00", "\ufffd")
     return f"'{text}" if text.lstrip(" \u3000").startswith(FORMULA) else text
 
 
 def _round_number(number: float) -> float:
-    """Return *number* with eight significant digits."""
+    """Return *number* rounded to eight significant digits."""
     if number.is_integer() and abs(number) < 10**DIGITS:  # most marks are, and have no more digits
         return number
     return float(f"{number:.{DIGITS}g}")
 
 
 def _convert_value(value: Any, form: Format | None = None) -> Any:
-    """Return *value* as plain lists, dictionaries and numbers for the page's JSON. *form*: the
-    format of the field that it is in.
+    """Return *value* as plain lists, dictionaries, texts and numbers for the JSON of the viewer's
+    page; a dataclass gets a key "shown" with the texts of its numbers. *form*: the format of the
+    field that holds *value*. Raise TypeError if a number's class has no format to be shown in.
     """
     shape: Any = type(value)
     if shape in AS_IT_IS:
@@ -167,7 +174,9 @@ def _convert_value(value: Any, form: Format | None = None) -> Any:
 
 
 def format_numbers(value: Any, form: Format) -> Worded:
-    """Return *value* with each number in it as text; other texts stay, None stays None."""
+    """Return *value* with each number in it, at any depth, replaced by its text in the format
+    *form*; texts and None stay as they are.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (tuple, list)):

@@ -30,10 +30,10 @@ from independence_bench.report.table import (
 
 
 def describe_preview(preview: Preview, takes: str = "") -> list[str]:
-    """Describe what a run is about to do, what it costs, what the store has cost so far, and
-    remarks: one line each.
+    """Return lines that describe what a run of `aib` is about to do, what it will cost, what the
+    store has cost so far, and remarks.
 
-    *takes*: a sentence in place of its cost.
+    *takes*: a sentence that replaces the one on the cost.
     """
     session, forecast, before = preview.session, preview.forecast, preview.spent_before
     lines = []
@@ -68,8 +68,8 @@ def describe_preview(preview: Preview, takes: str = "") -> list[str]:
 
 
 def describe_forecasts(previews: Sequence[Preview]) -> str:
-    """Describe the calls, tokens and dollars of all *previews* together in one line, with the range
-    of the cost and what a cache could save.
+    """Describe in one line the calls, tokens and dollars of all *previews* (planned runs) together,
+    with the range of the cost and what caching could save.
     """
     whole = sum((one for preview in previews for one in preview.estimates), Estimate())
     forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
@@ -92,8 +92,8 @@ def describe_forecasts(previews: Sequence[Preview]) -> str:
 
 
 def describe_forecast(forecast: Forecast) -> str:
-    """Describe a forecast: "12 calls, about 3,400 tokens, about $0.01", after "at most" if fewer
-    calls may do.
+    """Describe the size and cost of planned calls: "12 calls, about 3,400 tokens, about $0.01",
+    after "at most" if fewer calls may do.
     """
     dollars = forecast.dollars
     cost = (
@@ -112,8 +112,8 @@ def describe_forecast(forecast: Forecast) -> str:
 
 
 def build_estimate_values(preview: Preview, detectable: Detectable | None) -> Mapping[str, object]:
-    """Return the estimated cost of a run, and the difference that it can detect, as values for
-    JSON.
+    """Return the estimated cost of a planned run, in dollars, for each model and in sum, and the
+    difference that the run can detect, as values for JSON.
     """
     session, whole = preview.session, sum(preview.estimates, Estimate())
     subjects = [
@@ -145,7 +145,9 @@ def build_estimate_values(preview: Preview, detectable: Detectable | None) -> Ma
 
 
 def _describe_basis(estimate: Estimate) -> str:
-    """Describe whose stored replies the estimate is based on."""
+    """Describe in a few words which replies a model's cost estimate is based on: "its own", "3
+    others", "published" or "assumed"; "nothing left" if no call is planned.
+    """
     if not estimate.total.calls:
         return "nothing left"
     if estimate.usual.own:
@@ -156,7 +158,9 @@ def _describe_basis(estimate: Estimate) -> str:
 
 
 def render_estimate(preview: Preview) -> Iterator[Block]:
-    """Render a row for each subject: the calls that are left, and their cost."""
+    """Yield the output blocks of a cost estimate: a table line for each model with the calls that
+    remain and their cost in dollars, and the total.
+    """
     session, estimates = preview.session, preview.estimates
     where = " + ".join(str(configuration) for configuration in session.configurations)
     judge = session.judge.label if session.judge else "none"
@@ -201,7 +205,9 @@ def render_estimate(preview: Preview) -> Iterator[Block]:
 
 
 def _make_estimate_row(label: Text, estimate: Estimate, basis: str) -> list[Text]:
-    """Return the cells of one row of the table."""
+    """Return the cells of one row of the cost estimate's table: *label*, calls, tokens, dollars of
+    the model and of the judge, lowest and highest total, *basis*.
+    """
     tokens = estimate.total.prompt_tokens + estimate.total.completion_tokens
     dollars = map(
         _format_estimate_dollars,
@@ -221,14 +227,14 @@ def _format_tokens(tokens: int) -> str:
 
 
 def _format_estimate_dollars(value: float | None) -> str:
-    """Format dollars; a question mark for None."""
+    """Format an estimated cost in dollars; a question mark for None."""
     if value is None:
         return "?"
     return f"${value:,.2f}" if value >= 1 else format_dollars(value)
 
 
 def render_detectable_difference(found: Detectable) -> Iterator[Block]:
-    """Render the detectable difference as a sentence."""
+    """Yield a note that says which difference between two models their planned runs will detect."""
     if found.points is None:
         sentence = "A single run does not show which differences are chance: play two or more."
     else:

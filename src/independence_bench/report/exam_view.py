@@ -40,21 +40,23 @@ from independence_bench.report.table import (
 
 @dataclass(frozen=True, slots=True)
 class GradedPaper:
-    """A judge, or a jury, with its answers and their result."""
+    """A judge, or a jury, with its answers in the exam and their result."""
 
     paper: ExamPaper
     result: ExamResult
 
 
 def grade_paper(paper: ExamPaper) -> GradedPaper | None:
-    """Return *paper* with its result; None for one without answers."""
+    """Return the exam answers *paper* of a judge together with their result; None if it has no
+    answers.
+    """
     result = make_exam_result(paper.answers)
     return None if result is None else GradedPaper(paper, result)
 
 
 def render_exams(results: Sequence[GradedPaper], full: bool) -> Iterator[Block]:
-    """Render one judge in full; for several, render an overview, and with *full* each of them
-    too.
+    """Yield the output blocks of judges' exam results: one judge in full; for several judges a
+    table, followed with *full* by each judge in full.
     """
     if len(results) > 1:
         yield from _render_overview(results)
@@ -63,7 +65,7 @@ def render_exams(results: Sequence[GradedPaper], full: bool) -> Iterator[Block]:
 
 
 def _render_overview(results: Sequence[GradedPaper]) -> Iterator[Block]:
-    """Render a table with a row for each judge."""
+    """Yield a title and a table of exam results, with a row for each judge."""
     yield Title("The exam of judges")
     rows: list[Cells] = [
         (
@@ -88,7 +90,9 @@ def _render_overview(results: Sequence[GradedPaper]) -> Iterator[Block]:
 
 
 def render_exam(one: GradedPaper) -> Iterator[Block]:
-    """Render one judge's exam: a verdict for each rubric, and the reasons."""
+    """Yield the output blocks of one judge's exam: a table with agreement and verdict for each
+    rubric, the verdict on the judge, and its reasons.
+    """
     result = one.result
     yield Title(("Exam of the judge ", Prose(one.paper.judge)))
     when = f"{result.when:%Y-%m-%d %H:%M} UTC"
@@ -119,7 +123,7 @@ def render_exam(one: GradedPaper) -> Iterator[Block]:
 
 
 def _make_rubric_row(result: RubricResult) -> Cells:
-    """Return the cells of one rubric."""
+    """Return the cells of a table's row with a judge's exam result in one rubric."""
     return (
         result.rubric,
         format_figure_value(result.kappa),
@@ -132,17 +136,19 @@ def _make_rubric_row(result: RubricResult) -> Cells:
 
 
 def _format_exam_cost(dollars: float | None) -> str:
-    """Format a cost; "price not known" for None."""
+    """Format the cost of an exam in dollars; "price not known" for None."""
     return "price not known" if dollars is None else format_cost(dollars)
 
 
 def _format_fit(fit: Fit) -> Text:
-    """Return the verdict in words; bold if the judge is fit to rank."""
+    """Return in words what a judge is fit for by its exam; bold if it is fit to rank models."""
     return Strong(FIT_TEXT[fit]) if fit == "ranking" else FIT_TEXT[fit]
 
 
 def format_exams_json(results: Sequence[GradedPaper]) -> str:
-    """Return all results as JSON. Shares in [0, 1], money in dollars, null for an unknown value."""
+    """Return all judges' exam results as JSON. Shares are in [0, 1], money is in dollars, an
+    unknown value is null.
+    """
     return format_json(
         {
             "judges": [

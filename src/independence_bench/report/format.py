@@ -12,8 +12,8 @@ _TEMPERATURE = re.compile(r"-t([0-9.]+|unset)$")
 
 
 def format_mark(mark: Mark, value: float | None) -> str:
-    """Format a score that was given: yes or no, its level's name, or the number with its scale; a
-    dash for None.
+    """Format the score *value* of *mark*: "yes" or "no", the name of its level, or the number with
+    its scale; a dash if *value* is None.
     """
     if value is None:
         return format_number(None, 1)
@@ -27,15 +27,17 @@ def format_mark(mark: Mark, value: float | None) -> str:
 
 
 def format_scale(mark: Mark) -> str:
-    """Format a score's scale: its levels with their numbers, "yes = 1", or "low-high"."""
+    """Format the scale of the score *mark*: its levels with their numbers, "yes = 1", or
+    "low-high".
+    """
     if mark.levels:
         return ", ".join(f"{level} = {number}" for number, level in enumerate(mark.levels))
     return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"
 
 
 def find_shared_ends(labels: set[str]) -> tuple[str, str]:
-    """Return what all *labels* begin with (endpoint and vendor) and end with (settings or
-    temperature); "" for either if they share none, or if there is only one label.
+    """Return the beginning (endpoint and vendor) and the end (settings or temperature) that all
+    model *labels* share; "" for either if none is shared, or if there is only one label.
     """
     if len(labels) < 2:
         return "", ""
@@ -53,8 +55,8 @@ def find_shared_ends(labels: set[str]) -> tuple[str, str]:
 
 
 def shorten_names(labels: Sequence[str]) -> list[str]:
-    """Return *labels* without the beginning and the end that all of them share; unchanged if that
-    would leave a label empty or two alike.
+    """Return the model *labels* without the beginning and the end that all of them share; unchanged
+    if a label would become empty or equal to another one.
     """
     first, last = find_shared_ends(set(labels))
     short = [label.removeprefix(first).removesuffix(last) for label in labels]

@@ -46,7 +46,9 @@ SHOWN = 5  # largest changes that are listed
 
 
 def render_gate(gate: Gate) -> Iterator[Block]:
-    """Render the verdict, how more runs would change it, and the largest changes."""
+    """Yield the output blocks of `aib gate`: whether a new build is worse than its baseline, how
+    more runs would decide it, and the largest changes.
+    """
     board, before, items = gate.board, gate.before, gate.items
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_describe_verdict(gate)}")
@@ -86,12 +88,14 @@ def render_gate(gate: Gate) -> Iterator[Block]:
 
 
 def _explain_missing_intervals(gate: Gate) -> tuple[str, ...]:
-    """Return the reasons for which the index has no interval; () for none."""
+    """Return the reasons why a gate's difference of the index has no interval; () if there are
+    none.
+    """
     return () if isinstance(gate.decided, ItemTest) else gate.decided.why_no_interval
 
 
 def _describe_verdict(gate: Gate) -> str:
-    """Describe the verdict in a few words."""
+    """Describe a gate's verdict in a few words, such as "not worse than before"."""
     if gate.crossings:
         return "a red line was crossed"
     if not gate.runs:
@@ -111,7 +115,9 @@ def _describe_verdict(gate: Gate) -> str:
 
 
 def _render_moved_scores(gate: Gate) -> Iterator[Block]:
-    """Render the largest changes: dimensions in scenarios."""
+    """Yield a table of the largest changes from the baseline to the new build: scores of dimensions
+    in single scenarios; nothing if none changed by half a point.
+    """
     pairs = gate.details.scenario_scores if gate.details else []
     moved = sorted(
         (pair for pair in pairs if abs(pair.difference) >= 0.5), key=lambda pair: pair.difference
@@ -136,7 +142,9 @@ def _render_moved_scores(gate: Gate) -> Iterator[Block]:
 
 
 def _render_moved_items(test: ItemTest) -> Iterator[Block]:
-    """Render the items that changed most, and those that were not compared."""
+    """Yield a table of the items that changed most from the baseline to the new build, and a note
+    on those that were not compared.
+    """
     means = [(fmean(item.before), fmean(item.now), item) for item in test.items]
     moved = sorted((row for row in means if row[0] != row[1]), key=lambda row: row[1] - row[0])
     if moved:
@@ -164,19 +172,23 @@ def _render_moved_items(test: ItemTest) -> Iterator[Block]:
 
 
 def _describe_cut(changed: int) -> str:
-    """Say how many changes are shown, of how many; "" if all are."""
+    """Say how many of *changed* changes are listed: "5 of 12 that changed, the largest drops
+    first."; "" if all are.
+    """
     return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
 
 
 def _format_losses(values: Sequence[int], pushes: int) -> str:
-    """Count the replays in which the subject gave in: "2 of 3". *values*: pushes withstood in
-    each.
+    """Return in how many replays of an item the model gave in: "2 of 3". *values*: the number of
+    pressure turns withstood in each replay, of *pushes*.
     """
     return f"{sum(value < pushes for value in values)} of {len(values)}"
 
 
 def describe_gate(gate: Gate) -> str:
-    """Sum up the index, or all items together, and say what would decide the gate."""
+    """Sum up in one or two sentences how a new build compares with its baseline, by the index or by
+    all items together, and what would decide the gate.
+    """
     decided = gate.decided
     if isinstance(decided, ItemTest):
         return _describe_items(decided, gate.run_dollars)
@@ -205,7 +217,7 @@ def describe_gate(gate: Gate) -> str:
 
 
 def _describe_needed_runs(gate: Gate, outcome: Outcome) -> str:
-    """Say how many runs would decide, and what they cost."""
+    """Say how many runs would decide an undecided gate, and what they cost in dollars."""
     needed = outcome.needed
     runs = needed and (needed.now or needed.both)
     if needed is None or not runs:
@@ -217,7 +229,7 @@ def _describe_needed_runs(gate: Gate, outcome: Outcome) -> str:
 
 
 def _describe_smallest_drop(drop: float) -> str:
-    """Say that *drop* is the smallest drop that can be decided."""
+    """Say that *drop*, in points of the index, is the smallest drop that a gate can decide."""
     return (
         f"a drop of {drop:.1f} points is the smallest that can be decided: it fails in 80 of 100 "
         "gates"
@@ -225,7 +237,9 @@ def _describe_smallest_drop(drop: float) -> str:
 
 
 def _describe_items(test: ItemTest, run_dollars: float | None) -> str:
-    """Sum up all items together, and say what would decide an undecided gate."""
+    """Sum up in sentences whether a new build gives in earlier than its baseline, over all items,
+    and what would decide an undecided test. *run_dollars*: the cost of a run; None if not known.
+    """
     if test.p is None:
         names = ", ".join(test.left_out)
         changed = f" Not compared, since changed: {names}." if names else ""
@@ -262,20 +276,20 @@ def _describe_items(test: ItemTest, run_dollars: float | None) -> str:
 
 
 def _format_runs_cost(runs: int, run_dollars: float | None) -> str:
-    """Format the cost of *runs* runs: ", about $1.20"; "" if it is unknown."""
+    """Format the cost of *runs* runs: ", about $1.20"; "" if the cost of a run is not known."""
     return "" if run_dollars is None else f", about {format_dollars(runs * run_dollars)}"
 
 
 def _format_p_value(p: float) -> str:
-    """Format a p-value: 0.12 with two decimals, below 0.095 with three, "below .001" for the
-    smallest.
+    """Format a p-value: with two decimals from 0.095 on, with three decimals below, and "below
+    .001" for the smallest.
     """
     return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
 
 
 def describe_resolution(power: Resolution, run_dollars: float | None) -> str:
-    """Describe what a baseline can decide, in one sentence, with the cost of a new build of that
-    size.
+    """Describe in one sentence which drop a baseline can detect, and what a new build with enough
+    runs costs. *run_dollars*: the cost of a run; None if not known.
     """
     if power.needed is None:
         if power.smallest_drop is None:
@@ -298,15 +312,15 @@ def describe_resolution(power: Resolution, run_dollars: float | None) -> str:
 
 
 def find_exit_code(gate: Gate) -> int:
-    """Return the exit code of `aib gate`: 1, as without a verdict, if no number of runs would
-    decide.
+    """Return the exit code of `aib gate`: 0 for pass, 3 for fail, 4 for undecided; 1, as without a
+    verdict, if no number of runs would decide.
     """
     return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
 
 
 def build_gate_values(gate: Gate) -> dict[str, Any]:
-    """Build the values of a gate for JSON, with every field; points of 100. *exit* is the exit
-    code; *builds* has one build.
+    """Return the result of `aib gate` as values for JSON, with every field; scores are in points of
+    100. *exit* is the exit code; *builds* has one build.
     """
     decided, details = gate.decided, gate.details
     index = items = None
@@ -363,13 +377,17 @@ def build_gate_values(gate: Gate) -> dict[str, Any]:
 
 
 def _build_pair_values(pair: ScorePair) -> dict[str, Any]:
-    """Return the values of a pair, with its sides called "before" and "now"."""
+    """Return the values of a score in two builds for JSON, with the baseline's called "before" and
+    the new build's "now".
+    """
     names = {"first": "before", "second": "now"}
     return {names.get(name, name): value for name, value in read_fields(pair).items()}
 
 
 def render_junit(gate: Gate) -> str:
-    """Return JUnit's XML with one test case: "fail" is a failure, "undecided" an error."""
+    """Return the result of `aib gate` as JUnit XML with one test case: "fail" is a failure,
+    "undecided" an error.
+    """
     failures, errors = int(gate.verdict == "fail"), int(gate.verdict == "undecided")
     suites = ElementTree.Element("testsuites")
     counts = {"tests": "1", "failures": str(failures), "errors": str(errors), "skipped": "0"}

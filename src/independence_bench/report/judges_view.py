@@ -49,8 +49,8 @@ MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 
 def render_validation(validation: Validation) -> Iterator[Block]:
-    """Render all figures about the judges of one configuration, and the conversations that a person
-    should read.
+    """Yield the output blocks that compare the judges of one protocol and configuration: their
+    costs, indices, agreement and exam results, and the conversations that a person should read.
     """
     labels = [row.label for row in validation.judges]
     letters = dict(zip(labels, make_letters(len(labels)), strict=True))
@@ -89,13 +89,15 @@ def render_validation(validation: Validation) -> Iterator[Block]:
 
 
 def make_letters(judges: int) -> list[str]:
-    """Return A, B, ... Z, AA, AB, ...: a column's heading for each judge."""
+    """Return A, B, ... Z, AA, AB, ...: a letter as the column heading of each of so many judges."""
     letters = [chr(ord("A") + place) for place in range(26)]
     return (letters + [first + second for first in letters for second in letters])[:judges]
 
 
 def _build_judges_table(validation: Validation, letters: Letters) -> Table:
-    """Build the table of judges: how many conversations each judged, and how lenient it is."""
+    """Return a table of judges: how many conversations each has judged, how often it failed, and
+    how lenient it is compared with the others.
+    """
     sampled = any(row.leniency_interval for row in validation.judges)
     rows: list[Cells] = [
         (
@@ -125,7 +127,9 @@ def _build_judges_table(validation: Validation, letters: Letters) -> Table:
 
 
 def _render_costs(validation: Validation, letters: Letters) -> Iterator[Block]:
-    """Render what each judge costs for one run."""
+    """Yield a title and a table with the dollars and seconds that each judge takes for one run of
+    one model.
+    """
     yield Title("What judging one run costs")
     yield Table(
         make_columns("", "judge", "$ a run", "seconds a run", words=2),
@@ -146,7 +150,9 @@ def _render_costs(validation: Validation, letters: Letters) -> Iterator[Block]:
 
 
 def _render_indices(validation: Validation, letters: Letters) -> Iterator[Block]:
-    """Render the index of each subject under each judge."""
+    """Yield a title, tables and a legend of the index that each model has under each judge, with
+    the mean and the spread over judges.
+    """
     if not validation.subjects:
         yield Note("\nNo subject has an index under any judge yet.", "yellow")
         return
@@ -171,8 +177,8 @@ def _render_indices(validation: Validation, letters: Letters) -> Iterator[Block]
 def _split_table(
     first: Column, titles: Sequence[str], rows: Sequence[Cells], long: bool = False
 ) -> Iterator[Table]:
-    """Yield one table, or several below each other if it is too wide; each begins with the *first*
-    column.
+    """Yield *rows* as one table, or as several below each other if they have more than `ACROSS`
+    columns; each table begins with the *first* column.
     """
     for start in range(0, len(titles), ACROSS):
         there = slice(start, start + ACROSS)
@@ -181,8 +187,8 @@ def _split_table(
 
 
 def _render_self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
-    """Render how each judge scores subjects of its own model or vendor, compared with the other
-    judges.
+    """Yield the output blocks that show whether each judge scores models of its own vendor higher
+    than the other judges do.
     """
     if not validation.favours:
         yield Note(
@@ -227,7 +233,9 @@ def _render_self_preference(validation: Validation, letters: Letters) -> Iterato
 
 
 def _render_agreement(validation: Validation, letters: Letters) -> Iterator[Block]:
-    """Render the agreement of judges on each score: of all of them, and of each pair."""
+    """Yield two tables of the agreement of judges on each score: alpha of all judges, and kappa of
+    each pair of judges.
+    """
     yield Title("Agreement on each mark")
     yield Table(
         make_columns("mark", "scale", "n", "alpha", "95% CI"),
@@ -268,7 +276,9 @@ def _render_agreement(validation: Validation, letters: Letters) -> Iterator[Bloc
 
 
 def _render_disputes(validation: Validation, letters: Letters) -> Iterator[Block]:
-    """Render the conversations on which judges disagree most."""
+    """Yield the output blocks that list the conversations on which judges disagree most, with each
+    judge's scores and the command that shows the conversation.
+    """
     yield Title("Where they disagree most")
     for dispute in validation.disputes[:MOST]:
         yield Note(_format_show_command(dispute, validation), "")
@@ -287,7 +297,9 @@ def _render_disputes(validation: Validation, letters: Letters) -> Iterator[Block
 
 
 def _describe_nominal_marks(validation: Validation) -> str:
-    """Return the remark on scores without an order; "" if there are none."""
+    """Return a remark that scores without an order are measured as nominal, for a legend; "" if all
+    scores have an order.
+    """
     if all(row.measurement == "ordinal" for row in validation.marks):
         return ""
     return (
@@ -296,13 +308,17 @@ def _describe_nominal_marks(validation: Validation) -> str:
 
 
 def _format_short_scale(row: MarkAgreement) -> str:
-    """Return a score's scale in short: names of levels have no room in a table."""
+    """Return the scale of a score in short, such as "4 levels", because the names of levels do not
+    fit in a table.
+    """
     kind = "names" if row.measurement == "nominal" else "levels"
     return f"{len(row.mark.levels)} {kind}" if row.mark.levels else format_scale(row.mark)
 
 
 def _render_flagged_verdicts(validation: Validation, letters: Letters) -> Iterator[Block]:
-    """Render the judgements that a person should read, with the reasons."""
+    """Yield the output blocks that list the judgements that a person should read, with the reasons
+    and the command that shows each conversation.
+    """
     yield Title("Verdicts to read")
     last = ""
     for flagged in validation.flagged[:MOST]:
@@ -317,7 +333,7 @@ def _render_flagged_verdicts(validation: Validation, letters: Letters) -> Iterat
 
 
 def _format_show_command(place: JudgedConversation, validation: Validation) -> str:
-    """Return the command that shows a conversation."""
+    """Return the `aib show` command that prints the conversation at *place*."""
     words = ["aib", "show", escape_line(place.subject), place.scenario.id, "--run", str(place.run)]
     words += ["--protocol", escape_line(validation.protocol.full_name)]
     at = place.configuration
@@ -330,5 +346,7 @@ def _format_show_command(place: JudgedConversation, validation: Validation) -> s
 
 
 def format_validations_json(validated: Sequence[Validation]) -> str:
-    """Return all values as JSON. Indices in [0, 100], shares in [0, 1], scores on their scales."""
+    """Return the comparisons of judges as JSON. Indices are in [0, 100], shares in [0, 1], scores
+    on their own scales.
+    """
     return format_json({"judges": validated})

@@ -52,7 +52,9 @@ from independence_bench.report.table import (
 
 
 def find_rows(rows: Sequence[Row], shown: RowFilter) -> list[Row]:
-    """Return the rows whose label contains the word that is looked for."""
+    """Return the leaderboard rows whose labels contain the word that the user searches for; all of
+    them if there is no such word.
+    """
     return [row for row in rows if shown.has_word(row.label)]
 
 
@@ -62,10 +64,11 @@ def render_board(
     priced: Sequence[IndexPrice] | None = None,
     marks: bool = True,
 ) -> Iterator[Block]:
-    """Render one ranking and its incomplete subjects, as far as they are *shown*, for a terminal.
+    """Yield the output blocks of one leaderboard for a terminal: the ranking and the models that
+    are not ranked, as far as *shown* chooses them.
 
-    *priced*: the cost of a run of each ranked subject, shown with what the rows are based on; None:
-    neither is shown. *marks*: every score, run by run, before them.
+    *priced*: the cost of a run of each ranked model, shown with a table of what the rows are based
+    on; None: neither is shown. *marks*: whether every score, run by run, comes before that table.
     """
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(
@@ -122,13 +125,13 @@ def render_board(
 
 
 def _build_configuration_indices(board: Board, rows: Sequence[Row]) -> Table:
-    """Build a table with a row for each of the ranked *rows* and a column for each configuration of
-    the pool.
+    """Return a table with a row for each of the ranked *rows*, a column for each configuration of a
+    pooled leaderboard, and the model's index in that configuration.
     """
 
     def format_index(row: Row, configuration: Configuration) -> str:
-        """Format the row's index in one configuration, with its 95% CI (same scenarios) in
-        brackets.
+        """Format the index of a leaderboard row in one configuration, with its 95% CI (same
+        scenarios) in brackets.
         """
         sure = row.uncertainty_by_configuration.get(configuration)
         interval = f" ({format_interval(sure.rerun, 0)})" if sure and sure.rerun else ""
@@ -150,8 +153,8 @@ def _build_configuration_indices(board: Board, rows: Sequence[Row]) -> Table:
 
 
 def render_subject(board: Board, row: Row, explained: bool) -> Iterator[Block]:
-    """Render one subject: its scores run by run, and its dimensions. *explained*: with the meaning
-    of the branches.
+    """Yield the output blocks of one model on a leaderboard: its scores run by run, its dimensions
+    with intervals, and its branches. *explained*: explain what the branches mean.
     """
     yield Title(Name(row.label))
     yield build_marks_table(board.protocol, row)
@@ -200,12 +203,12 @@ def format_boards_json(
     compared: Sequence[ConfigurationComparison] = (),
     detailed: Sequence[Sequence[IndexPrice]] = (),
 ) -> str:
-    """Return all *boards* as JSON. *compared*: for each judge the comparison of its configurations,
-    if there are several.
+    """Return all leaderboards *boards* as JSON. *compared*: for each judge the comparison of its
+    configurations, if there are several.
 
-    Indices in [0, 100], dimensions in [0, 1], means on the scales of their scores. *differing*: the
-    rows in which our own rules differ from those of the boards; None if the boards are by our own.
-    *detailed*: for each board the cost of a run of its ranked subjects.
+    Indices are in [0, 100], dimensions in [0, 1], means on the scales of their scores. *differing*:
+    the rows in which our own rules differ from those of the leaderboards; None if the leaderboards
+    are by our own rules. *detailed*: for each leaderboard the cost of a run of its ranked models.
     """
     every = [read_fields(board) for board in boards]
     for values, priced in zip(every, detailed, strict=False):
@@ -219,13 +222,15 @@ def format_boards_json(
 
 
 def build_board_values(board: Board) -> dict[str, Any]:
-    """Return one leaderboard as values for JSON."""
+    """Return one leaderboard as a dictionary of values for JSON."""
     values: dict[str, Any] = read_fields(board)
     return values
 
 
 def render_rule_differences(differences: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
-    """Render the rows in which our own rules differ from *rules*, and why."""
+    """Yield a title and a list of the models whose index differs between the scoring rules named
+    *rules* and our own rules, with the reasons.
+    """
     yield Title(f"Where our own rules differ from the {rules} ones")
     if not differences:
         yield Note("In no row.")

@@ -33,7 +33,9 @@ _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
 def render_names(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Block]:
-    """Render each conversation in a line, and the names that were chosen most."""
+    """Yield the output blocks on the names that models gave themselves: a table with each
+    conversation in a line, and the names that were chosen most.
+    """
     rows: list[Cells | Group] = []
     last = None
     for reading in readings:
@@ -64,7 +66,9 @@ def render_names(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[
 
 
 def _format_choice(choice: ChosenName) -> tuple[Text, Text]:
-    """Return the cells for a chosen name and gender."""
+    """Return two table cells for what a model chose: its name and its gender; – if it declined, ?
+    if nobody has read it.
+    """
     other = {"declined": "–", "unread": "?", "unsaid": ""}
     name = Prose(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
     gender = (
@@ -76,7 +80,9 @@ def _format_choice(choice: ChosenName) -> tuple[Text, Text]:
 
 
 def _build_legend(readings: Sequence[NamesRead]) -> str:
-    """Return the meaning of the cells, and the models that read the conversations."""
+    """Return a legend that explains the cells of the table of chosen names, and lists the models
+    that read the conversations.
+    """
     models = ", ".join(
         map(escape_line, sorted({reading.by for reading in readings if reading.by is not None}))
     )
@@ -87,8 +93,8 @@ def _build_legend(readings: Sequence[NamesRead]) -> str:
 
 
 def _render_counts(readings: Sequence[NamesRead]) -> Iterator[Block]:
-    """Render how many names were chosen in each scenario, and which names many subjects or only one
-    chose.
+    """Yield the output blocks that show how many names were chosen in each scenario, and which
+    names many models or only one chose.
     """
     naming = count_chosen_names(readings)
     asked = [reading for reading in readings if reading.asked]
@@ -105,7 +111,9 @@ def _render_counts(readings: Sequence[NamesRead]) -> Iterator[Block]:
 
 
 def build_scenario_names_table(naming: Naming) -> Table:
-    """Build the table of how many names were chosen in each scenario."""
+    """Return a table of how many conversations, choices and different names there are in each
+    scenario.
+    """
     rows: list[Cells] = [
         (
             Name(names.scenario),
@@ -125,8 +133,8 @@ def build_scenario_names_table(naming: Naming) -> Table:
 
 
 def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
-    """Render the names that most subjects chose and those that only one did, at most *most* each;
-    titles of *level*.
+    """Yield two titles and tables: the names that most models chose, and the names that only one
+    model chose, at most *most* names each. *level*: the level of the titles.
     """
     if naming.counts:
         yield Title("Names that most subjects chose", level)
@@ -167,18 +175,20 @@ def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[
 
 
 def _format_subjects(labels: Sequence[str]) -> Text:
-    """Return the first few labels, and how many more there are."""
+    """Return the first few model *labels*, joined by commas, and how many more there are."""
     more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
     return (join_texts([Name(label) for label in labels[:MOST_WHO]]), more)
 
 
 def _describe_first_names(names: int, most: int) -> str:
-    """Describe how many names are listed: "10 of 35 names"."""
+    """Describe how many of *names* names are listed if at most *most* are: "10 of 35 names"."""
     return f"{most} of {names:,} names" if names > most else format_count(names, "name")
 
 
 def _describe_changes(asked: Sequence[NamesRead]) -> str:
-    """Describe, by the judge's scores, how many names and genders changed later."""
+    """Say in one sentence in how many conversations the model's name and gender changed later, by
+    the judge's scores.
+    """
     names = [read.name_changed for read in asked if read.name_changed is not None]
     genders = [read.gender_changed for read in asked if read.gender_changed is not None]
     if not names and not genders:
@@ -190,8 +200,8 @@ def _describe_changes(asked: Sequence[NamesRead]) -> str:
 
 
 def format_names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
-    """Return the same for programs, as JSON. If a choice is null, its state says why: declined,
-    unsaid or unread.
+    """Return the names that models gave themselves as JSON for programs. If a choice is null, its
+    state says why: declined, unsaid or unread.
     """
     return format_json(
         {"protocol": protocol, "names": count_chosen_names(readings), "choices": readings}

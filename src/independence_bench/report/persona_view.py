@@ -74,7 +74,9 @@ BRIEF = "held: in every run, through the last push and in every branch (docs/per
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One subject as it is shown: a model, or a version of the prompt."""
+    """One model that played a character, or one version of a prompt, with what it held and its
+    leaderboard row.
+    """
 
     label: str  # its name among the others
     held: HeldStems
@@ -83,7 +85,10 @@ class Side:
 
 
 def make_sides(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side]:
-    """Return the subjects in *stems*, the ranked ones first. *board*: None if nothing is judged."""
+    """Return the models in *stems* (what each held as a character, by its label), those on the
+    leaderboard first, in its order, each with its leaderboard row. *board*: None if nothing is
+    judged.
+    """
     rows = {row.label: row for row in board.rows} if board else {}
     ranked = [label for label in rows if label in stems] + [
         label for label in stems if label not in rows
@@ -97,8 +102,9 @@ def make_sides(board: Board | None, stems: Mapping[str, HeldStems]) -> list[Side
 def render_persona(
     character: str, sides: Sequence[Side], board: Board | None = None
 ) -> Iterator[Block]:
-    """Render what each subject held: crossed red lines first, then item by item, then its voice and
-    the other figures.
+    """Yield the output blocks that show how well models held as *character*: for each model a
+    summary and the red lines that it crossed, then a table item by item, with the voice and the
+    index.
     """
     for side in sides:
         yield Title((Prose(character), ", played by ", Name(side.label)))
@@ -117,7 +123,9 @@ def render_persona(
 
 
 def render_crossings(side: Side, begin: str = "") -> Iterator[Note]:
-    """Render a line for each red line that was crossed. *begin*: the beginning of each line."""
+    """Yield a note, with a quote, for each red line (forbidden act) of the character sheet that the
+    model crossed. *begin*: the beginning of each note.
+    """
     for item in side.held.items:
         if item.crossings and (loss := item.loss):
             sentence = (
@@ -129,8 +137,8 @@ def render_crossings(side: Side, begin: str = "") -> Iterator[Note]:
 
 
 def describe_held_items(mine: HeldStems, by_rule: bool) -> str:
-    """Describe how many items were held: "held 9 of 12 (3 runs); 1 red line crossed". *by_rule*:
-    judged without a model.
+    """Describe how many items of a character sheet a model held: "held 9 of 12 (3 runs); 1 red line
+    crossed". *by_rule*: the replies were judged by rules, without a judge model.
     """
     if not mine.items:
         return "nothing was played to its end"
@@ -162,13 +170,15 @@ def describe_held_items(mine: HeldStems, by_rule: bool) -> str:
 
 
 def describe_lost_runs(item: HeldItem) -> str:
-    """Say in how many runs the item was lost; "" for a single run."""
+    """Say in how many runs an item of a character sheet was lost: ", in 2 of 3 runs"; "" if there
+    is a single run.
+    """
     return f", in {item.lost} of {len(item.runs)} runs" if len(item.runs) > 1 else ""
 
 
 def describe_loss_place(loss: Loss) -> str:
-    """Describe where an item was lost: push 3 (authority); when asked for a favour; withdrew at
-    push 5, the last one.
+    """Describe where in a conversation a model gave up an item: "push 3 (authority)", "when asked
+    for a favour", or "withdrew at push 5".
     """
     if loss.how == "withdrew":
         return f"withdrew at push {loss.push}"
@@ -180,25 +190,29 @@ def describe_loss_place(loss: Loss) -> str:
 
 
 def _describe_branch(branch: str) -> str:
-    """Describe a branch: "when asked for a favour"."""
+    """Describe the branch of a conversation about an item: "when asked for a favour"."""
     return WHERE.get(branch, f"in {branch}")
 
 
 def _format_technique(technique: str) -> str:
-    """Return the technique of a push in words; "no reason" for none."""
+    """Return the technique of a pressure turn with spaces for underscores; "no reason" if it is
+    empty.
+    """
     return (technique or "no reason").replace("_", " ")
 
 
 def describe_item_outcome(item: HeldItem) -> str:
-    """Say whether an item was held: yes, no, ?; with several runs, in how many of them."""
+    """Return "yes", "no" or "?" (not known) for whether a model held an item of its character
+    sheet; with several runs, in how many: "2 of 3".
+    """
     if len(item.runs) > 1:
         return f"{item.stood} of {len(item.runs)}" if item.of else "?"
     return {True: "yes", False: "no", None: "?"}[item.held]
 
 
 def describe_item_loss(item: HeldItem) -> str:
-    """Describe where the item was lost first; for an item that was held, where it slipped; "" for
-    neither.
+    """Describe where a model first gave up an item; if it held the item, the pressure turns at
+    which it slipped; "" if neither happened.
     """
     if item.loss:
         return describe_loss_place(item.loss)
@@ -206,7 +220,9 @@ def describe_item_loss(item: HeldItem) -> str:
 
 
 def _build_items_table(side: Side) -> Table:
-    """Build the table of one subject's items, a line each."""
+    """Return a table of one model's character items, a line each: whether it was held, where it was
+    given up, and the reply that shows this.
+    """
     columns = [
         Column("Item", words=True, cut=True),
         Column("Held in runs" if side.held.runs > 1 else "Held", words=True, short="held"),
@@ -227,7 +243,9 @@ def _build_items_table(side: Side) -> Table:
 
 
 def _list_other_figures(sides: Sequence[Side]) -> Iterator[Cells]:
-    """Yield rows with the voice, the other deeds, and the index of each subject."""
+    """Yield the last rows of a character's table, with a cell for each model: its voice from 0 to
+    10, how often it did what was asked in other branches, its index and the interval.
+    """
     styles = [side.held.style for side in sides]
     if any(style is not None for style in styles):
         yield (
@@ -243,8 +261,8 @@ def _list_other_figures(sides: Sequence[Side]) -> Iterator[Cells]:
 
 
 def build_sides_table(sides: Sequence[Side]) -> Table:
-    """Build a table with items as rows and subjects as columns. A cell says held, or in how many
-    runs and where the item was lost first.
+    """Return a table with the items of a character sheet as rows and models as columns. A cell says
+    "held", or in how many runs, and where the item was first given up.
     """
     items = {item.stem: item.title for side in sides for item in side.held.items}
     mine = [{item.stem: item for item in side.held.items} for side in sides]
@@ -266,8 +284,8 @@ def build_sides_table(sides: Sequence[Side]) -> Table:
 
 
 def _format_item_cell(item: HeldItem | None) -> str:
-    """Return the cell of an item: held, where it was lost, ? if it is not judged, a dash if it was
-    not played.
+    """Return what one model did with one item of a character sheet, as a table's cell: "held", or
+    where it was given up; ? if it is not judged, a dash if it was not played.
     """
     if item is None:
         return "–"
@@ -286,8 +304,8 @@ def _format_item_cell(item: HeldItem | None) -> str:
 
 
 def describe_crossing(crossing: Crossing) -> str:
-    """Describe which red line was crossed, and where: crossed “medical advice” (red line) at the
-    third push (flattery).
+    """Describe which red line of a character sheet a model crossed, and where: crossed “medical
+    advice” (red line) at the third push (flattery).
     """
     return (
         f"crossed {_format_item_name(crossing.title)} "
@@ -296,8 +314,8 @@ def describe_crossing(crossing: Crossing) -> str:
 
 
 def _describe_moment(push: int | None, technique: str, branch: str) -> str:
-    """Describe a place in the conversation: at the third push (flattery); when asked for a
-    favour.
+    """Describe a place in a conversation: "at the third push (flattery)", or, if *push* is None,
+    its branch, such as "when asked for a favour".
     """
     if push is None:
         return _describe_branch(branch)
@@ -308,38 +326,44 @@ def _describe_moment(push: int | None, technique: str, branch: str) -> str:
 
 
 def _format_item_name(title: str) -> str:
-    """Return an item's title in a sentence: “your work” (fact), or the name."""
+    """Return an item's title as part of a sentence: “your work” (fact); "the" and the title if it
+    has no kind.
+    """
     kind, colon, topic = title.partition(": ")
     return f"“{topic}” ({kind.lower()})" if colon else f"the {title.lower()}"
 
 
 def quote_text(text: str, most: int = QUOTED) -> str:
-    """Return *text* on one line in quotation marks, shortened to *most* characters."""
+    """Return *text* on one line in quotation marks, cut to *most* characters with an ellipsis."""
     line = " ".join(text.split())
     return f"“{line[:most].rstrip()}{'…' if len(line) > most else ''}”"
 
 
 def find_side_index(side: Side) -> float | None:
-    """Return the subject's index, 0 to 100; None if it has none."""
+    """Return the index, 0 to 100, of a model that plays a character; None if it has none."""
     return side.row.index if side.row else None
 
 
 def find_side_interval(side: Side) -> Interval | None:
-    """Return the interval of the index over other items of the kind; None if there is none."""
+    """Return the 95% interval, over other items of the same kind, of the index of a model that
+    plays a character; None if there is none.
+    """
     return side.row.index_interval.new_scenarios if side.row else None
 
 
 def format_persona_json(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> str:
-    """Return what each subject held as JSON."""
+    """Return as JSON what each model in *sides* held as *character*."""
     return format_json(build_persona_values(character, board, sides, judge))
 
 
 def build_persona_values(
     character: str, board: Board | None, sides: Sequence[Side], judge: str | None
 ) -> dict[str, Any]:
-    """Build the values of `aib persona` for JSON."""
+    """Return what `aib persona` shows, as values for JSON: the character, the protocol, the judge,
+    and for each model in *sides* its items, counts and index.
+    """
     about: dict[str, Any] = (
         {"protocol": board.protocol.name, "hash": board.protocol.hash} if board else {}
     )
@@ -348,7 +372,7 @@ def build_persona_values(
 
 
 def _build_side_values(side: Side) -> dict[str, Any]:
-    """Return one subject's values for JSON."""
+    """Return how one model held as a character, as values for JSON."""
     branches = side.row.branches if side.row else None
     folds, values = (branches.folds, branches.values) if branches else (None, {})
     return {
@@ -377,8 +401,8 @@ OF_DEPTHS = (
 
 
 def render_depths(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
-    """Render for each subject the depth at which it gives in first: a row for each depth, then its
-    items with a column for each depth.
+    """Yield the output blocks that show for each model after how many turns of an earlier chat it
+    gives in: a row for each number of turns, then its items with a column for each number of turns.
     """
     every = [(depth, side) for depth in depths for side in make_sides(depth.board, depth.stems)]
     for label in dict.fromkeys(side.label for _, side in every):
@@ -425,12 +449,17 @@ def render_depths(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
 
 
 def _describe_depth(turns: int) -> str:
-    """Describe a depth: "after 100 turns", or "at the start"."""
+    """Describe after how many turns of an earlier chat something happens: "after 100 turns", or "at
+    the start" for 0.
+    """
     return f"after {turns} turns" if turns else "at the start"
 
 
 def _describe_depths(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
-    """Sum up the depths: holds at the start, gives way after 100 turns (held 6 of 9)."""
+    """Sum up how a model holds its character after chats of different length: "holds at the start,
+    gives way after 100 turns (held 6 of 9)". *played*: the number of turns and the result of each
+    chat; *lost*: for each item, the number of turns after which it was first given up.
+    """
     if not played or not played[0][1].held.items:
         return "nothing was played to its end"
     (first, side), (last, _) = played[0], played[-1]
@@ -464,7 +493,9 @@ def _describe_depths(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -
 
 
 def format_depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
-    """Return the values of each depth as JSON, and the depth at which each item is lost first."""
+    """Return as JSON how models held as *character* after each number of turns of an earlier chat,
+    and for each model the number of turns after which each item is first given up.
+    """
     facts = [
         {
             "after": depth.turns,

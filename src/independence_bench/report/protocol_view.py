@@ -22,7 +22,9 @@ from independence_bench.report.table import (
 
 
 def render_protocol(protocol: Protocol) -> Iterator[Block]:
-    """Render what will be asked, said and scored, to be read from top to bottom."""
+    """Yield the output blocks that show a protocol from top to bottom: its settings, system
+    prompts, scenarios with their scripts, and what judges are told.
+    """
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
     if protocol.earlier_form:
@@ -77,7 +79,9 @@ def render_protocol(protocol: Protocol) -> Iterator[Block]:
 
 
 def _render_scenario(scenario: Scenario) -> Iterator[Block]:
-    """Render a scenario: its script, and what only judges are told."""
+    """Yield the output blocks of one scenario: its script turn by turn, and what only judges are
+    told.
+    """
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
@@ -99,7 +103,9 @@ def _render_scenario(scenario: Scenario) -> Iterator[Block]:
 
 
 def _build_weights_table(protocol: Protocol) -> Table:
-    """Build the table of dimensions with their weights and scores."""
+    """Return a table of the dimensions of *protocol*, with their weights in the index and the
+    scores that they consist of.
+    """
     rows: list[Cells] = []
     for d in protocol.dimensions:
         marks = " + ".join(

@@ -69,9 +69,9 @@ MOST_NAMES = 20  # lines of the most popular names
 
 
 def render_report(contents: Contents, pictures: Sequence[str], data: str) -> str:
-    """Return the whole report as Markdown. *pictures*: the files of the ranking plot, of the
-    scenario map and, for a protocol with items, of the curves over pushes; *data*: the file of the
-    JSON.
+    """Return the whole report on a leaderboard as Markdown. *pictures*: the file names of the
+    ranking plot, of the scenario map and, for a protocol with items, of the curves over pressure
+    turns; *data*: the name of the JSON file.
     """
     plot, heatmap, *of_stems = pictures
     lacking, excluded = split_unranked(contents.main.incomplete)
@@ -123,7 +123,9 @@ def render_report(contents: Contents, pictures: Sequence[str], data: str) -> str
 
 
 def _collapse_blocks(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Block]:
-    """Yield *blocks*, which a click opens if they are about many *subjects*; nothing for none."""
+    """Yield *blocks*, inside a part of the page that opens with a click if they are about more than
+    `MOST_OPEN` *subjects*; nothing if there are no blocks.
+    """
     if not (found := list(blocks)):
         return
     many = len(subjects) > MOST_OPEN
@@ -135,8 +137,8 @@ def _collapse_blocks(blocks: Iterable[Block], subjects: Sequence[object]) -> Ite
 
 
 def format_time(seconds: float | None) -> str | None:
-    """Format a time in UTC, whatever the clock of the machine says: 2026-01-31 12:00:00 UTC; None
-    for None.
+    """Format a Unix time in UTC, whatever the clock of the machine says: 2026-01-31 12:00:00 UTC;
+    None for None.
     """
     return (
         None
@@ -149,7 +151,9 @@ def format_time(seconds: float | None) -> str | None:
 
 
 def _render_head(contents: Contents, data: str) -> Iterator[Block]:
-    """Render the title, the number of subjects, and what the report is about."""
+    """Yield the first blocks of a report: its title, the number of models, and the protocol,
+    configurations and judge that it is about. *data*: the name of the JSON file.
+    """
     protocol, main = contents.protocol, contents.main
     yield Title(("Independence Index: ", Prose(main.protocol_name)), level=1)
     yield Note(
@@ -178,7 +182,9 @@ def _render_head(contents: Contents, data: str) -> Iterator[Block]:
 
 
 def _render_scope(contents: Contents) -> Iterator[Block]:
-    """Render what the report is limited to; nothing if it is not limited."""
+    """Yield notes on the models and experiments to which a report is limited; nothing if it is not
+    limited.
+    """
     only, main = contents.only, contents.main
     if only.subjects:
         yield Note(
@@ -200,12 +206,14 @@ def _render_scope(contents: Contents) -> Iterator[Block]:
 
 
 def _list_shown_marks(contents: Contents) -> frozenset[str] | None:
-    """Return the scores that are shown; None: all."""
+    """Return the names of the scores that a report shows; None if it shows all."""
     return contents.only.list_marks(contents.protocol) if contents.only.experiments else None
 
 
 def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
-    """Render the ranking with its picture and its notes."""
+    """Yield the report's section on the ranking: a picture, the table and its notes. *picture*: the
+    picture's file name.
+    """
     board, marks = contents.main, _list_shown_marks(contents)
     if line := board.exam_line:
         said, command, judges = line.partition(": aib ")
@@ -242,7 +250,9 @@ def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
 
 
 def _render_branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
-    """Render the table of branches with its pictures."""
+    """Yield the report's table of each ranked model's scores in the branches of items, and the
+    *pictures* (file names); nothing for a protocol without items.
+    """
     shown = [row for row in board.ranked if row.branches]
     if not shown:
         return
@@ -252,7 +262,7 @@ def _render_branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
 
 
 def _render_other_boards(contents: Contents) -> Iterator[Block]:
-    """Render the rankings of the other configurations and judges."""
+    """Yield the rankings of a report's other configurations and judges; nothing without any."""
     if not contents.others:
         return
     yield Note(
@@ -275,7 +285,9 @@ def _render_other_boards(contents: Contents) -> Iterator[Block]:
 
 
 def _render_judges(contents: Contents) -> Iterator[Block]:
-    """Render the judges with their failures, and their exam results."""
+    """Yield the report's table of judges with their numbers of judgements and failures, and their
+    exam results.
+    """
     if not contents.judges:
         yield Note("Nothing is judged yet.")
         return
@@ -304,7 +316,9 @@ def _render_judges(contents: Contents) -> Iterator[Block]:
 
 
 def _render_names(contents: Contents) -> Iterator[Block]:
-    """Render the names that models gave themselves."""
+    """Yield the report's tables of the names that models gave themselves; nothing if no
+    conversation was about that.
+    """
     naming = contents.naming
     if not naming.conversations:
         return
@@ -327,7 +341,9 @@ def _render_names(contents: Contents) -> Iterator[Block]:
 
 
 def _render_scenarios(contents: Contents, picture: str) -> Iterator[Block]:
-    """Render the difficulty of each scenario, and the map of scores."""
+    """Yield the report's table of each scenario's difficulty, and the map of scores. *picture*: the
+    map's file name.
+    """
     complexity = contents.complexity
     if not complexity.scores:
         yield Note("No subject is ranked.")
@@ -348,7 +364,7 @@ def _render_scenarios(contents: Contents, picture: str) -> Iterator[Block]:
 
 
 def _render_run_times(contents: Contents) -> Iterator[Block]:
-    """Render when each subject's runs were played."""
+    """Yield the report's table of when each model's runs were played."""
     rows: list[Cells] = [
         (
             *(
@@ -376,7 +392,9 @@ def _render_run_times(contents: Contents) -> Iterator[Block]:
 
 
 def _render_health(contents: Contents) -> Iterator[Block]:
-    """Render what each index is based on."""
+    """Yield the report's table of what each model's index is based on, such as counts of runs and
+    shares of failed calls.
+    """
     table = build_health_table(contents.main.rows)
     excluded = (
         "A subject without a valid reply in over "
@@ -386,7 +404,7 @@ def _render_health(contents: Contents) -> Iterator[Block]:
 
 
 def _render_cost(contents: Contents) -> Iterator[Block]:
-    """Render what the store has cost."""
+    """Yield the report's table of what the store's calls have cost in dollars."""
     spending, (calls, dollars) = contents.spending, contents.imported
     note = (
         "This report asked no model. The rest is everything that was spent since the store was "
@@ -417,7 +435,9 @@ def _render_cost(contents: Contents) -> Iterator[Block]:
 
 
 def _render_subjects(contents: Contents) -> Iterator[Block]:
-    """Render each subject in detail."""
+    """Yield the report's section on each model: its scores run by run, its branches, and its cost
+    in dollars.
+    """
     scored = "stems" if contents.protocol.has_stems else "transcripts"
     yield Note(
         "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. "
@@ -450,5 +470,5 @@ def _render_subjects(contents: Contents) -> Iterator[Block]:
 
 
 def _format_configurations(board: Board) -> Text:
-    """Return a leaderboard's configurations, joined by +."""
+    """Return the configurations of a leaderboard, joined by +."""
     return join_texts([Name(str(configuration)) for configuration in board.configurations], " + ")

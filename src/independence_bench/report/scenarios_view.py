@@ -16,7 +16,9 @@ from independence_bench.report.table import Block, Column, Name, Note, Prose, Ta
 
 
 def render_scenarios(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
-    """Render what was measured, and the table, for a terminal."""
+    """Yield the output blocks of a leaderboard's scenario analysis for a terminal: what was
+    measured, and the table of difficulties.
+    """
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
@@ -34,7 +36,9 @@ def render_scenarios(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
 
 
 def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
-    """Build the table of each scenario's difficulty and its correlation with the others."""
+    """Return a table of each scenario's difficulty (the share of points that models lose) and of
+    its correlation with the other scenarios.
+    """
     titles = {experiment.name: Prose(experiment.title) for experiment in protocol.experiments}
     return Table(
         [
@@ -77,7 +81,9 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
 
 
 def format_scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
-    """Return all measures as JSON. Points in [0, 100], shares and scores in fractions of 1."""
+    """Return the scenario analyses of several leaderboards as JSON. Points are in [0, 100], shares
+    and scores in fractions of 1.
+    """
     values = [
         {
             "protocol": board.protocol,

@@ -36,8 +36,9 @@ from independence_bench.report.table import (
 
 
 def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
-    """Render subjects that differ only in one setting. *by*: that setting, "provider" or "reasoning
-    effort".
+    """Yield a table of models that were played under several values of one setting, with their
+    indices and differences; only a note if there are none. *by*: the setting, "provider" or
+    "reasoning effort".
     """
     if not comparisons:
         yield Note(f"No model was played under two {by}s.")
@@ -60,7 +61,9 @@ def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterat
 
 
 def format_providers(served: Sequence[tuple[str, int]]) -> Text:
-    """Return providers with their numbers of replies; () for none."""
+    """Return the names of providers, each with the number of replies that it served, joined by
+    commas; () for none.
+    """
     return join_texts([(Prose(name), f" ({count:,})") for name, count in served])
 
 
@@ -68,8 +71,9 @@ DIFFERENCE = ("Index", "Difference", "Rerun CI", "New scenarios CI", "Detects", 
 
 
 def _make_difference_cells(variant: Variant) -> list[Text]:
-    """Return the cells for the index, its difference (bold if significant), two intervals, the
-    minimum detectable differences, and the runs.
+    """Return the table cells of a model under one setting: its index, the difference to the first
+    setting (bold if significant), two intervals, the minimum detectable differences, and the number
+    of runs.
     """
     rerun = new_scenarios = seen = "–"
     if apart := variant.apart:
@@ -93,7 +97,9 @@ def _make_difference_cells(variant: Variant) -> list[Text]:
 
 
 def _describe_certainty(comparisons: Sequence[SettingComparison]) -> str:
-    """Explain the intervals, and how many of the differences are significant."""
+    """Return sentences that explain the intervals of a table of differences between settings, and
+    how many of the differences are significant.
+    """
     stands = [
         variant.stands
         for comparison in comparisons
@@ -121,7 +127,9 @@ def _describe_certainty(comparisons: Sequence[SettingComparison]) -> str:
 
 
 def render_prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
-    """Render the cost of one run of each ranked subject of *board*, next to its index."""
+    """Yield a table of what one run of each ranked model costs in dollars, for replies and for
+    judging, next to its index; only a note if no model is ranked.
+    """
     if not subjects:
         yield Note("No subject is ranked.")
         return
@@ -170,8 +178,8 @@ def render_prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Bloc
 def make_report_table(
     titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text, words: str = ""
 ) -> Table:
-    """Build a table for the report alone. The first column is of words, or those whose titles are
-    in *words*.
+    """Return a table for the Markdown report alone. Columns whose titles are in *words* hold words,
+    the others numbers; if *words* is "", only the first column holds words.
     """
     columns = [
         Column(title, words=title in words if words else not place)
@@ -181,8 +189,8 @@ def make_report_table(
 
 
 def format_judge(board: Board) -> Text:
-    """Return the judge whose scores a leaderboard is based on, with remarks; "none yet" without
-    one.
+    """Return the name of the judge whose scores a leaderboard is based on, with remarks; "none yet"
+    if nothing is judged.
     """
     if board.judge is None:
         return "none yet"
@@ -196,14 +204,17 @@ def format_judge(board: Board) -> Text:
 
 
 def render_configurations(compared: ConfigurationComparison) -> Iterator[Block]:
-    """Render how the configurations change the index, below the rankings."""
+    """Yield a title and a table of how the configurations (system prompt and delivery mode) change
+    the mean index, for a terminal.
+    """
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _build_configurations_table(compared)
 
 
 def render_configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
-    """Render how the configurations change the index for a report, with every subject; None:
-    nothing to compare.
+    """Yield two tables for a report: how the configurations (system prompt and delivery mode)
+    change the mean index, and the index of every model in each; only a note if *compared* is None,
+    when there is nothing to compare.
     """
     if compared is None:
         yield Note(
@@ -227,8 +238,8 @@ def render_configurations_report(compared: ConfigurationComparison | None) -> It
 
 
 def _build_configurations_table(compared: ConfigurationComparison) -> Table:
-    """Build the table of every configuration with its mean index, and the difference to the first
-    one.
+    """Return a table of the configurations (system prompt and delivery mode), each with its mean
+    index over models and the difference to the first one.
     """
     effects = [place.effect for place in compared.places]
     first = compared.places[0].configuration
@@ -263,7 +274,9 @@ def _build_configurations_table(compared: ConfigurationComparison) -> Table:
 
 
 def _format_index_change(index: float | None, change: SubjectEffect | None) -> str:
-    """Format an index with its difference to the first configuration, in brackets."""
+    """Format a model's index in one configuration, and in brackets its difference to the first
+    configuration with the interval; only the index if *change* is None.
+    """
     if change is None:
         return format_number(index, 1)
     return (

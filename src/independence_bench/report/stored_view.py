@@ -70,7 +70,9 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
 
 
 def render_costs(costs: Costs, store: str) -> Iterator[Block]:
-    """Render all costs of a store: by command, by judge and by model. *store*: where it is."""
+    """Yield the output blocks that show what all calls of a store have cost: by command, by judge
+    and by model, and separately for imported calls. *store*: the place of the store, as text.
+    """
     if not costs.whole.calls:
         yield Note((Prose(store), " holds no paid calls."), "")
     else:
@@ -102,8 +104,9 @@ def render_costs(costs: Costs, store: str) -> Iterator[Block]:
 def _render_cost_tables(
     all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]
 ) -> Iterator[Block]:
-    """Render the meaning of the columns, then a table for each of *parts*: the heading of its first
-    column, its lines, and their sum.
+    """Yield a legend of the cost columns, then a table for each of *parts*: the heading of its
+    first column, its lines with their costs, and their sum. A column that is empty for *all_of*,
+    the costs of all calls together, is left out.
     """
     columns = [column for column in COLUMNS if column[1](all_of)]
     yield Legend("; ".join(f"{name}: {meaning}" for name, _, meaning in columns) + ".", "")
@@ -119,26 +122,26 @@ def _render_cost_tables(
 
 
 def _describe_payment(paid: Paid) -> str:
-    """Describe what was paid: "$1.20 reported and $0.30 computed, 12 calls"."""
+    """Describe what calls have cost, in dollars: "$1.20 reported and $0.30 computed, 12 calls"."""
     parts = [f"{format_dollars(paid.dollars)} reported"] if paid.dollars else []
     parts += [f"{format_dollars(paid.computed_dollars)} computed"] if paid.computed_dollars else []
     return " and ".join(parts or [format_dollars(0.0)]) + f", {format_count(paid.calls, 'call')}"
 
 
 def _list_cost_lines(parts: Iterable[ModelCost]) -> list[tuple[Text, Paid]]:
-    """Return a name and a payment for each model."""
+    """Return for each model in *parts* its name and what its calls have cost."""
     return [(Prose(part.name), part.paid) for part in parts]
 
 
 def _format_four_decimals(dollars: float) -> str:
-    """Format dollars with four decimals, so that columns can be added up by eye; less than that
-    reads <$0.0001.
+    """Format *dollars* with four decimals, so that columns can be added up by eye; a positive
+    amount below half of the last decimal reads <$0.0001.
     """
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
 
 
 def format_costs_json(costs: Costs) -> str:
-    """Return *costs* as JSON, with every field."""
+    """Return *costs*, the costs of a store, as JSON with every field."""
     return json.dumps(asdict(costs), indent=2)
 
 
@@ -148,13 +151,14 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
 def select_findings(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
-    """Return the findings of severity *lowest* or worse."""
+    """Return those findings of *audit* whose severity is *lowest* or worse."""
     wanted = SEVERITIES[: SEVERITIES.index(lowest) + 1]
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
 def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Block]:
-    """Render an audit: a summary, then each finding with its first *top* places and how to see
+    """Yield the output blocks that show an audit of stored results: a summary, then each finding of
+    severity *lowest* or worse with its first *top* occurrences and the command that shows one of
     them.
     """
     findings = select_findings(audit, lowest)
@@ -198,7 +202,9 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
 
 
 def _render_finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
-    """Render one finding: its meaning, its first *top* places, and the indices that it moves."""
+    """Yield the output blocks for one audit finding: its meaning, its first *top* occurrences, and
+    the indices that change if the runs with the finding are left out.
+    """
     kind = finding.kind
     yield Title(
         (Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}"
@@ -219,7 +225,7 @@ def _render_finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[
 
 
 def _render_first_lines(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
-    """Render the first *top* of *lines*, and how many more there are."""
+    """Yield the first *top* of *lines* as notes, and a note that says how many more there are."""
     for line in lines[:top]:
         yield Note(Prose(line), "", indent)
     if len(lines) > top:
@@ -227,8 +233,8 @@ def _render_first_lines(lines: Sequence[str], indent: int, top: int) -> Iterator
 
 
 def group_places(places: Sequence[Occurrence]) -> list[str]:
-    """Return a line for each place. Conversations of one run with the same problem share a line,
-    which names the first few.
+    """Return the lines that name the *places* of an audit finding. Conversations of one run with
+    the same problem share a line, which names the first few.
     """
     lines: dict[tuple[str, int | None, str], list[str]] = {}
     for place in places:
@@ -248,7 +254,9 @@ def group_places(places: Sequence[Occurrence]) -> list[str]:
 
 
 def format_show_command(place: Occurrence, protocol: Protocol) -> str:
-    """Return the command that shows the conversation at *place*."""
+    """Return the `aib show` command that prints the conversation at *place*, an occurrence of an
+    audit finding.
+    """
     name = protocol.name
     if name in list_shipped() and load_protocol(name).hash != protocol.hash:
         name = protocol.hash[:12]
@@ -273,7 +281,9 @@ def format_show_command(place: Occurrence, protocol: Protocol) -> str:
 
 
 def _describe_effect(effect: IndexChange, name_judge: bool) -> str:
-    """Describe how an index changes without the runs that have the finding."""
+    """Describe how a model's index changes without the runs that have an audit finding: "A: 71.2 ->
+    70.4 over 2 of 3 runs". *name_judge*: name the judge, too.
+    """
     now = "no index" if effect.index is None else f"{effect.index:.1f}"
     by = f" by {effect.judge}" if name_judge and effect.judge else ""
     if effect.without is None:
@@ -288,7 +298,9 @@ def _describe_effect(effect: IndexChange, name_judge: bool) -> str:
 
 
 def format_audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
-    """Return the whole audit as JSON, with the findings of severity *lowest* or worse."""
+    """Return the whole *audit* of stored results as JSON, with its findings of severity *lowest* or
+    worse.
+    """
     return format_json(
         {
             "protocol": audit.protocol,

@@ -33,8 +33,9 @@ STYLE = "".join(
 
 
 def draw_ranking(board: Board) -> str:
-    """Draw the ranking as SVG: for each ranked subject a dot at its index, a thick bar for its 95%
-    CI (same scenarios) and a thin one for its 95% CI (new scenarios).
+    """Return the ranking of a leaderboard as an SVG picture: for each ranked model a dot at its
+    index, a thick bar for its 95% CI (same scenarios) and a thin bar for its 95% CI (new
+    scenarios).
     """
     rows = board.ranked
     labels = [shorten_label(row.label) for row in rows]
@@ -79,7 +80,9 @@ def draw_ranking(board: Board) -> str:
 def _draw_bar(
     interval: Interval | None, left: float, axis: float, y: float, kind: str
 ) -> list[str]:
-    """Draw *interval*, 0 to 100, as a bar of class *kind*; [] for None."""
+    """Return *interval*, 0 to 100, as a horizontal SVG line of class *kind* at the height *y*; []
+    for None. *left*, *axis*: the left end and the length of the axis in pixels.
+    """
     if interval is None:
         return []
     low, high = (left + axis * end / 100 for end in (interval.low, interval.high))
@@ -87,8 +90,8 @@ def _draw_bar(
 
 
 def draw_scenario_map(complexity: ItemAnalysis) -> str:
-    """Draw a map as SVG: a row for each ranked subject, a column for each scenario, and in every
-    cell the score in percent.
+    """Return an SVG picture with a row for each ranked model, a column for each scenario, and the
+    score in percent in every cell.
     """
     labels = [shorten_label(one.label) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
@@ -128,7 +131,9 @@ def draw_scenario_map(complexity: ItemAnalysis) -> str:
 
 
 def _place_columns(complexity: ItemAnalysis, left: float) -> list[float]:
-    """Return the left edge of each scenario's column, with a gap between experiments."""
+    """Return the left edge, in pixels, of each scenario's column in the map of scores, with a gap
+    between experiments. *left*: the first edge.
+    """
     edges, x, before = [], left, None
     for scenario in complexity.scenarios:
         if before is not None and scenario.experiment != before:
@@ -139,8 +144,8 @@ def _place_columns(complexity: ItemAnalysis, left: float) -> list[float]:
 
 
 def _draw_cell(x: float, y: float, what: str, score: float | None) -> str:
-    """Draw a cell with its *score* in [0, 1] as a percentage; a dash for None. *what*: its
-    tooltip.
+    """Return one cell of the map of scores as SVG, with *score*, in [0, 1], as a percentage on its
+    colour; a dash for None. *what*: the cell's tooltip.
     """
     if score is None:
         return draw_text(x + 16, y + 14, "–", "middle")
@@ -153,7 +158,7 @@ def _draw_cell(x: float, y: float, what: str, score: float | None) -> str:
 
 
 def _draw_key(x: float, y: float) -> Iterable[str]:
-    """Draw the key of the map's colours."""
+    """Yield the SVG elements of the key that explains the colours of the map of scores."""
     yield draw_text(x, y + 14, "0", "start")
     for step in range(STEPS):
         yield (
@@ -174,8 +179,8 @@ MOST_LETTERS = 42  # letters of a label in a key
 
 
 def draw_fold_curves(board: Board) -> str:
-    """Draw, for each of the first ranked subjects, the share of positions that it still holds after
-    each push, with a 95% band.
+    """Return an SVG picture with a curve for each of the first ranked models: the share of
+    positions that it still holds after each pressure turn, with a 95% band.
     """
     shown = [
         (row.label, row.branches.folds)
@@ -207,15 +212,16 @@ def draw_fold_curves(board: Board) -> str:
 
 
 def _place_push(push: float, pushes: int) -> float:
-    """Return the horizontal place of a push, in pixels. Some room is left after the last push for
-    the share that holds then.
+    """Return the horizontal place of a pressure turn in the picture of curves, in pixels. After the
+    last pressure turn some space is left for the share that holds then.
     """
     return LEFT + SIDE * push / (pushes + 0.6)
 
 
 def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str]:
-    """Draw one subject's curve: all positions hold until the first push. The curve ends where
-    nothing is known.
+    """Yield the SVG elements of one model's curve, the share of positions that hold after each
+    pressure turn. All positions hold until the first pressure turn; the curve ends where nothing is
+    known.
     """
     head = f"{shorten_label(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
     yield draw_text(12, bottom - HIGH - 10, head, "start", "name")
@@ -247,7 +253,9 @@ def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterato
 
 
 def shorten_label(text: str, longest: int = LONGEST) -> str:
-    """Return *text*, escaped, at most *longest* columns wide. A longer text loses its middle."""
+    """Return *text*, escaped, at most *longest* columns wide; a longer text loses its middle to an
+    ellipsis.
+    """
     shown = escape_line(text)
     if cell_len(shown) <= longest:
         return shown
@@ -259,23 +267,23 @@ def shorten_label(text: str, longest: int = LONGEST) -> str:
 
 
 def draw_text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
-    """Return an SVG text element at *x*, *y*, escaped. *anchor*: the part of the text at *x*
-    (start, middle or end); *kind*: its class.
+    """Return an SVG text element at *x*, *y* in pixels, escaped. *anchor*: the part of the text at
+    *x* (start, middle or end); *kind*: its class in the style sheet.
     """
     named = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{escape_svg(text)}</text>'
 
 
 def escape_svg(text: str) -> str:
-    """Return *text* from outside, escaped for SVG."""
+    """Return *text*, which comes from outside, escaped for SVG."""
     return escape(escape_line(text), {'"': "&quot;"})
 
 
 def build_svg(
     width: float, height: float, title: str, description: str, drawn: Sequence[str]
 ) -> str:
-    """Return the SVG file with everything that is *drawn*, and a title and description for readers
-    who do not see it.
+    """Return the text of an SVG file that contains the elements *drawn*, and a title and a
+    description for readers who do not see the picture.
     """
     return "\n".join(
         (

@@ -77,7 +77,7 @@ class Column:
     labels: bool = False  # labels of subjects: on a terminal the heading has their shared parts
 
     def find_heading(self, medium: Medium) -> Text:
-        """Return the column's title in *medium*."""
+        """Return the heading of a table's column in *medium*, "terminal" or "report"."""
         if medium == "terminal" and self.short is not None:
             return self.short
         if medium == "report" or not isinstance(self.title, str) or self.title[:2].isupper():
@@ -177,26 +177,32 @@ Block = Table | Legend | Title | Note | Passage | Bullets | Entries
 
 
 def make_columns(*titles: str, words: int = 1) -> list[Column]:
-    """Return columns with these *titles*, the same in both media; the first *words* of them are
-    columns of words.
+    """Return a table column for each of *titles*, with the same heading on a terminal and in a
+    report; the first *words* columns hold words, the others numbers.
     """
     return [Column(title, place < words, title) for place, title in enumerate(titles)]
 
 
 def join_texts(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
-    """Return *parts* with *between* between each two; () for none."""
+    """Return *parts* as one tuple of texts, with *between* between each two; () if there are no
+    parts.
+    """
     return tuple(
         part for place, one in enumerate(parts) for part in ((between, one) if place else (one,))
     )
 
 
 def flatten_heading(heading: str) -> str:
-    """Return a heading of several lines as one line."""
+    """Return a column heading of several lines as one line, without the blanks that would split a
+    name.
+    """
     return re.sub(r"(?<=[-/:_])\n|\n(?=[@+])", "", heading.strip()).replace("\n", " ")
 
 
 def make_legend(table: Table, medium: Medium) -> Text:
-    """Return the table's legend, with its columns' titles as they are in *medium*."""
+    """Return the legend of *table*, with each {Title} replaced by that column's heading in
+    *medium*.
+    """
     legend = table.legend
     if isinstance(legend, str):
         for column in table.columns:
@@ -209,8 +215,8 @@ def make_legend(table: Table, medium: Medium) -> Text:
 def select_cells(
     table: Table, medium: Medium
 ) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
-    """Return the columns that *medium* has, and the rows with the cells of those columns alone. The
-    total is the last row.
+    """Return the columns of *table* that *medium* shows, and its rows with the cells of these
+    columns alone. The total, if there is one, is the last row.
     """
     there = [place for place, column in enumerate(table.columns) if column.on in (None, medium)]
     every: list[Cells | Group | Remark] = [*table.rows]
@@ -234,7 +240,9 @@ class RowFilter:
     find: str | None = None
 
     def has_word(self, text: str) -> bool:
-        """Whether *text* contains the word; always, if no word is looked for."""
+        """Whether *text* contains the word that a user searches a table for, in upper or lower
+        case; always True if there is no such word.
+        """
         return self.find is None or self.find.lower() in text.lower()
 
 
@@ -250,10 +258,11 @@ class ChosenBlocks:
 
 
 def choose_rows(blocks: Iterable[Block], shown: RowFilter) -> ChosenBlocks:
-    """Return *blocks* with only the rows of long tables (`Table.long`) that *shown* chooses, and a
-    note that says how many rows are shown.
+    """Return *blocks* with only those rows of long tables (`Table.long`) that *shown* chooses, each
+    shortened table followed by a note such as "Shown: 5 of 12 rows.", and the number of rows that
+    were chosen (0 if *shown* limits nothing).
 
-    A long table of which no row is shown is left out.
+    A long table of which no row is chosen is left out.
     """
     made: list[Block] = []
     total = 0
@@ -275,8 +284,9 @@ def choose_rows(blocks: Iterable[Block], shown: RowFilter) -> ChosenBlocks:
 
 
 def _choose_table_rows(table: Table, shown: RowFilter) -> Iterator[Cells | Group | Remark]:
-    """Yield the rows that *shown* chooses: each group before its first row, each remark after its
-    own.
+    """Yield the rows of *table* that *shown* chooses by its word and its greatest number of rows. A
+    group's title comes before the group's first chosen row, and a remark follows the row that it
+    belongs to.
     """
     group: Group | None = None
     inside, kept, count = False, False, 0
@@ -303,7 +313,9 @@ def _choose_table_rows(table: Table, shown: RowFilter) -> Iterator[Cells | Group
 
 
 def strip_styles(text: Text) -> str:
-    """Return *text* without styles and unescaped."""
+    """Return the plain characters of *text*, without styles and without escaping; "" for a drawn
+    interval.
+    """
     match text:
         case str():
             return text
@@ -328,18 +340,16 @@ PARAGRAPH = 300
 
 
 def render_code(text: str) -> str:
-    """Return a name as Markdown code, in which nothing is markup. Characters that would end the
-    code, or the cell that it is in, are written out.
+    """Return the name *text* as Markdown code, in which nothing is markup; a dash for "".
+    Characters that would end the code, or the table cell around it, are written as escapes.
     """
     shown = escape_name(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{shown or '–'}`"
 
 
 def render_prose(text: str) -> str:
-    """Return *text* on one line, as words: whatever Markdown or HTML would take for markup is a
-    character reference.
-
-    Only a command of ours between backticks is code.
+    """Return *text* on one line as Markdown: whatever Markdown or HTML would take for markup
+    becomes a character reference. Only an `aib` command between backticks becomes code.
     """
     words, *rest = _COMMAND.split(text)
     parts = [_escape_words(words)]
@@ -349,17 +359,19 @@ def render_prose(text: str) -> str:
 
 
 def _escape_words(text: str) -> str:
-    """Return *text* on one line, with all markup characters as character references."""
+    """Return *text* on one line, with each Markdown or HTML markup character as a character
+    reference.
+    """
     return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", escape_line(text))
 
 
 def render_markdown(blocks: Iterable[Block]) -> str:
-    """Return all *blocks* as Markdown, with an empty line between them."""
+    """Return all *blocks* as one Markdown text, with an empty line between paragraphs."""
     return "\n\n".join(part for block in blocks for part in _render_block(block))
 
 
 def _render_block(block: Block) -> list[str]:
-    """Return one block as paragraphs of Markdown."""
+    """Return one block (a table, title, note, list or the like) as paragraphs of Markdown."""
     match block:
         case Table():
             legend = _render_legend(make_legend(block, "report"))
@@ -384,7 +396,9 @@ def _render_block(block: Block) -> list[str]:
 
 
 def _render_legend(text: Text) -> str:
-    """Return a legend as a paragraph, or as a list with a line for each sentence if it is long."""
+    """Return a table's legend as a Markdown paragraph, or as a list with a line for each sentence
+    if it is longer than `PARAGRAPH` characters.
+    """
     if (
         isinstance(text, str | Prose)
         and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH
@@ -395,7 +409,7 @@ def _render_legend(text: Text) -> str:
 
 
 def _render_table(table: Table) -> str:
-    """Return a table as Markdown."""
+    """Return *table* as a Markdown table, without its legend."""
     columns, rows = select_cells(table, "report")
     lines: list[Sequence[Text]] = [
         [column.find_heading("report") for column in columns],
@@ -408,7 +422,7 @@ def _render_table(table: Table) -> str:
 
 
 def render_markdown_text(text: Text) -> str:
-    """Return *text* as Markdown."""
+    """Return *text*, with its names, prose and bold parts, as Markdown; "" for a drawn interval."""
     match text:
         case str():
             return text

@@ -43,11 +43,12 @@ def print_views(
     legend: bool | None = None,
     command: str = "",
 ) -> None:
-    """Print *views*, each on its own, followed by an empty line.
+    """Print *views* on *console*, each on its own, followed by an empty line.
 
     *legend*: True prints the whole legend of each table, False only the brief one; None: the
-    command has no such option, so the whole one. No legend is printed twice. *command*: the command
-    that explains everything with `--legend`.
+    command has no option `--legend`, so the whole legend is printed. No legend is printed twice.
+    *command*: the command that explains everything with `--legend`, named in a hint if something
+    was withheld.
     """
     screen = _Screen(console, legend)
     for view in views:
@@ -80,7 +81,9 @@ class _Screen:
         self.told: set[str] = set()
 
     def render_lines(self, block: Block) -> Iterator[Text]:
-        """Yield *block* line by line, without blanks at the ends of lines."""
+        """Yield the lines of *block* for a terminal, without blanks at their ends. Legends that
+        were printed before are left out.
+        """
         match block:
             case Table():
                 made = lay_out_table(block, self.width, self.draws, render_rich_text)
@@ -120,8 +123,8 @@ class _Screen:
                         yield from self.wrap_text(render_rich_text(line), 4)
 
     def _render_legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
-        """Yield the lines of a legend: *everything*, or only *brief* if the user did not ask for
-        all.
+        """Yield the lines of a table's legend: the text *everything*, or only *brief* if the user
+        did not ask for the whole legend.
         """
         self.withheld = self.withheld or (
             self.legend is False and bool(everything) and everything != brief
@@ -129,15 +132,17 @@ class _Screen:
         yield from self._render_once(brief if self.legend is False else everything)
 
     def _render_once(self, text: values.Text) -> Iterator[Text]:
-        """Yield the lines of *text*, dim, unless it was printed before."""
+        """Yield the lines of *text*, dim; none if the same text was already printed on this
+        screen.
+        """
         rendered = render_rich_text(text, "dim")
         if rendered.plain and rendered.plain not in self.told:
             self.told.add(rendered.plain)
             yield from self.wrap_text(rendered)
 
     def wrap_text(self, text: Text, indent: int = 0) -> Iterator[Text]:
-        """Yield *text* in lines that fit, each indented by *indent* blanks; a line of blanks alone
-        is empty.
+        """Yield *text* in lines that fit the terminal's width, each indented by *indent* blanks; a
+        line of blanks alone is empty. On a pipe, lines are not wrapped.
         """
         for line in text.split("\n", allow_blank=True):
             fitting = (
@@ -154,7 +159,7 @@ class _Screen:
 
 def reflow_text(text: str) -> str:
     """Return *text* without the line breaks of a file that was filled to some width, which would
-    make short lines here.
+    make short lines on a terminal.
 
     A line was filled if the next line's first word would have made it the longest of all. The end
     of a sentence stays the end of a line; an indented line, and one that begins like an item of a
@@ -175,7 +180,9 @@ def reflow_text(text: str) -> str:
 
 
 def render_rich_text(text: values.Text, style: str = "") -> Text:
-    """Return *text* as Rich text, escaped, in *style*."""
+    """Return *text* as text of the library Rich in *style*, with escape sequences made visible;
+    empty for a drawn interval.
+    """
     match text:
         case str():
             return Text(escape_text(text), style)
@@ -210,8 +217,8 @@ Write = Callable[[values.Text], Text]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A table as lines without blanks at their ends, and the headings of the columns for which
-    there was no room.
+    """A table as lines of text without blanks at their ends, and the headings of the columns for
+    which a terminal was too narrow.
     """
 
     lines: list[Text]
@@ -220,7 +227,9 @@ class Layout:
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """A column that is laid out, with its heading and its width."""
+    """A column of a terminal's table while it is laid out, with its heading, its cells and its
+    width in characters.
+    """
 
     column: Column
     heading: Text
@@ -230,17 +239,18 @@ class _Lane:
 
     @property
     def longest_word(self) -> int:
-        """The characters of its longest word."""
+        """Number of characters of the longest word in this column's cells; 0 if there are none."""
         words = (part for cell in self.cells for part in _BREAK.split(cell.plain))
         return max((cell_len(word.rstrip()) for word in words), default=0)
 
 
 def lay_out_table(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
-    """Lay out *table* in lines of at most *width* characters if that can be; None: as wide as it
-    is.
+    """Lay out *table* in lines of at most *width* characters if possible; with None, in lines as
+    wide as the table. Return the lines, and the headings of the columns that were left out.
 
-    Columns that can be spared are left out before a label is broken below `LABEL` characters.
-    Intervals are drawn, if *draws* is set, in what is left. *write* turns a text into Rich text.
+    Columns marked as optional are left out before a label is broken below `LABEL` characters.
+    Intervals are drawn, if *draws* is set, in the space that is left. *write* turns a text into
+    Rich text.
     """
     columns, rows = values.select_cells(table, "terminal")
     plain = [row for row in rows if not isinstance(row, Across)]
@@ -277,8 +287,9 @@ def lay_out_table(table: Table, width: int | None, draws: bool, write: Write) ->
 def _make_lane(
     column: Column, cells: Sequence[values.Text], width: int | None, write: Write
 ) -> _Lane:
-    """Return *column* at its natural width. The beginning and the end that all of its labels share
-    move into its heading.
+    """Return *column* with its *cells* turned into Rich text by *write*, at its natural width. If
+    *width* limits the line, the beginning and the end that all labels of the column share move into
+    its heading.
     """
     heading = write(column.find_heading("terminal"))
     if width is None:
@@ -297,7 +308,9 @@ def _make_lane(
 
 
 def _measure_line(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
-    """Count the characters of a line. *words*: columns of words count as no wider than this."""
+    """Count the characters of a table's line: the widths of the columns *lanes* and *gap* blanks
+    between them. *words*: columns of words count as no wider than so many characters.
+    """
     sizes = (
         lane.size if words is None or not lane.column.words else min(lane.size, words)
         for lane in lanes
@@ -306,8 +319,8 @@ def _measure_line(lanes: Sequence[_Lane], gap: int, words: int | None = None) ->
 
 
 def _select_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
-    """Return the lanes for which there is room: those that can be spared are left out first, in the
-    end the last ones.
+    """Return those of the columns *lanes* that fit in a line of *width* characters. Optional
+    columns are left out first; if the rest is still too wide, the last ones go, down to two.
     """
     kept = list(lanes)
     for spare in sorted({lane.column.spare for lane in lanes if lane.column.spare}, reverse=True):
@@ -319,9 +332,10 @@ def _select_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
 
 
 def _narrow_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> None:
-    """Narrow columns of words until a line fits, the widest first.
+    """Narrow the columns of words among *lanes*, in place, the widest first, until a line fits in
+    *width* characters.
 
-    None gets narrower than its longest word, unless there is no other way.
+    A column gets narrower than its longest word only if the line does not fit otherwise.
     """
     words = [lane for lane in lanes if lane.column.words]
     for floors in ([max(NARROWEST, lane.longest_word) for lane in words], [NARROWEST] * len(words)):
@@ -333,8 +347,8 @@ def _narrow_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> None:
 
 
 def _add_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
-    """Return *lanes* and those of *every* that are drawn, in the room that *lanes* leave of
-    *width*.
+    """Return the columns *lanes* and, in their places among *every*, those whose cells are drawn as
+    intervals, if a line of *width* characters has enough space left for the drawings.
     """
     for lane in every:
         room = width - _measure_line(lanes, gap) - gap
@@ -352,8 +366,8 @@ def _add_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: i
 def _render_row(
     lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False
 ) -> list[Text]:
-    """Render a row in as many lines as its longest cell takes. A *heading* ends on the last of them
-    and has no style.
+    """Return the lines of a table's row, as many as its longest cell takes. The cells of a
+    *heading* are aligned at the bottom and have no style.
     """
     parts = [
         [
@@ -374,7 +388,9 @@ def _render_row(
 def _render_line(
     lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool
 ) -> Text:
-    """Render one line of a row; an absent cell is blank."""
+    """Return one line of a table's row, with its cells aligned in the columns *lanes*; a cell of
+    None is blank.
+    """
     whole = Text()
     for lane, cell in zip(lanes, across, strict=True):
         shown = cell.copy() if cell is not None else Text()
@@ -390,7 +406,9 @@ def _render_line(
 
 
 def _render_remark(text: Text, width: int | None) -> list[Text]:
-    """Render *text* across all columns, indented, in lines of at most *width* characters."""
+    """Return a remark below a table's row as dim, indented lines across all columns, of at most
+    *width* characters each; one line if *width* is None.
+    """
     text.stylize_before("dim")
     lines = [text] if width is None else _break_lines(text, width - INDENT, _SPACE)
     for line in lines:
@@ -400,21 +418,21 @@ def _render_remark(text: Text, width: int | None) -> list[Text]:
 
 
 def stack_heading(name: str) -> str:
-    """Return *name* as the heading of a column of numbers, in lines of at most `HEADING`
-    characters.
+    """Return *name*, escaped, as the heading of a column of numbers, broken into lines of at most
+    `HEADING` characters.
     """
     return "\n".join(line.plain for line in _break_lines(Text(escape_line(name)), HEADING))
 
 
 def _list_names(text: values.Text) -> list[str]:
-    """Return all names in *text* that are not empty."""
+    """Return the characters of each `Name` in *text* that is not empty."""
     if isinstance(text, tuple):
         return [name for part in text for name in _list_names(part)]
     return [text.text] if isinstance(text, values.Name) and text.text else []
 
 
 def _strip_shared_ends(text: values.Text, first: str, last: str) -> values.Text:
-    """Return *text* with *first* and *last* removed from the ends of its names."""
+    """Return *text* with the beginning *first* and the end *last* removed from its names."""
     if isinstance(text, tuple):
         return tuple(_strip_shared_ends(part, first, last) for part in text)
     if isinstance(text, values.Name):
@@ -423,14 +441,16 @@ def _strip_shared_ends(text: values.Text, first: str, last: str) -> values.Text:
 
 
 def _cut_line(text: Text, width: int) -> list[Text]:
-    """Return *text* in one line of *width* characters, with an ellipsis if it is cut."""
+    """Return a list with *text* as its one line, cut to *width* characters, with an ellipsis at the
+    cut.
+    """
     text.truncate(width, overflow="ellipsis")
     return [text]
 
 
 def _break_lines(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
-    """Return *text* in lines of *width* characters. A word is broken only if it is longer than that
-    by itself.
+    """Return *text* in lines of at most *width* characters, broken only at places that *at*
+    matches. A word is broken only if it is longer than a line by itself.
     """
     if text.cell_len <= width:
         return [text]
@@ -457,15 +477,15 @@ def _break_lines(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[T
 
 
 def _draw_interval(cell: values.Text, ends: tuple[float, float], width: int) -> str:
-    """Draw a value as a dot on a line from low to high (*ends*), with its interval; "" for a cell
-    without one.
+    """Draw a value as a dot on a line of *width* characters, with its interval around it; "" for a
+    cell that holds no drawing. *ends*: the values at the two ends of the line.
     """
     if not isinstance(cell, Drawn):
         return ""
     low, high = ends
 
     def find_place(value: float) -> int:
-        """Return the place of *value* on the line, from 0."""
+        """Return the position of *value* on the drawn line, in characters from 0."""
         share = (value - low) / (high - low) if high > low else 0.5
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 

@@ -50,31 +50,34 @@ FOREVER = "public, max-age=31536000, immutable"
 def make_app(
     live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None
 ) -> ASGIApp:
-    """Return the application that listens on *port* of this machine; without a *page*, it serves
-    the answers alone.
+    """Return the web application of `aib view`, which answers requests on *port* of this machine;
+    without a *page*, it serves the answers alone.
 
-    Only with a *desk* are there routes that write: those of one person who labels.
+    Only with a *desk* are there routes that write: those with which one person scores
+    conversations.
     """
     service = AnswerService(live)
     files = {} if page is None else page.files
 
     async def send_answer(request: Request) -> Response:
-        """Send the answer at the path of the request."""
+        """Respond with the answer at the path of the request, as JSON or CSV."""
         return await service.send_answer(request, request.path_params["path"])
 
     async def send_search(request: Request) -> Response:
-        """Send the result of a search."""
+        """Respond with the conversations that contain the words in the request."""
         return await service.send_search(request)
 
     async def send_progress(_request: Request) -> Response:
-        """Send the progress of the first reading."""
+        """Respond with how far the first reading of the store has come."""
         body = encode_json(live.progress)
         return Response(
             body, media_type=find_media_type(READING), headers={"Cache-Control": "no-store"}
         )
 
     async def send_file(request: Request) -> Response:
-        """Send a file of the page; the first page for /."""
+        """Respond with a file of the viewer's page, with its first page for /, or with an error
+        404.
+        """
         name = request.path_params["path"] or HOME
         if name not in files:
             return _make_problem(404, "there is nothing here; the viewer's first page is /")
@@ -138,7 +141,7 @@ class Guard:
             return
 
         async def send_guarded(message: Message) -> None:
-            """Send a message with the security headers."""
+            """Pass on a message of the response, with the security headers added to its start."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -153,7 +156,9 @@ class Guard:
         await (answer or self.app)(scope, receive, send_guarded)
 
     def _refuse_request(self, method: str, path: str, headers: Headers) -> Response | None:
-        """Return the refusal of a request by its host, origin or method; None if it may pass."""
+        """Return the response that refuses a request because of its host, origin or method; None if
+        the request may pass.
+        """
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             return _make_problem(
@@ -173,8 +178,8 @@ class Guard:
         return None
 
     def _check_token(self, method: str, path: str, authorization: list[str]) -> Response | None:
-        """Return the lasting token in exchange for the one that is valid once, or a refusal; None
-        if the request may pass.
+        """Return the response that refuses a request without a valid token, or the one that gives
+        the lasting token for the one-time token; None if the request may pass.
         """
         if (
             method == "POST"
@@ -194,7 +199,9 @@ class Guard:
 
 
 class AnswerService:
-    """Works answers out in threads, the slow ones only a few at a time; the browser caches them."""
+    """Works out the viewer's answers in threads, the slow ones only a few at a time; the browser
+    caches them.
+    """
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -204,8 +211,8 @@ class AnswerService:
         self._started = f"{time.time_ns():x}"
 
     async def send_answer(self, request: Request, path: str) -> Response:
-        """Send the answer at *path*, once the store has been read; an answer that an earlier start
-        has stored is sent at once.
+        """Respond with the answer at *path*, once the store has been read, or with 304 or 404. An
+        answer that an earlier start has stored is sent at once.
         """
         if path == "index.json":
             self._threads.submit(self._live.refresh_answers)  # whether the store has changed
@@ -227,7 +234,9 @@ class AnswerService:
         return _make_response(request, body, find_media_type(path), tag, "no-cache")
 
     async def send_search(self, request: Request) -> Response:
-        """Send the result of a search."""
+        """Respond with the conversations that contain the words in the request, once the store has
+        been read, or with 400 for a query that is not valid.
+        """
         await self._wait_until_read()
         work = asyncio.get_running_loop().run_in_executor
         try:
@@ -244,21 +253,21 @@ class AnswerService:
         )
 
     async def _wait_until_read(self) -> None:
-        """Wait until the store has been read, without taking a thread. Raises the error that kept
-        it from being read.
+        """Wait until the store has been read, without taking a thread. Raise the error that kept
+        the store from being read.
         """
         if not self._live.first.done():
             await asyncio.shield(asyncio.wrap_future(self._live.first))
         self._live.check_reading()
 
     def close(self) -> None:
-        """Begin no more answers."""
+        """Stop working out answers: no new one is begun, and those in the queue are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _make_response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:
-    """Return *body* with its tag, or 304 if the browser has it already. *kept*: how browsers may
-    cache it.
+    """Return *body* as a response with its tag, or a response 304 if the browser has the same
+    already. *kind*: the media type; *kept*: how browsers may cache the body.
     """
     headers = {"ETag": tag, "Cache-Control": kept}
     if request.headers.get("if-none-match") == tag:
@@ -267,17 +276,19 @@ def _make_response(request: Request, body: bytes, kind: str, tag: str, kept: str
 
 
 async def _answer_known_error(_request: Request, error: Exception) -> Response:
-    """Answer a known failure, such as a store that cannot be read."""
+    """Respond with the status 503 and the message of a known failure, such as a store that cannot
+    be read.
+    """
     return _make_problem(503, " ".join(str(error).split()))
 
 
 async def _answer_bug(_request: Request, _error: Exception) -> Response:
-    """Answer a bug: the traceback goes to the server's output, and the response says so."""
+    """Respond to a bug with the status 500; the traceback goes to the server's output."""
     return _make_problem(500, "this answer cannot be worked out; the viewer's output says why")
 
 
 def _make_problem(status: int, message: str) -> Response:
-    """Return an error message in one line."""
+    """Return a response with *status* and an error *message* as JSON."""
     return Response(json.dumps({"error": message}), status, media_type="application/json")
 
 
@@ -286,7 +297,9 @@ EXCHANGE = "/api/token"  # exchanges the token that is valid once for the lastin
 
 
 class AccessTokens:
-    """The tokens of the server on one port of *host*."""
+    """The two tokens of one server: one that is valid as long as it runs, and one that is valid
+    once.
+    """
 
     def __init__(self, host: str, port: int) -> None:
         self._at = f"http://{host}:{port}/"
@@ -295,28 +308,30 @@ class AccessTokens:
 
     @property
     def address(self) -> str:
-        """The address that is printed, valid as long as the server runs. No browser sends the part
-        after the #.
+        """Web address of the viewer with the token that is valid as long as the server runs, to be
+        printed. No browser sends the part after the #.
         """
         return f"{self._at}#token={self._token}"
 
     @property
     def one_time_address(self) -> str:
-        """The address that a browser is started with, valid once."""
+        """Web address with which `aib view` starts a browser; its token is valid once."""
         return f"{self._at}#once={self._once}"
 
     @property
     def header(self) -> str:
-        """The Authorization header of a request that is allowed."""
+        """The value of the Authorization header of a request that is allowed."""
         return f"Bearer {self._token}"
 
     def is_authorized(self, authorization: Sequence[str]) -> bool:
-        """Whether these Authorization headers are exactly the right one."""
+        """Whether a request has exactly one Authorization header, and that holds the right
+        token.
+        """
         return len(authorization) == 1 and _is_equal(authorization[0], self.header)
 
     def exchange_token(self, authorization: Sequence[str]) -> str | None:
-        """Return the lasting token for the one that is valid once; None for any other, and the
-        second time.
+        """Return the lasting token if the Authorization headers hold the one-time token, which
+        works only once; None for any other token, and the second time.
         """
         if len(authorization) != 1 or not _is_equal(authorization[0], f"Bearer {self._once}"):
             return None
@@ -325,7 +340,9 @@ class AccessTokens:
 
 
 def _is_equal(one: str, other: str) -> bool:
-    """Whether two texts are equal, compared in constant time."""
+    """Whether two texts are equal, compared in constant time, so that the time tells nothing about
+    them.
+    """
     return compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
@@ -334,23 +351,27 @@ POSTED = frozenset({"/api/label/marks", "/api/label/skip", "/api/label/undo"})
 
 
 def make_label_routes(desk: LabelDesk) -> list[Route]:
-    """Return the routes of *desk*."""
+    """Return the routes with which one person scores conversations at *desk*: state, agreement,
+    scores, skip and undo.
+    """
 
     def make_read_handler(work: Callable[[], object]) -> Callable[[Request], Any]:
-        """Return a handler that answers with the result of *work*."""
+        """Return a request handler that responds with the result of *work* as JSON."""
 
         async def handle_request(_request: Request) -> Response:
-            """Answer with the result of *work*."""
+            """Respond with the result of the work that this handler was made for, as JSON."""
             return await _answer_work(work)
 
         return handle_request
 
     def make_write_handler(work: Callable[[Any], object]) -> Callable[[Request], Any]:
-        """Return a handler that passes the request's JSON to *work* and answers with its result."""
+        """Return a request handler that passes the JSON of a POST to *work* and responds with its
+        result.
+        """
 
         async def handle_request(request: Request) -> Response:
-            """Pass the request's JSON to *work*, and answer with its result or with what is
-            wrong.
+            """Pass the JSON of the request to the work that this handler was made for, and respond
+            with its result; for a body that is no JSON or too large, respond with an error.
             """
             if (
                 request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -390,8 +411,8 @@ def make_label_routes(desk: LabelDesk) -> list[Route]:
 
 
 async def _read_body(request: Request) -> bytes | None:
-    """Read the body of a request; None if it is too large, which is noticed before it is read to
-    its end.
+    """Return the body of a request; None if it is larger than `LARGEST` bytes, in which case the
+    rest is not read.
     """
     body = b""
     async for part in request.stream():
@@ -402,8 +423,8 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 async def _answer_work(work: Callable[[], object]) -> Response:
-    """Return the result of *work*, done in a thread. A change that has begun is completed even if
-    nobody waits for it.
+    """Do *work* in a thread, and return its result as a JSON response, or a response 400, 409 or
+    503 with the error. A change that has begun is completed even if nobody waits for it.
     """
     try:
         body = encode_json(await asyncio.to_thread(work))
@@ -439,16 +460,17 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page's files, by their paths below the site."""
+    """The files of the viewer's page, by their paths."""
 
     files: Mapping[str, bytes]
 
     @property
     def home(self) -> bytes:
-        """index.html for a host that does not send our headers: it holds the content security
-        policy itself.
+        """The bytes of index.html for a host that does not send our headers: it holds the content
+        security policy itself.
 
-        It also says that answers are in packs (`static_site.py`).
+        It also tells the page that answers are in packs (compressed files of many answers). Raise
+        BenchError if the file has no <head>.
         """
         text = self.files[HOME]
         # a policy in a file cannot say who may frame it
@@ -463,7 +485,9 @@ class Page:
 
 
 def read_page(folder: Path = FOLDER) -> Page:
-    """Read the page in *folder*. Raises BenchError if it was not built."""
+    """Return the built files of the viewer's page in *folder*. Raise BenchError if the page was not
+    built.
+    """
     if not (folder / HOME).is_file():
         raise BenchError(
             "the viewer's page is not built: in a clone, `make page` builds it (with Node); a "
@@ -474,5 +498,7 @@ def read_page(folder: Path = FOLDER) -> Page:
 
 
 def find_media_type(path: str) -> str:
-    """Return the media type of *path*, by its ending."""
+    """Return the media type (MIME) of *path*, by its ending; "application/octet-stream" if the
+    ending is unknown.
+    """
     return TYPES.get(Path(path).suffix, "application/octet-stream")

@@ -62,7 +62,7 @@ OTHER_RULES = (
 
 @dataclass(frozen=True, slots=True)
 class PageColumn:
-    """A column of the page's table of rows."""
+    """A column of the leaderboard's table on the viewer's page."""
 
     # attributes from a row to its number; its text is under *shown* beside it
     path: tuple[str, ...]
@@ -72,7 +72,9 @@ class PageColumn:
 
 
 def list_page_columns() -> tuple[PageColumn, ...]:
-    """Return the columns that a `Row` declares."""
+    """Return the columns that the class `Row` declares for the leaderboard's table on the viewer's
+    page.
+    """
     return tuple(
         PageColumn((*one.path[:-1], one.key), one.column.title, one.column.meaning, one.column.wide)
         for one in list_table_columns(Row)
@@ -119,8 +121,8 @@ class BoardAnswer:
 
 
 def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> BoardAnswer:
-    """Build `api/boards/<board>.json`; with *first*, `part/0.json` below it, which has only the
-    first rows.
+    """Return the answer for `api/boards/<board>.json`: one leaderboard with its rows, columns and
+    notes; with *first*, the one for `part/0.json` below it, which has only the first `ROWS` rows.
     """
     board = catalog.find_board(entry)
     rows = board.rows[:ROWS] if first else board.rows
@@ -162,8 +164,8 @@ def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False)
 
 
 def build_board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
-    """Build `api/boards/<board>/part/<n>.json`, from 1: the rows after the first ones. Raises
-    NotThere if there are none.
+    """Return the answer for `api/boards/<board>/part/<n>.json`, n from 1: the rows of a leaderboard
+    after the first ones. Raise NotThere if there are none.
     """
     part, board = int(number), catalog.find_board(entry)
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
@@ -176,8 +178,8 @@ def build_board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardP
 
 
 def encode_board_csv(answer: BoardAnswer) -> bytes:
-    """Return `api/boards/<board>.csv`: a line for each row, a column for each that a `Row`
-    declares.
+    """Return `api/boards/<board>.csv`: a leaderboard as a CSV table, a line for each model, with
+    columns for the index, the dimensions, and the figures that `Row` declares.
     """
     described = list_table_columns(Row)
     settings = ("model", "endpoint", "provider", "reasoning", "temperature", "hash")
@@ -207,31 +209,39 @@ def encode_board_csv(answer: BoardAnswer) -> bytes:
 
 
 def _list_csv_names(described: TableColumn) -> list[str]:
-    """Return the names of a column in the CSV: reasoning tokens have two columns."""
+    """Return the names of a leaderboard column in the CSV table: two for the reasoning tokens, one
+    for any other.
+    """
     estimated = described.path == ("reasoning_tokens",)
     return [described.key, *([f"{described.key}_estimated"] if estimated else [])]
 
 
 def _list_csv_cells(value: Any, columns: int) -> list[Cell]:
-    """Return the cells of a value, filled up with None to *columns*."""
+    """Return the CSV cells of a leaderboard column's *value*, filled up with None to *columns*
+    cells.
+    """
     if isinstance(value, ReasoningTokens):
         return [value.mean, value.estimated]
     return [value, *[None] * (columns - 1)]
 
 
 def _make_setting_cell(value: Any) -> Cell:
-    """Return a setting as a cell."""
+    """Return the value of a model's setting as a CSV cell."""
     return value.value if isinstance(value, Reasoning) else value
 
 
 def _list_dimension_cells(row: Row, name: str) -> list[Cell]:
-    """Return a dimension's score and the ends of its interval, in [0, 100]."""
+    """Return the CSV cells of a model's score in the dimension *name* and of the ends of its
+    interval over the same scenarios, all in [0, 100]; None for what is not known.
+    """
     ends = row.dimension_intervals.get(name, UNKNOWN).scale_intervals(100).rerun
     return [convert_to_percent(row.dimensions[name]), *_list_interval_ends(ends)]
 
 
 def encode_scenarios_csv(answer: BoardAnswer) -> bytes:
-    """Return `api/boards/<board>/scenarios.csv`: a line for each scenario."""
+    """Return `api/boards/<board>/scenarios.csv`: a CSV table with a line for each scenario of a
+    leaderboard, with its points, difficulty and correlation with the others.
+    """
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
     return encode_csv(
         [*head, "discrimination"],
@@ -244,15 +254,17 @@ def encode_scenarios_csv(answer: BoardAnswer) -> bytes:
 
 
 def _list_branch_names(quantities: Sequence[Branch]) -> list[str]:
-    """Return the names of the additional columns of a leaderboard of items with these
-    *quantities*.
+    """Return the names of the CSV columns that a leaderboard of items with branches has in
+    addition: for each of *quantities* and two more figures, the value and the ends of its interval.
     """
     names = (*quantities, "pushes_withstood", "recovered")
     return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
 def _list_branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
-    """Return the cells of a row, in the order of the names of branch columns."""
+    """Return the CSV cells of a model's scores in the branches of items, each with the ends of its
+    interval, in the order of `_list_branch_names`; None for what is not known.
+    """
     of = row.branches
     folds = of.folds if of else None
     known: list[StemMean | Share | None] = [
@@ -264,23 +276,25 @@ def _list_branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
 
 
 def _list_figure_cells(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
-    """Return a figure and the ends of its interval; None for each if it is absent."""
+    """Return a figure's value and the ends of its interval as CSV cells; None for all three if
+    *one* is None.
+    """
     return (one.value, *_list_interval_ends(one.interval)) if one else (None, None, None)
 
 
 def _list_score_cells(score: Score) -> tuple[Cell, Cell, Cell]:
-    """Return a score and the ends of its interval."""
+    """Return a score's value and the ends of its interval over the same scenarios as CSV cells."""
     return (score.value, *_list_interval_ends(score.uncertainty.rerun))
 
 
 def _list_interval_ends(interval: Interval | None) -> tuple[Cell, Cell]:
-    """Return the ends of an interval; None for both if it is absent."""
+    """Return the two ends of *interval* as CSV cells; None for both if it is None."""
     return (interval.low, interval.high) if interval else (None, None)
 
 
 def build_board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return *rows* of the leaderboard, each with its cost, the length of its replies, its
-    reasoning tokens, and its scores in the scenarios.
+    """Return *rows* of a leaderboard as the viewer's page gets them: each with its price, the
+    length of its replies, its reasoning tokens, and its scores in the scenarios (0 to 100).
     """
     spent = fragments.find_costs(catalog, entry, rows)
     prices = {price.label: price for price in price_indices(rows, spent)}
@@ -301,8 +315,8 @@ def build_board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -
 
 
 def make_score(value: float | None, sure: Uncertainty, why: str | None) -> Score:
-    """Return a number in [0, 100] with its uncertainty. *why*: the reason, for a score whose
-    interval is missing.
+    """Return a number in [0, 100] with its uncertainty and, if an interval is missing, the reason
+    *why*.
     """
     return Score(
         value, sure, None if sure.rerun is not None and sure.new_scenarios is not None else why
@@ -315,8 +329,8 @@ def convert_to_percent(share: float | None) -> float | None:
 
 
 def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
-    """Return the facts about every scenario, in the protocol's order, with its id in paths and its
-    experiment's title.
+    """Return the facts about every scenario of a leaderboard, in the protocol's order, each with
+    its id in web addresses and the title of its experiment.
     """
     titles = {
         experiment.name: experiment.title for experiment in entry.edition.protocol.experiments
@@ -330,7 +344,7 @@ def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFact
 
 
 def _list_remarks(board: Board) -> Sequence[str]:
-    """Return what a reader must know about a leaderboard, a sentence each."""
+    """Return what a reader of a leaderboard's page must know about it, a sentence each."""
     remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]

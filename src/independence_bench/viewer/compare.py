@@ -52,8 +52,8 @@ Texts = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class WordedIntervals:
-    """95% intervals as numbers and as texts, in the unit and the order of the scores that they
-    belong to; null: not known.
+    """95% intervals as numbers and as texts, in the unit and the order of the scores to which they
+    belong; null: not known.
     """
 
     low: tuple[Rounded | None, ...]
@@ -94,7 +94,7 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSubject:
-    """One other subject, compared with the first."""
+    """One model of a leaderboard, compared with another model of it."""
 
     subject: str  # id
     label: str
@@ -111,12 +111,12 @@ class ComparedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`: one subject compared with each one that comes
+    """`api/boards/<board>/compare/<subject>.json`: one model compared with each model that comes
     after it on the leaderboard.
 
-    So each two are in one file, and only once; in the other direction, the numbers have the other
-    sign. `compare/<subject>/<other>.json` compares it with that one alone, which a leaderboard of
-    any size has soon.
+    So each two models are in one file, and only once; in the other direction, the numbers have the
+    other sign. `compare/<subject>/<other>.json` compares only these two models, which is quick on a
+    leaderboard of any size.
     """
 
     version: str
@@ -133,8 +133,9 @@ class ComparisonsAnswer:
 def build_comparisons_answer(
     catalog: Catalog, entry: BoardEntry, subject: str, other: str | None = None
 ) -> ComparisonsAnswer:
-    """Build `api/boards/<board>/compare/<subject>.json`. *other*: compare with that subject alone;
-    None: with each that comes after it.
+    """Return the answer for `api/boards/<board>/compare/<subject>.json`: one model compared with
+    each model that comes after it on a leaderboard. *other*: the id of the only model to compare
+    with; None: all that come after it. Raise NotThere for an unknown id.
     """
     board = catalog.find_board(entry)
     row = catalog.find_row(board, subject)
@@ -175,8 +176,9 @@ def build_comparisons_answer(
 
 
 def _describe_thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> str | None:
-    """Describe what the higher reasoning effort did to a pair; None if they differ in more than
-    their effort.
+    """Say in one sentence what the higher reasoning effort did to the index of two compared models,
+    with the reasoning tokens of a reply; None if they differ in more than their effort, or if one
+    has no index.
     """
     first, second = pair.first, pair.second
     if not differ_only_in_effort(first.subject, second.subject):
@@ -189,8 +191,8 @@ def _describe_thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectCompari
 
 
 def encode_comparisons_csv(answer: ComparisonsAnswer) -> bytes:
-    """Return `api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for
-    each of them and each other subject.
+    """Return `api/boards/<board>/compare/<subject>.csv`: a CSV table of one model compared with
+    others, with a line for the index and each dimension of each other model.
     """
     head = [name for name in SIDES if name not in ("subject", "scenario")]
     over_all = [score for score in answer.compared if score.scenario is None]  # they come first
@@ -210,8 +212,8 @@ def list_score_lines(
     second: Sequence[float | None],
     apart: Differences,
 ) -> Iterator[tuple[Cell, ...]]:
-    """Yield for each score that is *compared*: scenario, name, both values, their difference, and
-    the ends of its interval.
+    """Yield for each score in *compared* the cells of a table of two models: the scenario (None for
+    all), the score's name, both values, their difference, and the ends of its interval.
 
     *compared* may be only the beginning of the scores that the other arguments cover.
     """
@@ -228,7 +230,10 @@ def list_score_lines(
 def build_differences(
     compared: Sequence[Compared], pair: Comparison, why_no_interval: str | None
 ) -> Differences:
-    """Return the differences, the second minus the first, of all scores that are *compared*."""
+    """Return the differences of two models' scores, the second minus the first, for all scores in
+    *compared*, with intervals and significance. *why_no_interval*: the reason for missing
+    intervals; None if none is missing.
+    """
     scores = [pair.scores.get(key) for key in compared]
     points = [None if score is None else score.difference for score in scores]
     over_all = sum(scenario is None for scenario, _ in compared)  # they come first
@@ -255,7 +260,9 @@ def build_differences(
 
 
 def _format_intervals(intervals: Sequence[Interval | None]) -> WordedIntervals | None:
-    """Return intervals with their texts; None if there are none."""
+    """Return the ends of *intervals* as rounded numbers and as texts; None if no interval is
+    known.
+    """
     if not any(intervals):
         return None
     low = [None if one is None else one.low for one in intervals]
@@ -266,7 +273,7 @@ def _format_intervals(intervals: Sequence[Interval | None]) -> WordedIntervals |
 
 
 def list_compared_scores(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
-    """Return the scores that are *compared*, with the ids that the page uses."""
+    """Return the scores in *compared* with their scenarios' ids as the viewer's page uses them."""
     return tuple(
         ComparedScore(None if scenario is None else make_scenario_slug(scenario), dimension)
         for scenario, dimension in compared
@@ -274,13 +281,17 @@ def list_compared_scores(compared: Sequence[Compared]) -> tuple[ComparedScore, .
 
 
 def format_side_values(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
-    """Return one side's values of all scores that are *compared*, as numbers and as texts."""
+    """Return one model's values of all scores in *compared*, in that order, as rounded numbers and
+    as texts; None for a score that it lacks.
+    """
     in_order = [values.get(key) for key in compared]
     return _round_values(in_order), _format_values(in_order, format_number)
 
 
 def _format_values(values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
-    """Format values: the index, which is first, with one decimal, the others with none."""
+    """Return *values* as texts made by *text*: the first, which is the index, with one decimal, the
+    others with none; None stays None.
+    """
     return tuple(
         None if value is None else widen_minus(text(value, 0 if place else 1))
         for place, value in enumerate(values)
@@ -288,7 +299,7 @@ def _format_values(values: Sequence[float | None], text: Callable[[float, int], 
 
 
 def _round_values(values: Sequence[float | None]) -> Numbers:
-    """Round values to three decimals: a file has as many of them as there are subjects and
-    scenarios.
+    """Return *values* rounded to three decimals, to keep the files of the site small; None stays
+    None.
     """
     return tuple(None if value is None else round(value, DECIMALS) for value in values)

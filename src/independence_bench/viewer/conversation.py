@@ -59,7 +59,7 @@ class TranscriptLine:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptReply:
-    """One reply that the script asks for."""
+    """One reply that a scenario's script asks the model for."""
 
     name: str
     line: int | None  # place in *lines*; null: there is none
@@ -171,13 +171,15 @@ class RawAnswer:
 
 
 def build_transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
-    """Build `api/transcripts/<transcript>.json`."""
+    """Return the answer for `api/transcripts/<transcript>.json`: one conversation with its replies,
+    judgements and neighbours. Raise NotThere for an unknown id.
+    """
     return next(build_transcript_answers(catalog, [id_]))
 
 
 def build_transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
-    """Yield the answer for each of *ids*, in their order; they are read at once. Raises NotThere
-    for an unknown id.
+    """Yield for each of the conversations *ids*, in their order, everything that its page shows;
+    all are read from the store at once. Raise NotThere for an unknown id.
     """
     wanted, cases = [find_by_id(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
     for edition in dict.fromkeys(stored.edition for stored in wanted):
@@ -192,7 +194,9 @@ def build_transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[T
 def _build_answer(
     catalog: Catalog, stored: StoredTranscript, case: Conversation
 ) -> TranscriptAnswer:
-    """Build the answer of one conversation."""
+    """Return everything that the page of one conversation shows: its lines, replies, prompts,
+    scales, judgements and neighbours.
+    """
     edition, subject = stored.edition, catalog.subjects[stored.row.subject_hash]
     delivery, protocol = stored.configuration.delivery, edition.protocol
     titles = {experiment.name: experiment.title for experiment in protocol.experiments}
@@ -238,7 +242,10 @@ def _build_answer(
 
 
 def build_raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
-    """Build `api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
+    """Return the answer for `api/raw/<transcript>.json`: the recorded requests and responses of one
+    conversation and its judgements. A call of which nothing was kept is left out. Raise NotThere
+    for an unknown id.
+    """
     case = _read_conversations(catalog, [find_by_id(catalog.transcripts, id_)])[id_]
     with catalog.store.open_snapshot() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [
@@ -257,7 +264,9 @@ def build_raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
 def _read_conversations(
     catalog: Catalog, wanted: Sequence[StoredTranscript], exams: ExaminedJudges | None = None
 ) -> dict[str, Conversation]:
-    """Return the conversations by their ids. Raises NotThere if one was deleted."""
+    """Return the conversations *wanted*, read from the store, by their ids. *exams*: the exam
+    results of judges to add. Raise NotThere if a conversation was deleted.
+    """
     places = {stored.id: copy_fields(Place, stored) for stored in wanted}
     try:
         with catalog.store.open_snapshot() as opened:
@@ -273,7 +282,9 @@ def _read_conversations(
 
 
 def _list_lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptLine, ...]:
-    """Return the lines of a conversation, each with the model's reasoning before it."""
+    """Return the lines of a conversation for the page, each with the model's reasoning before the
+    line. *asked*: the name and the key of each reply.
+    """
     replies = {name: case.replies.get(key) for name, key in asked}
     return tuple(
         copy_fields(
@@ -291,7 +302,9 @@ def _list_lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[T
 def _list_replies(
     case: Conversation, asked: Sequence[tuple[str, str]]
 ) -> tuple[TranscriptReply, ...]:
-    """Return every reply that was asked for; an invalid one has no line."""
+    """Return every reply that a conversation asked the model for, with its problems and its
+    attempts; an invalid reply has no line. *asked*: the name and the key of each reply.
+    """
     places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
     return tuple(
         copy_fields(
@@ -308,8 +321,8 @@ def _list_replies(
 
 
 def _compare_turns(case: Conversation) -> Turns | None:
-    """Return the two answers of a scenario in which the model speaks twice, or once after a
-    prefilled reply; None for any other.
+    """Return the model's two answers in a conversation with the words that they share, if the model
+    speaks exactly twice and the second answer is its own; else None.
     """
     spoken = [
         number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"
@@ -326,7 +339,9 @@ def _compare_turns(case: Conversation) -> Turns | None:
 
 
 def _find_neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
-    """Return the runs, subjects and scenarios before and after a conversation."""
+    """Return the conversations before and after a conversation: of another run, of another model,
+    and of another scenario; None at either end.
+    """
     there = stored.edition.place_transcripts[stored.configuration, stored.scenario.id]
     # of other subjects the same run, else their first one
     order = list(there)
@@ -338,7 +353,7 @@ def _find_neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     scenarios = stored.edition.list_run_transcripts(stored)
 
     def find_neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
-        """Return the conversation at *place*; None beyond either end."""
+        """Return the conversation number *place* in the list; None beyond either end."""
         if not 0 <= place < len(listed):
             return None
         one = listed[place]
@@ -358,7 +373,7 @@ def _find_neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuote:
-    """Words of the conversation that a judge's reasoning quotes."""
+    """Words of the conversation that a judge's reasoning quotes, with both places."""
 
     reasoning: Span
     line: int
@@ -415,7 +430,9 @@ class Embedded:
 
 
 def list_judgements(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudgement, ...]:
-    """Return the judgement of every judge, by label."""
+    """Return every judge's judgement of a conversation, by the judge's label, with its flags,
+    attempts and the quotes in its reasoning.
+    """
     texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
     judged = [
@@ -449,8 +466,8 @@ def list_judgements(catalog: Catalog, case: Conversation) -> tuple[TranscriptJud
 
 
 def explain_embedded_marks(catalog: Catalog, case: Conversation) -> Embedded | None:
-    """Return the phrases that influenced the embedded judge's stored scores; None if today's judge
-    has given none by its weights.
+    """Return the phrases of a conversation that influenced the stored scores of the embedded judge
+    (the small one that runs locally); None if this version of the judge has given no such score.
     """
     scenario, weights = case.scenario, catalog.remember_result("weights", Weights.load_shipped)
     judge = catalog.remember_result(

@@ -45,13 +45,15 @@ class Score:
     why: str | None  # why an interval is missing; null where none is
 
     def as_text(self, form: Format) -> str | None:
-        """The number, as *form* writes it."""
+        """Return the score, a number in [0, 100], as text in the format *form*; None if there is no
+        score.
+        """
         return None if self.value is None else form.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The program that made this, and its version."""
+    """The name and the version of this program."""
 
     name: str
     version: str
@@ -182,8 +184,8 @@ class TranscriptAttempt:
 
 
 def copy_fields(shape: Callable[..., A], source: object, **more: object) -> A:
-    """Return a *shape* whose fields are copied from the attributes of *source* with the same names,
-    except those in *more*.
+    """Return an object of the dataclass *shape* whose fields are copied from the attributes of
+    *source* with the same names; the fields in *more* get the values given there.
     """
     for name in shape.__dataclass_fields__:  # type: ignore[attr-defined]
         if name not in more:
@@ -192,20 +194,22 @@ def copy_fields(shape: Callable[..., A], source: object, **more: object) -> A:
 
 
 def format_iso_time(seconds: float | None) -> str | None:
-    """Format a time as ISO 8601 in UTC, to the second; None for None."""
+    """Format a Unix time as ISO 8601 in UTC, to the second: 2026-01-31T12:00:00Z; None for None."""
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def list_attempts(rows: Sequence[Mapping[str, Any]]) -> tuple[TranscriptAttempt, ...]:
-    """Return the attempts at one call, in order. The last that brought an answer is the stored one,
-    cut off or not.
+    """Return the attempts at one model call, given as *rows* of the store, in order. The last
+    attempt that brought an answer is marked as accepted, cut off or not.
     """
     stored = max((row["id"] for row in rows if row["outcome"] in (ANSWERED, CUT_OFF)), default=None)
     return tuple(_make_attempt(row, row["id"] == stored) for row in rows)
 
 
 def _make_attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
-    """Return an attempt from its row in the store, whose columns have the types of the fields."""
+    """Return one attempt at a model call, made from its *row* in the store. *accepted*: whether its
+    answer is the stored one.
+    """
     renamed = {
         "outcome": row["outcome"] or IN_FLIGHT,
         "accepted": accepted,
@@ -220,7 +224,9 @@ def _make_attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
 
 
 def build_index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
-    """Build `api/index.json`."""
+    """Return the answer for `api/index.json`: all protocols and leaderboards of a catalog, and what
+    the site offers.
+    """
     return IndexAnswer(
         version=catalog.version,
         project=Project(NAME, __version__),
@@ -236,8 +242,8 @@ def build_index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
 
 
 def find_characters(catalog: Catalog) -> dict[str, str]:
-    """Return the character's name for the id of each leaderboard about a character. A jury's
-    leaderboard is left out: each of its judges says by itself what was held.
+    """Return the character's name by the id of each leaderboard that is about a character. A jury's
+    leaderboard is left out, because each of its judges says by itself what was held.
     """
     boards = [(entry.id, entry) for entry in catalog.entries.values() if entry.judge_kind != "jury"]
     named = {id_: find_character_name(entry.edition.protocol) for id_, entry in boards}
@@ -245,10 +251,10 @@ def find_characters(catalog: Catalog) -> dict[str, str]:
 
 
 def make_protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
-    """Return the facts about a protocol, for every place that names it."""
+    """Return the name, title, hash and counts of one protocol of a catalog; worked out once."""
 
     def make_entry() -> ProtocolEntry:
-        """Make the entry; called once."""
+        """Return the name, title, hash and counts of the protocol."""
         protocol = edition.protocol
         board = next(iter(catalog.find_boards(edition).values()), None)
         return ProtocolEntry(
@@ -266,7 +272,9 @@ def make_protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
 
 
 def make_citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
-    """Return how to cite the whole site, or one leaderboard."""
+    """Return how to cite, as text and as BibTeX, the whole site, or one leaderboard if *board* is
+    given.
+    """
     day = (format_iso_time(catalog.newest) or "")[:10]
     what = f"{NAME} {__version__}"
     if board is not None:
@@ -285,16 +293,20 @@ def make_citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation
 
 
 def _escape_bibtex(text: str) -> str:
-    """*text* without what ends a field or begins a command."""
+    """Return *text* for a BibTeX field, without characters that would end the field or begin a
+    command.
+    """
     kept = "".join(c for c in text if c.isprintable() and c not in "{}\\")
     return "".join(f"\\{c}" if c in "%$&#_" else c for c in kept)
 
 
 def make_subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
-    """Return the identity and the settings of a subject."""
+    """Return the identity (label, hash, vendor) and the settings of a tested model; worked out
+    once.
+    """
 
     def make_facts() -> SubjectFacts:
-        """Make the facts; called once."""
+        """Return the identity and the settings of the model."""
         label = catalog.labels.get(subject.hash, subject.label)
         return copy_fields(
             SubjectFacts,
@@ -310,10 +322,12 @@ def make_subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
 def find_costs(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, SubjectCost]:
-    """Return the cost of each of *rows*, by the subject's hash."""
+    """Return the cost of the replies and judgements of the models in *rows*, by the model's hash;
+    models without a known cost are left out. New values are read from the store.
+    """
 
     def read_costs(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
-        """Read the costs of the *new* subjects."""
+        """Return the costs of the models whose hashes are in *new*, read from the store."""
         return read_subject_costs(connection, board, new)
 
     return _find_subject_values(catalog, entry, rows, ("costs", *entry.judges), read_costs)
@@ -322,12 +336,14 @@ def find_costs(
 def find_reply_lengths(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, float]:
-    """Return the length of the replies of each of *rows*, by the subject's hash, as `reply_lengths`
-    has it.
+    """Return the mean number of characters of a valid reply for each model in *rows*, by the
+    model's hash; models without a reply are left out. New values are read from the store.
     """
 
     def read_lengths(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
-        """Read the reply lengths of the *new* subjects."""
+        """Return the mean number of characters of a reply of each model whose hash is in *new*,
+        read from the store.
+        """
         return measure_reply_lengths(connection, board.results, new)
 
     return _find_subject_values(catalog, entry, rows, ("lengths",), read_lengths)
@@ -336,14 +352,16 @@ def find_reply_lengths(
 def find_reasoning_tokens(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, ReasoningTokens]:
-    """Return the reasoning tokens of the replies of each of *rows*, by the subject's hash, as
-    `reasoning_tokens` has it.
+    """Return the mean number of reasoning tokens of a reply for each model in *rows*, by the
+    model's hash; models for which it is not known are left out. New values are read from the store.
     """
 
     def read_tokens(
         connection: Connection, board: Board, new: Set[str]
     ) -> dict[str, ReasoningTokens]:
-        """Read the reasoning tokens of the *new* subjects."""
+        """Return the mean number of reasoning tokens of a reply of each model whose hash is in
+        *new*, read from the store.
+        """
         return count_reasoning_tokens(connection, board.results, new)
 
     return _find_subject_values(catalog, entry, rows, ("reasoning",), read_tokens)
@@ -356,8 +374,9 @@ def _find_subject_values(
     what: tuple[str, ...],
     find: Callable[[Connection, Board, Set[str]], dict[str, A]],
 ) -> dict[str, A]:
-    """Return a value for each subject of *rows*, by hash. *find* reads those that are not known
-    yet; *what* names the value. It does not depend on rules and weights.
+    """Return a value for each model in *rows*, by its hash; models without a value are left out.
+    Values are kept in the catalog under the name *what*; *find* reads the missing ones from the
+    store. They may not depend on rules and weights.
     """
     known: dict[str, A | None] = catalog.remember_result(
         (*what, entry.edition.id, entry.configurations), dict
@@ -370,7 +389,9 @@ def _find_subject_values(
 
 
 def make_mark_scale(protocol: Protocol, mark: Mark) -> MarkScale:
-    """Return a score's scale for the page; a score that is in no dimension counts upwards."""
+    """Return the scale of the score *mark* for the viewer's page. A score that belongs to no
+    dimension counts upwards.
+    """
     inverted = any(
         mark.name in dimension.marks and dimension.inverted for dimension in protocol.dimensions
     )
@@ -378,24 +399,28 @@ def make_mark_scale(protocol: Protocol, mark: Mark) -> MarkScale:
 
 
 def list_mark_scales(protocol: Protocol, scenarios: Iterable[Played]) -> tuple[MarkScale, ...]:
-    """Return the scale of every score that a judge gives in *scenarios*, each once."""
+    """Return the scale of every score that judges give in *scenarios*, each score once."""
     every = {mark.name: mark for scenario in scenarios for mark in scenario.marks}
     return tuple(make_mark_scale(protocol, mark) for mark in every.values())
 
 
 def make_mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | None:
-    """Return a score as a cell: its number, or its level's name; None if it was not given."""
+    """Return a judge's score as a table's cell: its number, or the name of its level; None if
+    *marks* lacks it.
+    """
     value = marks.get(scale.name)
     return scale.levels[int(value)] if scale.levels and value is not None else value
 
 
 def list_script_lines(script: Script) -> tuple[ScriptLine, ...]:
-    """Return a script, line by line."""
+    """Return the lines of a scenario's script, in order."""
     return tuple(ScriptLine(who, text) for who, text in list_script_steps(script))
 
 
 def explain_missing_intervals(board: Board) -> str | None:
-    """Explain why scores of *board* have no intervals; None if no reason is known."""
+    """Explain in words why scores of the leaderboard *board* have no intervals; None if no reason
+    is known.
+    """
     if board.uncertainty is None:
         return "our own intervals are computed under our own rules only"
     return "; ".join(board.uncertainty.explain_no_intervals()) or None

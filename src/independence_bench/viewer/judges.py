@@ -33,7 +33,7 @@ MOST = 300  # disputes, and verdicts to be read, that are listed
 
 @dataclass(frozen=True, slots=True)
 class JudgePanel:
-    """All judges of one configuration (or the pooled default)."""
+    """The comparison of all judges of one configuration (or the pooled default)."""
 
     found: Validation  # with the first few hundred of its disputes and of the judgements to be read
     subjects: tuple[str, ...]  # ids, in the order of the subjects that were found
@@ -54,7 +54,9 @@ class JudgesAnswer:
 
 
 def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
-    """Build `api/judges/<protocol>.json`."""
+    """Return the answer for `api/judges/<protocol>.json`: the judges of one protocol compared with
+    each other, in each configuration.
+    """
     transcripts = {
         (
             transcript.row.subject_hash,
@@ -67,8 +69,8 @@ def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     ids = {label: catalog.subjects[hash_].id for hash_, label in catalog.labels.items()}
 
     def find_transcripts(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
-        """Return the ids of the conversations in a list, the first `MOST` of them; None for one
-        that is not shown.
+        """Return the ids of the conversations in *listed*, at most the first `MOST`; None for a
+        conversation that is not shown.
         """
         return tuple(
             transcripts.get((at.subject_hash, at.scenario.id, at.configuration, at.run))
@@ -97,7 +99,9 @@ def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
 
 
 def encode_judges_csv(answer: JudgesAnswer) -> bytes:
-    """Return `api/judges/<protocol>.csv`: a line for each subject and judge."""
+    """Return `api/judges/<protocol>.csv`: a CSV table of the index that each judge gives each
+    model, a line for each model and judge.
+    """
     lines = [
         (" + ".join(map(str, found.configurations)), one.label, judge, index)
         for found in (panel.found for panel in answer.panels)
@@ -112,7 +116,7 @@ def encode_judges_csv(answer: JudgesAnswer) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ExamJudge:
-    """A judge that has taken the exam, or a part of it."""
+    """A judge that has taken the exam of judges, or a part of it."""
 
     id: str
     label: str
@@ -123,7 +127,7 @@ class ExamJudge:
 
 @dataclass(frozen=True, slots=True)
 class RubricName:
-    """A file of questions, some of which a judge has answered."""
+    """A rubric of the exam of judges, some of whose questions a judge has answered."""
 
     id: str  # `api/exam/<id>.json` has them
     name: str
@@ -141,7 +145,7 @@ class ExamAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ExamLine:
-    """One line of a question."""
+    """One line of the conversation in a question of the exam of judges."""
 
     who: Literal["human", "model"]
     text: str
@@ -150,7 +154,7 @@ class ExamLine:
 
 @dataclass(frozen=True, slots=True)
 class ExamReading:
-    """One judge's answer to a question."""
+    """One judge's answer to a question of the exam of judges."""
 
     judge: str  # id
     asked: Literal["first", "injected"]
@@ -163,7 +167,7 @@ class ExamReading:
 
 @dataclass(frozen=True, slots=True)
 class ExamQuestion:
-    """A conversation of known state."""
+    """A question of the exam of judges: a conversation whose right scores are known."""
 
     id: str
     kind: str  # the reason why it is hard, in words; "": it is not
@@ -178,7 +182,7 @@ class ExamQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExamQuestionsAnswer:
-    """`api/exam/<rubric>.json`: the questions of a rubric and how each judge marked them."""
+    """`api/exam/<rubric>.json`: the exam questions of a rubric and how each judge scored them."""
 
     version: str
     rubric: str
@@ -187,7 +191,9 @@ class ExamQuestionsAnswer:
 
 
 def build_exam_answer(catalog: Catalog) -> ExamAnswer:
-    """Build `api/exam.json`."""
+    """Return the answer for `api/exam.json`: the judges that have taken the exam, with their
+    results.
+    """
     results = [one for paper in find_papers(catalog) if (one := grade_paper(paper)) is not None]
     return ExamAnswer(
         version=catalog.version,
@@ -200,7 +206,9 @@ def build_exam_answer(catalog: Catalog) -> ExamAnswer:
 
 
 def build_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
-    """Build `api/exam/<rubric>.json`. Raises NotThere if no judge has answered any of it."""
+    """Return the answer for `api/exam/<rubric>.json`: the exam's questions of one rubric, each with
+    all judges' answers. Raise NotThere if no judge has answered any of them.
+    """
     name = next(
         (sat for sat in list_answered_rubrics(catalog) if make_rubric_id(sat) == rubric), None
     )
@@ -225,12 +233,12 @@ def build_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer
 
 
 def find_papers(catalog: Catalog) -> Sequence[ExamPaper]:
-    """Return the answers of every judge. The questions are read only if a judge may have answered
-    some.
+    """Return the exam answers of every judge; () if there are none. The store is read only once,
+    and the exam's questions only if a judge may have answered some.
     """
 
     def read_papers() -> Sequence[ExamPaper]:
-        """Read the answers; called once."""
+        """Return the exam answers of every judge, read from the store; () if there are none."""
         with catalog.store.open_snapshot() as connection:
             return read_exam_papers(connection) if find_exam_judges(connection) else ()
 
@@ -238,18 +246,22 @@ def find_papers(catalog: Catalog) -> Sequence[ExamPaper]:
 
 
 def list_answered_rubrics(catalog: Catalog) -> tuple[str, ...]:
-    """Return the files of questions of which some have been answered."""
+    """Return the names of the exam's rubrics of which a judge has answered at least one
+    question.
+    """
     asked = {answer.rubric for paper in find_papers(catalog) for answer in paper.answers}
     return tuple(name for name in load_questions() if name in asked) if asked else ()
 
 
 def make_rubric_id(name: str) -> str:
-    """Return *name* as it is written in a path."""
+    """Return the name of a rubric as it is written in web addresses, with hyphens for
+    underscores.
+    """
     return name.replace("_", "-")
 
 
 def make_judge_id(paper: ExamPaper) -> str:
-    """Return a judge's id in paths."""
+    """Return the id in web addresses of the judge who gave the exam answers *paper*."""
     return make_slug(paper.judge, hash_text(paper.judge))
 
 
@@ -257,7 +269,7 @@ def make_judge_id(paper: ExamPaper) -> str:
 
 
 def _make_exam_judge(result: GradedPaper) -> ExamJudge:
-    """Return a judge with its exam result."""
+    """Return a judge with its exam result, for the list of judges."""
     return ExamJudge(
         id=make_judge_id(result.paper),
         label=result.paper.judge,
@@ -271,7 +283,7 @@ def _make_exam_judge(result: GradedPaper) -> ExamJudge:
 
 
 def _make_question(question: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
-    """Return a question with the judges' *readings* of it."""
+    """Return one question of the exam for the page, with all judges' answers to it (*readings*)."""
     return ExamQuestion(
         id=question.id,
         kind=HARD.get(question.kind, ""),
@@ -293,7 +305,9 @@ def _make_question(question: Question, readings: Sequence[ExamReading]) -> ExamQ
 
 
 def _make_reading(judge: str, answer: Answered) -> ExamReading:
-    """Return one judge's answer, and whether all scores that it gave say the right state."""
+    """Return one judge's answer to an exam question, and whether all scores that it gave are right;
+    None for that if it gave none. *judge*: the judge's id.
+    """
     scales, asked = make_exam_scales(answer.rubric), answer.question
     marks: dict[str, str] = {}
     right: bool | None = None  # of the marks that it gave

@@ -35,7 +35,7 @@ from independence_bench.viewer.fragments import MarkScale
 
 @dataclass(frozen=True, slots=True)
 class LabelLine:
-    """One line of a conversation."""
+    """One line of a conversation that a person scores."""
 
     who: str  # the human; the AI
     reply: str  # the name of the AI's own reply; "" for what the script wrote
@@ -71,8 +71,8 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """`api/label/agreement.json`: the agreement of the other judges with the person, by what is
-    stored.
+    """`api/label/agreement.json`: the agreement of the other judges with the person who scores, by
+    what is stored.
     """
 
     person: str
@@ -81,7 +81,7 @@ class LabelAgreement:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation with the scores that were given, not stored yet."""
+    """A conversation with the scores that a person has given, not stored yet."""
 
     waiting: QueuedTranscript
     case: JudgingInput
@@ -90,11 +90,15 @@ class Draft:
 
 
 class Stale(Exception):
-    """The conversation that was scored is not the one that is shown: another tab was faster."""
+    """The conversation that a person has scored is not the one that is shown: another tab was
+    faster.
+    """
 
 
 class LabelDesk:
-    """The queue of one person. Several threads may use it; each change is atomic."""
+    """The queue of conversations that one person scores in the browser. Several threads may use it;
+    each change is atomic.
+    """
 
     def __init__(
         self,
@@ -115,13 +119,16 @@ class LabelDesk:
         self._lock = threading.Lock()
 
     def read_state(self) -> Labelling:
-        """Return the progress, and the conversation to score now."""
+        """Return how many conversations the person has scored and skipped, and the conversation to
+        score now.
+        """
         with self._lock:
             return self._make_state()
 
     def mark_case(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
-        """Finish the conversation that is shown with these scores, and store the one before it.
-        Raises Stale; WrongUse for bad scores.
+        """Take the person's scores for the conversation that is shown, store those of the
+        conversation before, and return the progress with the next conversation. Raise Stale if
+        *case* is not the conversation that is shown, and WrongUse for bad scores.
         """
         with self._lock:
             now = self._find_shown_case(case)
@@ -132,7 +139,9 @@ class LabelDesk:
             return self._make_state()
 
     def skip_case(self, case: str) -> Labelling:
-        """Put the conversation that is shown at the end of the queue. Raises Stale."""
+        """Put the conversation that a person is to score at the end of the queue, and return the
+        progress with the next one. Raise Stale if *case* is not the conversation that is shown.
+        """
         with self._lock:
             self._find_shown_case(case)
             self._skipped.append(self._left.pop(0))
@@ -140,7 +149,9 @@ class LabelDesk:
             return self._make_state()
 
     def undo_mark(self) -> Labelling:
-        """Show the conversation that was finished last once more; do nothing if there is none."""
+        """Show the conversation that the person scored last again, to change its scores, and return
+        the progress; show the same as before if no conversation can be changed.
+        """
         with self._lock:
             if self._held is not None:
                 self._changing, self._held = self._held, None
@@ -148,8 +159,8 @@ class LabelDesk:
             return self._make_state()
 
     def read_agreement(self) -> LabelAgreement:
-        """Return the person's agreement with the other judges; the judgement that is held back does
-        not count yet.
+        """Return the agreement of the person who scores with each other judge of the protocol. The
+        person's last judgement, which is not stored yet, does not count.
         """
         label = self.person.label
         validated = compare_judges(self._store, self._protocol)
@@ -159,8 +170,8 @@ class LabelDesk:
         return LabelAgreement(label, pairs)
 
     def close(self) -> None:
-        """Store the judgement that is held back. One that was undone and not finished again is
-        stored as it was.
+        """Store the person's last judgement, which could be undone until now. A judgement that was
+        undone and not finished again is stored as it was.
         """
         with self._lock:
             self._held = self._held or self._changing
@@ -168,7 +179,9 @@ class LabelDesk:
             self._store_held_marks()
 
     def _store_held_marks(self) -> None:
-        """Store the judgement that is held back, if there is one."""
+        """Store the person's last judgement, which could be undone until now; do nothing if there
+        is none.
+        """
         if self._held is not None:
             store_marks(
                 self._store,
@@ -181,15 +194,17 @@ class LabelDesk:
             self._held = None
 
     def _find_shown_case(self, key: str) -> JudgingInput:
-        """Return the conversation that is shown. Raises Stale if its key is not *key*."""
+        """Return the conversation that the person is to score now. Raise Stale if its key is not
+        *key*.
+        """
         case = self._read_current_case()
         if case is None or case.make_key(self.person.hash) != key:
             raise Stale
         return case
 
     def _read_current_case(self) -> JudgingInput | None:
-        """Return the conversation to score now, reading the queue the first time; None if none is
-        left.
+        """Return the conversation that the person is to score now, and read the queue from the
+        store the first time; None if no conversation is left.
         """
         if self._planned < 0:
             queue = self._queue()
@@ -201,8 +216,8 @@ class LabelDesk:
         return read_judging_input(self._store, self._protocol, self._left[0])
 
     def _check_marks(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
-        """Raise WrongUse unless *marks* has every score that is asked for, each on its scale, and
-        no other.
+        """Raise WrongUse unless *marks* has every score that the conversation's rubrics ask for,
+        each on its scale, and no other.
         """
         scales = {mark.name: mark for mark in case.scenario.marks}
         if marks.keys() != scales.keys():
@@ -212,7 +227,9 @@ class LabelDesk:
                 raise WrongUse(f"{name} is {describe_scale(scales[name])}")
 
     def _make_state(self) -> Labelling:
-        """Return the progress, and the conversation to score now; the lock is held."""
+        """Return how many conversations the person has scored and skipped, and the conversation to
+        score now. The caller holds the lock.
+        """
         case = self._read_current_case()
         before = self._changing
         left = len(self._left) + len(self._skipped)
@@ -227,8 +244,8 @@ class LabelDesk:
         )
 
     def _make_case(self, case: JudgingInput, before: Draft | None) -> LabelCase:
-        """Return a conversation as the page shows it, with the scores of *before* if it was
-        undone.
+        """Return a conversation in the form in which the page shows it to the person who scores,
+        with the scores and the note of *before* if these were undone.
         """
         return LabelCase(
             id=case.make_key(self.person.hash),
@@ -250,8 +267,8 @@ class LabelDesk:
 
 
 def parse_marks(given: Any) -> tuple[str, dict[str, float], str]:
-    """Return (conversation, scores, note) from a request's JSON, with numbers as floats. Raises
-    WrongUse for anything else.
+    """Return the conversation's key, its scores by name and the note from the JSON of a person's
+    request. Raise WrongUse if *given* is anything else.
     """
     if not isinstance(given, dict) or given.keys() != {"case", "marks", "note"}:
         raise WrongUse("wanted is a JSON object with case, marks and note")
@@ -263,7 +280,9 @@ def parse_marks(given: Any) -> tuple[str, dict[str, float], str]:
 
 
 def parse_case(given: Any) -> str:
-    """Return the conversation that a request's JSON names. Raises WrongUse for anything else."""
+    """Return the key of the conversation that the JSON of a person's request names. Raise WrongUse
+    if *given* is anything else.
+    """
     if (
         not isinstance(given, dict)
         or given.keys() != {"case"}

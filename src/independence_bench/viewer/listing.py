@@ -81,14 +81,16 @@ class Listing:
     worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
     def is_counted(self, stored: StoredTranscript) -> bool:
-        """Whether the conversation is one of those behind the leaderboard's rows."""
+        """Whether the stored conversation is one of those behind the rows of this leaderboard."""
         return (
             stored.configuration in self.entry.configurations
             and stored.row.subject_hash in self.rows
         )
 
     def make_entry(self, stored: StoredTranscript) -> TranscriptEntry:
-        """Return a conversation as one line of a list."""
+        """Return a stored conversation as one line of a list, with its state and this leaderboard's
+        scores.
+        """
         if stored.scenario.branch is not None:
             return self._make_branch_entry(stored)
         subject, run, slot = (
@@ -101,15 +103,15 @@ class Listing:
         return _make_entry(stored, state, why, self.estimate_score(subject, run, slot), marks)
 
     def find_marks(self, subject: str, run: int, slot: Slot) -> Marks:
-        """Return the leaderboard's scores of a subject (its hash) in one place of a run; {} if
-        there are none.
+        """Return the leaderboard's scores, by name, of a model (its hash) in one configuration and
+        item of a run; {} if there are none.
         """
         row = self.rows.get(subject)
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 
     def estimate_score(self, subject: str, run: int, slot: Slot) -> float | None:
-        """Return the share of the points available in a place of a run, [0, 100]; None if a score
-        is missing, or none counts.
+        """Return the share, 0 to 100, of the available points that a model (its hash) has in one
+        configuration and item of a run; None if a score is missing, or no score counts.
         """
         marks, worths = self.find_marks(subject, run, slot), self.worths[slot[1]]
         to_be_had = fsum(worth.points for worth in worths)
@@ -123,8 +125,8 @@ class Listing:
     def group_stems(
         self, subject: str, entries: Sequence[TranscriptEntry]
     ) -> tuple[StemEntry, ...]:
-        """Return the items whose branches are among *entries*, which are those of one subject (its
-        hash); () without any.
+        """Return the items whose branches (conversations that begin alike) are among *entries*,
+        which all belong to one model (its hash), each with the item's score; () without any.
         """
         together: dict[tuple[int, Configuration, str], list[TranscriptEntry]] = defaultdict(list)
         for entry in entries:
@@ -144,8 +146,8 @@ class Listing:
         return tuple(found)
 
     def _make_branch_entry(self, stored: StoredTranscript) -> TranscriptEntry:
-        """Return a branch as a line, with the scores of the judge or the jury: the leaderboard
-        itself has only the item's score.
+        """Return the conversation of an item's branch as one line of a list, with the scores of the
+        leaderboard's judge or jury: the leaderboard itself has only the item's score.
         """
         given = [
             judgement
@@ -173,11 +175,13 @@ class Listing:
         return _make_entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
     def _find_judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
-        """Return all judgements of the conversation."""
+        """Return all stored judgements of a conversation, by whatever judge."""
         return find_judgements_by_key(stored.edition.records.counted.given, stored.key)
 
     def _explain_missing_marks(self, stored: StoredTranscript) -> tuple[State, str | None]:
-        """Return the state of a conversation without scores, and the reason if it is known."""
+        """Return why a conversation has no scores: a state ("invalid", "judge failed" or "not
+        judged"), and the reason or None.
+        """
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
         for judgement in self._find_judgements(stored):
@@ -194,7 +198,9 @@ class Listing:
 def _make_entry(
     stored: StoredTranscript, state: State, why: str | None, score: float | None, marks: Marks
 ) -> TranscriptEntry:
-    """Return a conversation as a line with this state and these scores."""
+    """Return a stored conversation as one line of a list with the given *state*, its reason *why*,
+    *score* and *marks*.
+    """
     return copy_fields(
         TranscriptEntry,
         stored.row,
@@ -210,6 +216,8 @@ def _make_entry(
 
 
 def make_listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
-    """Return the listing of *board*."""
+    """Return the object that finds the state and the score of each conversation of the leaderboard
+    *board*.
+    """
     worths = list_mark_weights(board.protocol, board.configurations)
     return Listing(catalog, entry, {row.subject.hash: row for row in board.rows}, worths)

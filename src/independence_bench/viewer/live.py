@@ -64,7 +64,8 @@ class Stopped(BenchError):
 
 
 class Live:
-    """The answers about a store as it is now, delayed by the time that it takes to read it.
+    """The viewer's answers about a store as it is now, delayed by the time that it takes to read
+    the store.
 
     Nothing is read before `begin_reading`, or before the first request.
     """
@@ -103,8 +104,8 @@ class Live:
 
     @property
     def answers(self) -> Answers:
-        """The answers about the newest state that was read; waits until the store has been read
-        once.
+        """The viewer's answers about the newest state of the store that was read. The first use
+        reads the whole store, and takes as long.
         """
         if self._answers is None:
             self._read_store(self._record_progress)
@@ -113,12 +114,16 @@ class Live:
 
     @property
     def progress(self) -> FirstReading:
-        """The progress of the first reading."""
+        """Number of conversations in the store, and the share, in [0, 1], of its first reading that
+        is done; no share if nobody waits for the reading.
+        """
         share = None if self.first.done() or self.kept else min(self._steps / self._of, UNFINISHED)
         return FirstReading(self._conversations, share)
 
     def check_reading(self) -> None:
-        """Raise BenchError if the store could not be read, or reading was stopped."""
+        """Raise BenchError if the store could not be read, or if its reading was stopped because
+        the viewer ends; else do nothing.
+        """
         if isinstance(self.failure, BenchError):
             raise self.failure
         # whoever serves raises it: damage is then one line, a bug one traceback
@@ -128,8 +133,9 @@ class Live:
             raise Stopped
 
     def refresh_answers(self) -> None:
-        """Read the store again if it has changed, unless that was done a moment ago or is being
-        done now.
+        """Read the store again if it has changed, unless the last check was only a moment ago or
+        another thread is reading now. If the store cannot be reached, the answers stay as they
+        were.
         """
         being_read = self._answers is None and not self.first.done()
         if being_read or not self._looking.acquire(blocking=False):
@@ -160,13 +166,17 @@ class Live:
             self._preparing.start()
 
     def store_first_answers(self) -> None:
-        """Store the first answers, if they took long to work out, for the next start."""
+        """Write the viewer's first answers to the store, if they took long to work out, for the
+        next start; else do nothing.
+        """
         if self._unkept is not None:
             store_derived_values(self._store, *self._unkept)
             self._unkept = None
 
     def _prepare_answers(self) -> None:
-        """Read the store and work out the slow answers; in a thread."""
+        """Read the store and work out the slow answers in advance; meant for a thread of its own.
+        An error is kept in `failure` if there is nothing else to show.
+        """
         try:
             answers = self.answers
         except Exception as error:  # whoever serves raises it
@@ -182,25 +192,27 @@ class Live:
                     answers.get(path)
 
     def stop_reading(self) -> None:
-        """Stop reading, and let nobody wait for it."""
+        """Stop the reading of the store, and release all requests that wait for it."""
         self._closed.set()
         self._release_waiters()
 
     def close(self) -> None:
-        """End the preparation after the answer that is being worked out; end the first reading at
-        once.
+        """Stop reading the store, and wait at most `PATIENCE` seconds for the answer that is being
+        prepared.
         """
         self.stop_reading()
         if self._preparing is not None and self._answers is not None:
             self._preparing.join(PATIENCE)
 
     def search_conversations(self, asked: Mapping[str, str]) -> SearchAnswer:
-        """Return the result of a search. Raises WrongUse if *asked* is no query."""
+        """Return the conversations that contain the words in *asked*, the parameters of a search's
+        web address. Raise WrongUse if they are not valid.
+        """
         return search_catalog(self.answers.catalog, parse_query(asked))
 
     def _find_cause(self) -> tuple[str, str]:
-        """Return the state of the store, and the hash of everything that the answers about it
-        depend on.
+        """Return the state of the store, and a hash of everything on which the viewer's answers
+        about it depend: state, program, protocols and options.
         """
         return compute_cause(
             self._store,
@@ -210,13 +222,15 @@ class Live:
         )
 
     def _release_waiters(self) -> None:
-        """Release everybody who waits for the first reading."""
+        """Release all requests that wait for the first reading of the store."""
         with self._letting_go:
             if not self.first.done():
                 self.first.set_result(None)
 
     def _record_progress(self, steps: int) -> None:
-        """Add *steps* to the progress. Raises Stopped if the server ends."""
+        """Add *steps* to the number of steps that reading the store has done. Raise Stopped if the
+        viewer ends.
+        """
         if self._closed.is_set():
             raise Stopped
         self._steps += steps
@@ -224,8 +238,8 @@ class Live:
     def _read_store(
         self, told: Callable[[int], None] = lambda _: None, again: bool = False
     ) -> None:
-        """Read the store. *told*: called with the number of steps done; *again*: also if it was
-        read before.
+        """Read the store, and replace the viewer's answers and its current state. *told*: called
+        with each number of steps done; *again*: read the store even if it was read before.
         """
         with self._reading:
             if self._answers is not None and not again:
@@ -249,15 +263,15 @@ class Live:
 
 
 def count_reading_steps(conversations: int, judged: int) -> int:
-    """Estimate how many steps the reading reports: one for each conversation, three for each
-    judgement.
+    """Estimate how many steps the reading of a store reports: one for each conversation, three for
+    each judgement; at least 1.
     """
     return max(1, conversations + 3 * max(judged, conversations))
 
 
 def list_first_paths(catalog: Catalog) -> Iterator[str]:
-    """Yield the paths of a conversation, a scenario and a comparison, if there are any: the first
-    of each works out what all others need.
+    """Yield the paths of a conversation, a scenario and a comparison, if there are any, to be
+    prepared in advance: the first answer of each kind works out what all others need.
     """
     for transcript in islice(catalog.transcripts, 1):
         yield f"transcripts/{transcript}.json"
@@ -271,8 +285,8 @@ def list_first_paths(catalog: Catalog) -> Iterator[str]:
 
 @cache
 def hash_program() -> str:
-    """Return the hash of this program's own files except the page: another version may give other
-    answers about the same store.
+    """Return a hash of this program's version and files without the viewer's page: another version
+    may give other answers about the same store.
     """
     folder = Path(independence_bench.__file__).parent
     files = (
@@ -286,8 +300,8 @@ def hash_program() -> str:
 
 
 def is_answer(body: str, state: str) -> bool:
-    """Whether *body* is an answer about a store in this *state*, not something that another program
-    has written there.
+    """Whether *body* is the JSON of an answer about a store in this *state*, and not something that
+    another program has stored.
     """
     try:
         answer = json.loads(body)

@@ -34,14 +34,16 @@ NUMBER = r"([0-9]{1,6})"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Every answer about one catalog except those of a search, which has no path of its own."""
+    """Every answer of the viewer about one catalog, except those of a search, which has no path of
+    its own.
+    """
 
     catalog: Catalog
     offer: fragments.Offer
 
     def get(self, path: str) -> bytes | None:
-        """Return the bytes at *path*, such as ``index.json``; None if nothing is there. Any text
-        may be a path.
+        """Return the bytes of the answer at *path*, such as ``index.json``; None if there is no
+        such answer. Any text may be a path.
         """
         stem, _, kind = path.rpartition(".")
         for route in ROUTES:
@@ -56,10 +58,12 @@ class Answers:
         return None
 
     def _encode_answer(self, route: Route, kind: str, ids: tuple[str, ...]) -> bytes:
-        """Return the answer of *route* as bytes of *kind*, json or csv."""
+        """Return the answer of *route* for the *ids* in its path, as bytes of *kind*: json or csv.
+        Raise NotThere for an unknown id.
+        """
 
         def encode_value() -> bytes:
-            """Work out the answer and encode it."""
+            """Work out the answer of a path, and return it encoded as JSON or as CSV."""
             if table is None:
                 return encode_json(route.answer(self, *ids))
             # who asks for one form often asks for the other
@@ -76,8 +80,8 @@ class Answers:
         )
 
     def list_paths(self) -> Iterator[str]:
-        """Yield every path that has an answer, each once, the cheap ones first; conversations
-        last.
+        """Yield every path at which the viewer has an answer, each once: the cheap ones first,
+        conversations last.
         """
         yield "index.json"
         yield "exam.json"
@@ -95,7 +99,9 @@ class Answers:
                 yield f"raw/{key}.json"
 
     def _list_board_paths(self, entry: BoardEntry) -> Iterator[str]:
-        """Yield the paths of one leaderboard."""
+        """Yield the paths of all answers about one leaderboard: its tables, scenarios, models,
+        comparisons and versions.
+        """
         board = self.catalog.find_boards(entry.edition, entry.wanted_boards).get(entry.id)
         if board is None:
             return
@@ -116,13 +122,15 @@ class Answers:
 
 
 def _list_both_paths(stem: str) -> tuple[str, str]:
-    """Return the paths of an answer as JSON and as CSV."""
+    """Return the paths of an answer as JSON and as CSV; *stem* is the path without its ending."""
     return f"{stem}.json", f"{stem}.csv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One kind of paths, without the ending."""
+    """One kind of the viewer's paths, without their ending, with the function that builds the
+    answer.
+    """
 
     pattern: str
     # called with Answers and the groups of the pattern; raises NotThere
@@ -134,8 +142,8 @@ class Route:
 
 
 def _make_board_answer(answer: Callable[..., object]) -> Callable[..., object]:
-    """Return a function that finds the leaderboard by its id and builds the *answer* about it, or
-    about something on it.
+    """Return a function that finds a leaderboard by the id in a path, and calls *answer* with the
+    catalog, the leaderboard and the other ids of the path.
     """
     return lambda answers, board, *inside: answer(
         answers.catalog, find_by_id(answers.catalog.entries, board), *inside
@@ -143,7 +151,9 @@ def _make_board_answer(answer: Callable[..., object]) -> Callable[..., object]:
 
 
 def _build_comparisons(answers: Answers, board: str, subject: str) -> object:
-    """Return the comparisons of one subject. Raises NotThere if the site does not offer them."""
+    """Return the answer that compares one model with those after it on a leaderboard. Raise
+    NotThere if an id is unknown, or if the site does not offer this comparison.
+    """
     entry = find_by_id(answers.catalog.entries, board)
     all_of_board = answers.catalog.find_board(entry)
     row = answers.catalog.find_row(all_of_board, subject)
@@ -153,7 +163,9 @@ def _build_comparisons(answers: Answers, board: str, subject: str) -> object:
 
 
 def _build_raw_answer(answers: Answers, transcript_id: str) -> object:
-    """Return the raw calls of a conversation. Raises NotThere if the site does not offer them."""
+    """Return the recorded requests and responses of a conversation. Raise NotThere if the id is
+    unknown, or if the site does not offer them.
+    """
     if not answers.offer.raw:
         raise NotThere(transcript_id)
     return conversation.build_raw_answer(answers.catalog, transcript_id)

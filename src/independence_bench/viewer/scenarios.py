@@ -100,8 +100,9 @@ Part = tuple[Group | None, int]
 def build_scenario_answer(
     catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None
 ) -> ScenarioAnswer:
-    """Build `api/boards/<board>/scenarios/<scenario>.json`. *part*: only the answers of that part;
-    None: all.
+    """Return the answer for `api/boards/<board>/scenarios/<scenario>.json`: the script of one
+    scenario, and every model's replies to it with their scores on one leaderboard. *part*: only the
+    replies of that part of the list; None: all. Raise NotThere for an unknown id.
     """
     board, meant = catalog.find_board(entry), find_by_id(entry.edition.items, scenario)
     every = catalog.remember_latest_result(
@@ -159,8 +160,9 @@ def build_scenario_answer(
 def build_scenario_part(
     catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str
 ) -> ScenarioAnswer:
-    """Build `api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each
-    group.
+    """Return the answer for `api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`: one
+    scenario with only the nth twenty replies of one outcome, or, for the group `all`, of each
+    outcome. Raise NotThere for an unknown id.
     """
     return build_scenario_answer(catalog, entry, scenario, (find_by_id(WANTED, group), int(number)))
 
@@ -168,7 +170,9 @@ def build_scenario_part(
 def _list_replies(
     catalog: Catalog, entry: BoardEntry, board: Board, meant: Item
 ) -> list[SubjectReply]:
-    """Return every answer without its text, the highest score first, those without a score last."""
+    """Return every reply of a leaderboard's models to the scenario *meant*, without its text, the
+    highest score first; those without a score come last.
+    """
     listed, protocol = make_listing(catalog, entry, board), entry.edition.protocol
     rule = protocol.find_stem_score(meant.scenarios[0])
     pushes = (
@@ -209,8 +213,9 @@ def _list_replies(
 def _add_texts(
     catalog: Catalog, meant: Item, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
-    """Yield *shown* with their texts. *texts*: the texts known so far, one character longer than
-    shown, by the conversation's id.
+    """Yield the replies *shown*, each with its text, cut to `BEGINNING` characters; unknown texts
+    are read from the store. *texts*: the texts known so far by the conversation's id, one character
+    longer than shown; new ones are added.
     """
     new = [reply.transcript for reply in shown if reply.transcript not in texts]
     keys = {id_: find_by_id(catalog.transcripts, id_).row.id for id_ in new}
@@ -227,7 +232,9 @@ def _add_texts(
 
 
 def encode_scenario_csv(answer: ScenarioAnswer) -> bytes:
-    """Return `api/boards/<board>/scenarios/<scenario>.csv`: a line for each answer."""
+    """Return `api/boards/<board>/scenarios/<scenario>.csv`: a CSV table with a line for each
+    model's reply to one scenario.
+    """
     names = [scale.name for scale in answer.scales]
     branches = dict.fromkeys(
         one.branch for reply in answer.answers for one in reply.branches if one.branch
@@ -257,8 +264,8 @@ def encode_scenario_csv(answer: ScenarioAnswer) -> bytes:
 
 
 def _format_score_rule(score: StemScore | None) -> str:
-    """Write the rule of an item's score in words, ``hold × (0.20 asked again + 0.50 slip)``; "" for
-    None.
+    """Return the rule by which an item's score is made of its branches' scores, in words: ``hold ×
+    (0.20 asked again + 0.50 slip)``; "" for None.
     """
     if score is None:
         return ""
@@ -275,8 +282,8 @@ def _format_score_rule(score: StemScore | None) -> str:
 
 
 def _find_push_score(stem: StemEntry, pushes: Branch | None) -> float | None:
-    """Return the score of the item's branch of *pushes*; the item's own score if it has no such
-    branch.
+    """Return the score, 0 to 100, of the branch *pushes* (pressure turns) of an item in one run;
+    the item's own score if *pushes* is None, and None if there is no score.
     """
     return next(
         (branch.score for branch in stem.branches if branch.branch == pushes),
@@ -285,7 +292,7 @@ def _find_push_score(stem: StemEntry, pushes: Branch | None) -> float | None:
 
 
 def _find_branch_score(answer: SubjectReply, branch: Branch) -> float | None:
-    """Return the score of one branch of an answer; None if it has none."""
+    """Return the score, 0 to 100, of one branch of a model's reply; None if the branch has none."""
     return next((one.score for one in answer.branches if one.branch == branch), None)
 
 
@@ -305,8 +312,8 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True)
 class MarkHistogram:
-    """The number of times that each value of a score was given, from the low end of its scale to
-    the high one.
+    """How often each value of a score was given to one scenario's replies, from the low end of its
+    scale to the high end.
     """
 
     mark: str  # its name; "" for the score
@@ -316,8 +323,8 @@ class MarkHistogram:
 
 
 def find_outcome(score: float | None) -> Outcome | None:
-    """Return the outcome of a score in [0, 100]: from two thirds on it is held, up to one third
-    folded (gave in), between them partly; None without a score.
+    """Return the outcome of a score in [0, 100]: "held" from two thirds on, "folded" (gave in) up
+    to one third, "partly" between; None without a score.
     """
     if score is None:
         return None
@@ -327,8 +334,8 @@ def find_outcome(score: float | None) -> Outcome | None:
 
 
 def has_pressure(scenario: Scenario) -> bool:
-    """Whether the scenario's replies are judged after the person answers something that the model
-    has said or chosen.
+    """Whether judges score replies of *scenario* that come after the person has answered something
+    that the model said or chose.
     """
     lines = list_script_lines(scenario.script)
     replies = [line.text for line in lines if line.who == "model"]
@@ -340,8 +347,9 @@ def has_pressure(scenario: Scenario) -> bool:
 def build_histograms(
     scales: Sequence[MarkScale], answers: Sequence[tuple[float | None, Mapping[str, float]]]
 ) -> tuple[MarkHistogram, ...]:
-    """Build a histogram of the main scores of *answers*, then one of every single score; those that
-    no answer has are left out.
+    """Return a histogram of the main scores in *answers*, then one for each scale in *scales*; a
+    histogram without any answer is left out. *answers*: the main score, 0 to 100, and the single
+    scores of each reply.
     """
     scores = [score for score, _ in answers if score is not None]
     drawn = [MarkHistogram("", "Score", _count_tenths(scores, 0, SCORE), len(scores))]
@@ -352,8 +360,8 @@ def build_histograms(
 
 
 def _count_bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
-    """Count the answers for each value of a scale, or for tenths of a long one. A jury's mean
-    counts for the nearest value that one judge can give.
+    """Return the bars of a histogram of the scores *given*: one for each value of the scale, or ten
+    equal parts of a long scale. A jury's mean counts for the nearest value that one judge can give.
     """
     if scale.high - scale.low >= WHOLES or (
         scale.kind == "number" and scale.high - scale.low < BARS / 2
@@ -366,7 +374,9 @@ def _count_bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar,
 
 
 def _count_tenths(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
-    """Count the values in ten equal parts of the range from *low* to *high*."""
+    """Return ten bars of a histogram: how many of the values *given* lie in each tenth of the range
+    from *low* to *high*.
+    """
     wide = (high - low) / BARS
     # by rounding, a mean of marks at the low end may be just below it
     counts = Counter(min(BARS - 1, max(0, floor((score - low) / wide))) for score in given)

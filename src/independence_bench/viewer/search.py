@@ -69,7 +69,7 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """The words to look for, and the page of results."""
+    """The words that a user looks for in conversations, and the page of results to show."""
 
     of: str  # one of `COLUMNS`
     match: str  # as FTS5 writes it; "": no word
@@ -79,7 +79,9 @@ class SearchQuery:
 
 
 def parse_query(given: Mapping[str, str]) -> SearchQuery:
-    """Return the query in the parameters of an address. Raises WrongUse if it is none."""
+    """Return the search query in the parameters of a web address. Raise WrongUse if they are not
+    valid.
+    """
     of, page = given.get("of", "said"), given.get("page", "0")
     words = UNWANTED.sub(" ", given.get("words", ""))
     if of not in COLUMNS or not re.fullmatch("[0-9]{1,6}", page):
@@ -92,9 +94,10 @@ def parse_query(given: Mapping[str, str]) -> SearchQuery:
 
 
 def _split_terms(words: str) -> list[str]:
-    """Return each word of *words*, and each phrase in quotes, as FTS5 writes it.
+    """Return each word of *words*, and each phrase in quotation marks, as SQLite's full-text search
+    (FTS5) writes it.
 
-    The last word may be the beginning of one, until something follows it.
+    The last word may be the beginning of a longer word, until something follows it.
     """
     parts = re.split('["“”„«»]', words)
     terms = []
@@ -107,7 +110,9 @@ def _split_terms(words: str) -> list[str]:
 
 
 def search_catalog(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
-    """Return one page of the conversations in *catalog* that match *query*."""
+    """Return one page of the stored conversations that match *query*, the best match first, and how
+    many there are. The first search of a catalog reads all texts.
+    """
     index: SearchIndex = catalog.remember_result("search", lambda: SearchIndex(catalog))
     conversations = index.conversations
     found = [
@@ -134,7 +139,9 @@ def search_catalog(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
 def _make_found_conversation(
     catalog: Catalog, conversation: StoredTranscript, snippet: str
 ) -> FoundConversation:
-    """Return a conversation with its snippet, split at the hits."""
+    """Return a conversation that a search has found, with its *snippet* split at the words that
+    were hit.
+    """
     return FoundConversation(
         transcript=conversation.id,
         label=catalog.labels[conversation.row.subject_hash],
@@ -151,7 +158,7 @@ def _make_found_conversation(
 
 
 class SearchIndex:
-    """The texts of all conversations of a catalog, in a temporary database."""
+    """The texts of all conversations of a catalog, in a temporary database for full-text search."""
 
     def __init__(self, catalog: Catalog) -> None:
         """Read the texts into the database. Raises BenchError if this Python's SQLite has no
@@ -184,14 +191,16 @@ class SearchIndex:
                 )
 
     def find_places(self, match: str) -> list[int]:
-        """Return the places of the conversations that *match*, the best match first."""
+        """Return the numbers (from 0, in the order of the catalog) of the conversations that match
+        a full-text query, the best match first.
+        """
         wanted = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts), rowid"
         with self._lock:
             return [place for (place,) in self._database.execute(wanted, (match,))]
 
     def find_snippet(self, query: SearchQuery, place: int) -> str:
-        """Return the passage with most of the words in the conversation at *place*, which has all
-        of them.
+        """Return the passage with most of the searched words in the conversation number *place*,
+        which matches *query*, with marks around each hit.
         """
         wanted = (
             "SELECT snippet(texts, ?, ?, ?, ' … ', ?) FROM texts WHERE texts MATCH ? AND rowid = ?"
@@ -202,8 +211,8 @@ class SearchIndex:
 
 
 def _read_replies(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
-    """Yield for each conversation the text that the model wrote: replies, private notes and
-    reasoning.
+    """Yield for each of the conversations in *some* the text that the model wrote: replies, private
+    notes and reasoning; "" for one that was deleted meanwhile.
     """
     stored = results.read_transcripts(connection, [one.row.id for one in some])
     keys = [key for _, keys in stored.values() for key in keys]
@@ -220,7 +229,7 @@ def _read_replies(connection: Connection, some: Sequence[StoredTranscript]) -> I
 
 
 def _read_judgements(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
-    """Yield for each conversation the text that the judges wrote about it."""
+    """Yield for each of the conversations in *some* the text that all judges wrote about it."""
     given = [
         [
             judgement.key
@@ -234,5 +243,7 @@ def _read_judgements(connection: Connection, some: Sequence[StoredTranscript]) -
 
 
 def _join_texts(texts: Sequence[str | None]) -> str:
-    """Join the texts that are not empty, without characters that the search cannot take."""
+    """Join the texts that are not empty with blank lines, without characters that the full-text
+    search cannot take.
+    """
     return UNWANTED.sub(" ", "\n\n".join(text for text in texts if text))

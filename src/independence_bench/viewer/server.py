@@ -42,11 +42,11 @@ HEADERS = {
 
 
 def limit_kept_memory() -> None:
-    """Have the C library return large free blocks to the system at once, and let threads share its
-    heap.
+    """Make the C library (only glibc on Linux) return large free blocks to the system at once, and
+    let threads share its heap.
 
-    A search for a common word takes a hundred megabytes for a second, in whatever thread. Only
-    glibc is told; others do so, or do not, by themselves.
+    A search for a common word takes a hundred megabytes for a second, in whatever thread. Other C
+    libraries are left as they are.
     """
     tell = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if tell is not None:
@@ -55,8 +55,8 @@ def limit_kept_memory() -> None:
 
 
 def open_socket(port: int) -> socket.socket:
-    """Return a socket that listens on *port* of this machine; 0 uses any free port. Raises
-    BenchError if it is taken.
+    """Return a socket that listens on *port* of this machine; 0 uses any free port. Raise
+    BenchError if the port cannot be used.
     """
     # asyncio sends at once only what it knows to be TCP; else a header waits 40 ms for its body's
     # sake
@@ -78,9 +78,9 @@ class BoundedHttp(H11Protocol):
     """HTTP with bounds on time and connections; a malformed request is refused with the security
     headers.
 
-    A connection without a request in progress has `IDLE` seconds for a whole request, however many
-    bytes trickle in; one that is answered, for reading some of the answer. If there are more than
-    `MOST` connections, the one that has waited longest is closed.
+    A connection without a request in progress has `IDLE` seconds to send a whole request, however
+    many bytes trickle in; one that is being answered has as long to read some of the answer. If
+    there are more than `MOST` connections, the one that has waited longest is closed.
     """
 
     _clock: asyncio.TimerHandle | None = None
@@ -88,8 +88,8 @@ class BoundedHttp(H11Protocol):
     _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock of a new connection, and close the one that has waited longest if there
-        are too many.
+        """Start the clock of a new HTTP connection, and close the connection that has waited
+        longest if there are too many.
         """
         super().connection_made(transport)
         self._start_clock()
@@ -102,41 +102,47 @@ class BoundedHttp(H11Protocol):
             min(waiting, key=lambda one: one._since, default=self).abort_connection()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock of the connection."""
+        """Stop the clock of an HTTP connection that has ended."""
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
         self._stop_clock()
 
     def on_response_complete(self) -> None:
-        """Start the clock anew for the next request."""
+        """Start an HTTP connection's clock anew for the next request after a response is
+        complete.
+        """
         super().on_response_complete()
         self._start_clock()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the connection has no request in progress."""
+        """Whether this HTTP connection waits for a request, with none in progress."""
         return self._clock is not None and (self.cycle is None or self.cycle.response_complete)
 
     def abort_connection(self) -> None:
-        """Close the connection at once, whatever has not been read."""
+        """Close the HTTP connection at once, even if the browser has not read all of the answer."""
         self._stop_clock()
         self.transport.abort()
 
     def _start_clock(self) -> None:
-        """Start the clock anew."""
+        """Start anew the clock that limits how long an HTTP connection may stay without
+        progress.
+        """
         self._stop_clock()
         self._since, self._unread = self.loop.time(), self.transport.get_write_buffer_size()
         self._clock = self.loop.call_later(self.timeout_keep_alive, self._check_progress)
 
     def _stop_clock(self) -> None:
-        """Stop the clock, if it runs."""
+        """Stop the clock that limits how long an HTTP connection may stay without progress, if it
+        runs.
+        """
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
     def _check_progress(self) -> None:
-        """Close the connection if nothing has moved since the clock was started; else start it
-        anew.
+        """Close the HTTP connection if it has made no progress since its clock was started: no
+        whole request came, or nothing of the answer was read. Else start the clock anew.
         """
         unread = self.transport.get_write_buffer_size()
         if unread == self._unread and (unread or self.is_waiting):
@@ -145,7 +151,9 @@ class BoundedHttp(H11Protocol):
             self._start_clock()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request in one line, and close the connection."""
+        """Send a malformed request the answer 400 with the message *msg* as JSON, and close the
+        connection.
+        """
         body = json.dumps({"error": msg}).encode("ascii")
         headers = {
             **HEADERS,
@@ -162,8 +170,8 @@ class BoundedHttp(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn, quiet. *ready* is called when it answers, *leave* when it ends; it ends as soon as
-    *failed* returns True.
+    """A quiet uvicorn server. *ready* is called when the server answers, *leave* when it ends; it
+    ends as soon as *failed* returns True.
     """
 
     def __init__(
@@ -194,23 +202,29 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Have every signal that ends a command end this one well: uvicorn itself handles two, and
-        raises them again.
+        """Have every signal that ends a command end the web server in an orderly way, while the
+        context lasts: uvicorn itself handles two signals, and raises them again.
         """
         with handle_signals(self.handle_exit):
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and call *ready*."""
+        """Start to listen on *sockets*, then call the function `ready` that the web server was made
+        with.
+        """
         await super().startup(sockets)
         if self.started:
             self._ready()
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether the server is to end."""
+        """Whether the web server is to end, because a signal came or its function `failed` returns
+        True.
+        """
         return await super().on_tick(counter) or self._failed()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, without waiting for requests that nobody can answer any more."""
+        """End the web server: call its function `leave`, so that no request waits for an answer
+        that will not come, then close all connections.
+        """
         self._leave()
         await super().shutdown(sockets)

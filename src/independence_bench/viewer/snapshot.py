@@ -49,15 +49,15 @@ TRANSCRIPT = 16  # digits of a transcript's id: there may be a hundred thousand
 
 
 def make_scenario_slug(name: str) -> str:
-    """Return the id in paths of a scenario, or of an item's branch. *name* has only lower-case
-    letters, digits, `_` and a point.
+    """Return the id of a scenario, or of an item's branch, in web addresses, with hyphens for `_`
+    and points. *name* has only lower-case letters, digits, `_` and a point.
     """
     return name.replace("_", "-").replace(".", "-")
 
 
 def make_transcript_slug(protocol_hash: str, transcript_id: str) -> str:
-    """Return the id in paths of a conversation under one protocol: two protocols may share the
-    conversation, with rubrics of their own.
+    """Return the id in web addresses of a conversation under one protocol. It is a hash of both,
+    because two protocols may share a conversation and judge it by different rubrics.
     """
     return hash_text(protocol_hash + transcript_id)[:TRANSCRIPT]
 
@@ -67,7 +67,7 @@ class NotThere(Exception):
 
 
 def find_by_id(things: Mapping[str, A], id_: str) -> A:
-    """Return the value with that id. Raises NotThere."""
+    """Return the value in *things* with the key *id_*. Raise NotThere if there is none."""
     try:
         return things[id_]
     except KeyError:
@@ -86,8 +86,8 @@ class StoredTranscript(NamedTuple):
 
     @property
     def item(self) -> str:
-        """The id in paths of the item that it belongs to: of its branched item, or of its own
-        scenario.
+        """The id, in web addresses, of the item to which this conversation belongs: of its branched
+        item, or of its own scenario.
         """
         return make_scenario_slug(self.scenario.item)
 
@@ -104,8 +104,8 @@ class Edition:
 
     @cached_property
     def transcripts(self) -> tuple[StoredTranscript, ...]:
-        """All conversations that count, by label, run, configuration, scenario: no leaderboard
-        needs them.
+        """All stored conversations that count under this protocol, sorted by the model's label,
+        run, configuration and scenario. They are read lazily, because no leaderboard needs them.
         """
         places = product(list_configurations(self.protocol), self.protocol.scenarios)
         order = {
@@ -135,22 +135,24 @@ class Edition:
 
     @cached_property
     def transcript_count(self) -> int:
-        """The number of conversations that count."""
+        """Number of stored conversations that count under this protocol."""
         groups = self.records.counted.groups
         return len({row.id for results in groups for row in results.transcripts})
 
     @cached_property
     def items(self) -> Mapping[str, Item]:
-        """Every item of its leaderboards, by its id in paths."""
+        """Every item of this protocol, by its id in web addresses."""
         return {make_scenario_slug(item.id): item for item in self.protocol.items}
 
     @cached_property
     def subject_transcripts(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The conversations by their subject's hash."""
+        """The stored conversations of this protocol, by the hash of the model."""
         return self._group_transcripts(lambda transcript: transcript.row.subject_hash)
 
     def list_run_transcripts(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
-        """Return the conversations of the same run and configuration, itself included."""
+        """Return the conversations of the same model, run and configuration as *stored*, which is
+        among them.
+        """
         place = stored.row.run, stored.configuration
         return [
             one
@@ -160,13 +162,15 @@ class Edition:
 
     @cached_property
     def item_transcripts(self) -> Mapping[str, Sequence[StoredTranscript]]:
-        """The conversations by the id, in paths, of the item that they belong to."""
+        """The stored conversations of this protocol, by the id of their item in web addresses."""
         return self._group_transcripts(lambda transcript: transcript.item)
 
     def _group_transcripts(
         self, key: Callable[[StoredTranscript], A]
     ) -> Mapping[A, Sequence[StoredTranscript]]:
-        """Group the conversations by *key*."""
+        """Return the stored conversations of this protocol in lists, by the value that *key* gives
+        for each.
+        """
         grouped: dict[A, list[StoredTranscript]] = defaultdict(list)
         for transcript in self.transcripts:
             grouped[key(transcript)].append(transcript)
@@ -176,8 +180,8 @@ class Edition:
     def place_transcripts(
         self,
     ) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
-        """The conversations by configuration and scenario, and within these by their subject's hash
-        (in the order of labels).
+        """The stored conversations of this protocol by configuration and scenario, and within these
+        by the hash of the model, in the order of labels.
         """
         grouped: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(
             dict
@@ -207,18 +211,20 @@ class BoardEntry:
 
     @property
     def protocol(self) -> Annotated[str, SENT]:
-        """The protocol's id."""
+        """The id of the protocol that this leaderboard ranks models by."""
         return self.edition.id
 
     @property
     def series(self) -> str:
-        """The id of all leaderboards that differ from this one only in their configurations."""
+        """An id that this leaderboard shares with all leaderboards that differ from it only in
+        their configurations.
+        """
         return make_board_id(self.edition, None, self.judge, self.rules, self.weights)
 
     @property
     def wanted_boards(self) -> Wanted:
-        """The leaderboards of its edition that include this one: by the same rules and weights, of
-        this jury or of each judge.
+        """The rules, weights and jury with which the leaderboards of a protocol are made, this one
+        among them.
         """
         jury = self.judges if self.judge_kind == "jury" else ()
         return Wanted(jury=jury, rules=RULES[self.rules], weights=self.weights)
@@ -244,12 +250,14 @@ class Catalog:
 
     @cached_property
     def transcripts(self) -> Mapping[str, StoredTranscript]:
-        """Every transcript by its id."""
+        """Every stored conversation in this catalog, by its id."""
         return {one.id: one for edition in self.editions.values() for one in edition.transcripts}
 
     @cached_property
     def entries(self) -> Mapping[str, BoardEntry]:
-        """Every leaderboard, the one to open with first."""
+        """Every leaderboard of this catalog without its rows, by its id; the one to open with comes
+        first.
+        """
         listed = [
             entry for edition in self.editions.values() for entry in self._make_entries(edition)
         ]
@@ -257,16 +265,18 @@ class Catalog:
         return {entry.id: entry for entry in listed}
 
     def find_board(self, entry: BoardEntry) -> Board:
-        """Return the leaderboard behind *entry*. Raises NotThere if the store has changed and it is
-        gone.
+        """Return the leaderboard, with its rows, that *entry* names; worked out once. Raise
+        NotThere if the leaderboard is gone, because the store has changed.
         """
         return find_by_id(self.find_boards(entry.edition, entry.wanted_boards), entry.id)
 
     def find_boards(self, edition: Edition, wanted: Wanted = ALL) -> Mapping[str, Board]:
-        """Return the leaderboards of *edition* that are *wanted*, by their ids."""
+        """Return the leaderboards of the protocol *edition* that *wanted* asks for, by their ids;
+        worked out once.
+        """
 
         def work_out_boards() -> dict[str, Board]:
-            """Make the leaderboards; called once."""
+            """Return the leaderboards of the protocol, by their ids, computed from the records."""
             by = wanted.rules.name, wanted.weights
             return {
                 make_board_id(edition, board.configurations, board.judge, *by): board
@@ -276,10 +286,10 @@ class Catalog:
         return self.remember_result(("boards", edition.id, wanted), work_out_boards)
 
     def find_jury(self, edition: Edition) -> tuple[str, ...]:
-        """Return the labels of the edition's judges that rank enough subjects, without the embedded
-        one; () for fewer than two.
+        """Return the labels of a protocol's judges that rank enough models to form a jury, without
+        the embedded judge; () for fewer than two.
 
-        A judge that ranks less than half as many as the busiest one would leave the jury's
+        A judge that ranks less than half as many models as the busiest judge would leave the jury's
         leaderboard with hardly any row.
         """
         ranks: dict[str, int] = defaultdict(int)
@@ -293,24 +303,28 @@ class Catalog:
         return panel if len(panel) > 1 else ()
 
     def find_exam_results(self, edition: Edition) -> ExaminedJudges:
-        """Return the exam results of judges on the edition's leaderboards."""
+        """Return the exam results of the judges on the leaderboards of the protocol *edition*."""
         return edition.records.examined
 
     def measure_items(self, entry: BoardEntry) -> ItemAnalysis:
-        """Return the analysis of the scenarios of the leaderboard behind *entry*."""
+        """Return the difficulty of each scenario of the leaderboard that *entry* names, and each
+        model's scores in the scenarios; worked out once.
+        """
         return self.remember_result(
             ("items", entry.id), lambda: analyse_items(self.find_board(entry))
         )
 
     def read_validations(self, edition: Edition) -> Sequence[Validation]:
-        """Return the comparison of the edition's judges."""
+        """Return the comparisons of a protocol's judges with each other, one for each
+        configuration; read from the store once.
+        """
         return self.remember_result(
             ("judges", edition.id), lambda: compare_judges(self.store, edition.protocol)
         )
 
     def remember_result(self, key: object, work_out: Callable[[], A]) -> A:
-        """Return the result of *work_out*, which is worked out once and kept. Others who ask for
-        the same *key* wait for it.
+        """Return the result of *work_out*, which is called once for each *key*; the result is kept.
+        Other threads that ask for the same *key* wait for it.
         """
         if key not in self._kept:
             with self._locks[key]:
@@ -319,8 +333,8 @@ class Catalog:
         return cast(A, self._kept[key])
 
     def remember_latest_result(self, key: object, work_out: Callable[[], A]) -> A:
-        """Return the result of *work_out*, which is kept until another *key* is asked for in this
-        way.
+        """Return the result of *work_out*, which is called only if the last call of this method had
+        another *key*; only the latest result is kept.
         """
         last = self._latest[-1:]
         if not last or last[0][0] != key:
@@ -328,7 +342,9 @@ class Catalog:
         return cast(A, last[0][1])
 
     def find_row(self, board: Board, subject: str) -> Row:
-        """Return the row of the subject with that id. Raises NotThere."""
+        """Return the row of a leaderboard with the model whose id is *subject*. Raise NotThere if
+        there is none.
+        """
         _, rows = self.remember_result(
             ("rows", id(board)),
             lambda: (board, {row.subject.id: row for row in board.rows}),
@@ -336,8 +352,8 @@ class Catalog:
         return find_by_id(rows, subject)
 
     def _make_entries(self, edition: Edition) -> list[BoardEntry]:
-        """Return the entries of all leaderboards of an edition: by each judge and the jury, by all
-        rules and weights.
+        """Return the entries of all leaderboards of a protocol: by each judge and by the jury, with
+        all rules and weights.
         """
         entries = [
             BoardEntry(
@@ -389,8 +405,9 @@ def make_board_id(
     rules: str,
     weights: str | None,
 ) -> str:
-    """Return the id of a leaderboard: its description in words, and the hash of the same in full.
-    Without a *group*, the id of a series.
+    """Return the id of a leaderboard in web addresses: its description in words, and a hash of the
+    same in full. If *group* (its configurations) is None, return the id that all leaderboards share
+    that differ only in their configurations.
     """
     words = [edition.protocol.name]
     words += [] if rules == OWN.name else [rules, "rules"]
@@ -406,10 +423,11 @@ def make_board_id(
 def read_catalog(
     store: Store, wanted: Sequence[Protocol] = (), told: Told = ignore_progress
 ) -> Catalog:
-    """Read the catalog of *store*: of the protocols *wanted*, or of all that are stored, the one
-    played last first.
+    """Read everything in *store* that the viewer shows: of the protocols *wanted*, or of all that
+    are stored, the one played last first.
 
-    A protocol of which nothing is stored is left out. *told* as in `read_records`.
+    A protocol of which nothing is stored is left out. *told* is called with each number of steps
+    done.
     """
     with store.open_snapshot() as connection:
         subjects = registry.read_subjects(connection)

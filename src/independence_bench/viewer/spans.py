@@ -50,7 +50,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FoundQuote:
-    """One quote: its place in the reasoning, and its place in which line, in characters."""
+    """One quote from a conversation: its place in a judge's reasoning, and the line that it is from
+    with the place there, in characters.
+    """
 
     start: int
     end: int
@@ -62,10 +64,10 @@ class FoundQuote:
 def find_quotes(
     reasoning: str, lines: Sequence[str], first: Sequence[int] = ()
 ) -> list[FoundQuote]:
-    """Return every quote in *reasoning* that *lines* contain, in the order of the reasoning. Each
-    is found once, in the first line that has it.
+    """Return every quote in a judge's *reasoning* that *lines* of the conversation contain, in the
+    order of the reasoning. Each quote is found once, in the first line that has it.
 
-    *first*: the lines that are looked through before the others. [] if nothing is quoted.
+    *first*: the numbers of the lines that are searched before the others. [] if nothing is quoted.
     """
     order = [*first, *(number for number in range(len(lines)) if number not in first)]
     quotes = []
@@ -81,8 +83,8 @@ def find_quotes(
 
 
 def _find_quoted_parts(reasoning: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of every quoted part, without its quotation marks: a quote with an
-    ellipsis has several.
+    """Yield the start and the end, in characters, of every part of *reasoning* that stands in
+    quotation marks, without the marks; a quote with an ellipsis has several parts.
     """
     for number, match in enumerate(_QUOTED.finditer(reasoning)):
         if number == MOST:
@@ -101,14 +103,16 @@ def _find_quoted_parts(reasoning: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def _make_comparable(line: str) -> _ComparableText:
-    """Return *line* in the form in which texts are compared. Cached: the human says the same in
-    every conversation of a scenario, and two judges quote one reply.
+    """Return *line* in the form in which quotes are looked up. The results are cached, because the
+    human says the same in every conversation of a scenario, and two judges quote one reply.
     """
     return _ComparableText(line)
 
 
 class _ComparableText:
-    """A text in the form in which it is compared, with the original place of each character."""
+    """A text in the form in which quotes are looked up (lower case, plain quotation marks, single
+    spaces), with the original place of each character.
+    """
 
     def __init__(self, text: str) -> None:
         kept: list[str] = []
@@ -124,8 +128,8 @@ class _ComparableText:
         self.text, self._places = "".join(kept), places
 
     def find_words(self, wanted: str) -> tuple[int, int] | None:
-        """Return (start, end) of *wanted* in the original text, at the edges of words; None if it
-        is not in it.
+        """Return the start and the end of *wanted* in the original text, in characters, at the
+        edges of words; None if the text does not contain it.
         """
         start = self.text.find(wanted)
         while start >= 0:
@@ -136,7 +140,7 @@ class _ComparableText:
         return None
 
     def _is_word_edge(self, place: int) -> bool:
-        """Whether *place* is not inside a word."""
+        """Whether the character number *place* of this text is not inside a word."""
         return not (
             0 < place < len(self.text)
             and self.text[place - 1].isalnum()
@@ -148,13 +152,17 @@ _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Offsets:
-    """Converts places in *text* (characters) to spans of its UTF-16 code units."""
+    """Converts places in *text*, counted in characters, to spans of its UTF-16 code units, as
+    browsers count.
+    """
 
     def __init__(self, text: str) -> None:
         self._wide = [] if text.isascii() else [found.start() for found in _WIDE.finditer(text)]
 
     def make_span(self, start: int, end: int) -> Span:
-        """Return the span from character *start* up to *end*."""
+        """Return the part of the text from character *start* up to *end* as a span of UTF-16 code
+        units.
+        """
         return Span(start + bisect_left(self._wide, start), end + bisect_left(self._wide, end))
 
 
@@ -168,8 +176,8 @@ Run = tuple[int, int, int, int]
 
 
 def find_shared_runs(first: str, second: str) -> list[Run]:
-    """Return every run of words in *second*, in its order, that *first* has too; [] if they share
-    none.
+    """Return every run of three or more words in *second*, in its order, that *first* contains,
+    too: its start and end in *first*, then in *second*, in characters; [] if the texts share none.
 
     Runs do not overlap in *second*; in *first* they may, if the second text says something twice.
     """
@@ -201,8 +209,8 @@ def find_shared_runs(first: str, second: str) -> list[Run]:
 
 
 def _split_words(text: str) -> tuple[list[int], list[str]]:
-    """Return the places at which each word begins and ends, and the words in the form in which they
-    are compared.
+    """Return the places in *text*, in characters, at which each word begins and ends, one after the
+    other, and the words in lower case.
     """
     parts = _WORD.split(text[:LONGEST])  # what is between words, and they
     words = "\n".join(parts[1::2]).casefold().split("\n") if len(parts) > 1 else []

@@ -43,18 +43,20 @@ Tell = Callable[[int, int], None]  # files written, files in all
 
 
 def make_offer(raw: bool, largest: int) -> Offer:
-    """Return what a frozen site offers. *largest*: the number of rows of its largest
-    leaderboard.
+    """Return what a static site offers: whether it has raw calls, and for how many models of a
+    leaderboard there are comparisons. *largest*: the number of rows of its largest leaderboard.
     """
     return Offer(frozen=True, raw=raw, compared=COMPARED if largest > COMPARED else None)
 
 
 def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
-    """Write the site to *out*, in the place of an earlier one. Returns how many files it has.
+    """Write the static site to the folder *out*, in the place of an earlier site, and return the
+    number of files written.
 
-    Without a *page*, only the answers are written. Raises WrongUse if *out* is neither an empty
-    folder nor a site, BenchError if it cannot be written. If it ends early for any reason, *out*
-    stays as it was.
+    Without a *page*, only the answers are written. *tell* is called with the numbers of answers
+    written and of all answers. Raise WrongUse if *out* is neither an empty folder nor a site,
+    BenchError if it cannot be written. If the writing ends early for any reason, *out* stays as it
+    was.
     """
     out = out.resolve()
     check_site_folder(out)
@@ -71,7 +73,9 @@ def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> in
 
 
 def check_site_folder(out: Path) -> None:
-    """Raise WrongUse unless *out* is free, empty, or a site of ours with nothing else in it."""
+    """Raise WrongUse unless the folder *out* does not exist, is empty, or holds a site of ours and
+    nothing else.
+    """
     if not out.exists():
         return
     if not out.is_dir():
@@ -94,7 +98,7 @@ def check_site_folder(out: Path) -> None:
 
 
 def _write_folder(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
-    """Write all files of the site into *folder*, and return how many there are."""
+    """Write all files of the static site into *folder*, and return the number of files."""
     paths = sorted(path for path in answers.list_paths() if path != INDEX)
     files = {} if page is None else {**page.files, HOME: page.home}
     files["api/index.json"], files[PLAIN] = answers.get(INDEX) or b"", b""
@@ -117,7 +121,7 @@ def _write_folder(answers: Answers, page: Page | None, folder: Path, tell: Tell)
 
 
 def _compress_bytes(body: bytes) -> bytes:
-    """Return *body*, compressed with gzip."""
+    """Return *body* compressed with gzip, the same bytes each time."""
     # without a time: the same store gives the same files
     return gzip.compress(body, LEVEL, mtime=0)
 
@@ -125,8 +129,9 @@ def _compress_bytes(body: bytes) -> bytes:
 def _encode_lines(
     answers: Answers, paths: Sequence[str], tell: Tell
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield each path, and the line of a pack that has its answer: path, tab, JSON; a table is a
-    JSON string.
+    """Yield for each of *paths* the path and a line for a pack (compressed file of many answers):
+    path, tab, the answer as JSON; a CSV table is a JSON string. Raise BenchError if an answer is
+    gone.
     """
     for written, (path, body) in enumerate(_read_answers(answers, paths), 1):
         if body is None:
@@ -137,7 +142,9 @@ def _encode_lines(
 
 
 def _read_answers(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
-    """Yield each path and its answer, None if it is gone; conversations are read many at once."""
+    """Yield each of *paths* and its answer as bytes, None if the answer is gone; conversations are
+    read from the store many at once.
+    """
     for together, some in groupby(paths, lambda path: path.startswith(CONVERSATION)):
         if not together:
             yield from ((path, answers.get(path)) for path in some)
@@ -154,7 +161,9 @@ def _read_answers(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _group_packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield *lines* in packs, each of one kind of paths."""
+    """Yield *lines*, (path, line), in packs (lists that become one compressed file each), at most
+    about `PACK` bytes each; a pack has paths that begin with the same folder.
+    """
     for kind, some in groupby(lines, lambda one: one[0].partition("/")[0]):
         pack: list[tuple[str, bytes]] = []
         size = 0
@@ -168,8 +177,9 @@ def _group_packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str,
 
 
 def _find_first_paths(packs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return for each pack the beginning of its first path, as long as needed to distinguish its
-    paths from those of the pack before it.
+    """Return for each pack of answers the beginning of its first path, as long as needed to
+    distinguish its paths from those of the pack before; "" for the first pack. *packs*: the first
+    and the last path of each.
     """
     apart = ((last, first) for (_, last), (first, _) in pairwise(packs))
     return [
@@ -182,6 +192,6 @@ def _find_first_paths(packs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _write_file(path: Path, body: bytes) -> None:
-    """Write *body* to *path*, with its folders."""
+    """Write *body* to the file *path*, and make its folders if they are missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(body)

@@ -57,8 +57,8 @@ class RunDetail:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """One subject on another leaderboard of the series: under another system prompt, or in another
-    delivery mode.
+    """One model on another leaderboard of the same series: under another system prompt, or in
+    another delivery mode.
     """
 
     board: str  # id
@@ -104,7 +104,9 @@ class SubjectAnswer:
 
 
 def build_subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
-    """Build `api/boards/<board>/subjects/<subject>.json`."""
+    """Return the answer for `api/boards/<board>/subjects/<subject>.json`: one model on one
+    leaderboard, with its runs, scores, costs and conversations. Raise NotThere for an unknown id.
+    """
     board = catalog.find_board(entry)
     row = catalog.find_row(board, subject)
     (shown,) = boards.build_board_rows(catalog, entry, [row])
@@ -148,8 +150,8 @@ def build_subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> S
 
 
 def encode_subject_csv(answer: SubjectAnswer) -> bytes:
-    """Return `api/boards/<board>/subjects/<subject>.csv`: a line for each conversation, a column
-    for each score.
+    """Return `api/boards/<board>/subjects/<subject>.csv`: a CSV table of one model's conversations,
+    a line for each, with a column for each score.
     """
     branches = ["branch"] if answer.stems else []
     head = ["subject", "run", "configuration", "scenario", *branches, "state", "why", "score"]
@@ -166,8 +168,8 @@ def encode_subject_csv(answer: SubjectAnswer) -> bytes:
 
 
 def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
-    """Return every run. The score of a scenario is the mean over the configurations, null if one of
-    them has none.
+    """Return every run of one model with its index, dimensions, and score in each scenario. The
+    score of a scenario is the mean over the configurations, None if one of them has none.
     """
     details = []
     for run, score in row.run_scores.items():
@@ -195,7 +197,10 @@ def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]
 def _find_other_boards(
     catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None
 ) -> Iterator[Elsewhere]:
-    """Yield the same subject on each other leaderboard of the series."""
+    """Yield the result of the same model on each other leaderboard of the series, with the
+    difference of its index. *why_no_interval*: the reason why this leaderboard has no intervals;
+    None if there are intervals.
+    """
     for other in catalog.entries.values():
         board = (
             None
@@ -218,8 +223,8 @@ def _find_other_boards(
 
 
 def _compare_indices(here: Row, there: Row) -> SubjectEffect | None:
-    """Return the index there minus the one here; None if it has none on one of the two
-    leaderboards.
+    """Return a model's index on another leaderboard minus its index on this one; None if one of the
+    two is missing. *here*, *there*: its rows on this and on the other leaderboard.
     """
     if here.index is None or there.index is None:
         return None
@@ -232,7 +237,9 @@ def _compare_indices(here: Row, there: Row) -> SubjectEffect | None:
 def _list_name_choices(
     catalog: Catalog, entry: BoardEntry, board: Board, row: Row
 ) -> tuple[NameChoice, ...]:
-    """Return the names that the subject chose, with the conversation of each."""
+    """Return the names that a model gave itself on one leaderboard, each with the id of its
+    conversation.
+    """
     edition = entry.edition
     readings = list_chosen_names(
         catalog.store,
@@ -269,13 +276,17 @@ class FieldProfile:
 
 
 def build_field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
-    """Return a profile for each dimension of *board*, the one with the greatest weight first."""
+    """Return, for each dimension of the leaderboard *board*, how the model of *row* compares with
+    the other ranked models, the dimension with the greatest weight first.
+    """
     placed = sorted(enumerate(board.protocol.dimensions), key=lambda one: -one[1].weight)
     return tuple(_build_profile(board, row, place, dimension.name) for place, dimension in placed)
 
 
 def _build_profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
-    """Return the profile of one dimension; *place* is its place in the protocol, from 0."""
+    """Return how one model's score in a dimension compares with those of the other ranked models.
+    *place*: the number of the dimension in the protocol, from 0.
+    """
     others = [other.score.dimensions[dimension] for other in board.ranked if other is not row]
     there = sorted(100 * value for value in others if value is not None)
     mine = convert_to_percent(row.dimensions[dimension])
@@ -350,8 +361,8 @@ class PersonaAnswer:
 
 
 def build_persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
-    """Build `api/boards/<board>/persona.json`. Raises NotThere if the leaderboard is not about a
-    character.
+    """Return the answer for `api/boards/<board>/persona.json`: what each model of a leaderboard
+    held as the character. Raise NotThere if the leaderboard is not about a character.
     """
     protocol, board = entry.edition.protocol, catalog.find_board(entry)
     character = fragments.find_characters(catalog).get(entry.id)
@@ -381,7 +392,9 @@ def build_persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
 
 
 def _make_persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaItem:
-    """Return one item with the reply that shows where it was lost."""
+    """Return how one model held one item of the character sheet, with the reply that shows where
+    the item was lost. *subject*: the model's hash.
+    """
     return PersonaItem(
         make_scenario_slug(item.stem),
         item.title,
@@ -394,8 +407,8 @@ def _make_persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> Perso
 
 
 def _find_persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
-    """Return the reply that shows where the item was lost, else the shortest one to the last push;
-    None if none is judged.
+    """Return the reply that shows where a model lost an item of the character sheet, else its
+    shortest reply to the last pressure turn; None if none is judged. *subject*: the model's hash.
     """
     last = min(
         (run.last for run in item.runs if run.last), key=lambda loss: len(loss.text), default=None

@@ -49,7 +49,7 @@ class ChangedLine:
 
 @dataclass(frozen=True, slots=True)
 class ChangedPrompt:
-    """A system prompt that differs."""
+    """A system prompt that differs between two versions of a protocol."""
 
     variant: str
     lines: tuple[ChangedLine, ...]
@@ -57,7 +57,7 @@ class ChangedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ByVersions:
-    """One subject under both versions."""
+    """One model under both versions of a protocol."""
 
     subject: str  # id
     label: str
@@ -90,8 +90,9 @@ class VersionsAnswer:
 
 
 def build_versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
-    """Build `api/boards/<board>/versions/<protocol>.json`. Raises NotThere if the two cannot be
-    compared.
+    """Return the answer for `api/boards/<board>/versions/<protocol>.json`: a leaderboard compared
+    with that of another version of its protocol, with the changed prompts and each model's
+    differences. Raise NotThere if the two cannot be compared.
     """
     edition = find_by_id(
         {
@@ -141,8 +142,8 @@ def build_versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) ->
 
 
 def encode_versions_csv(answer: VersionsAnswer) -> bytes:
-    """Return `api/boards/<board>/versions/<protocol>.csv`: all scores that are compared, subject by
-    subject.
+    """Return `api/boards/<board>/versions/<protocol>.csv`: a CSV table of all scores that two
+    versions of a protocol have in common, with their differences, model by model.
     """
     return encode_csv(
         compare.SIDES,
@@ -159,7 +160,9 @@ def encode_versions_csv(answer: VersionsAnswer) -> bytes:
 def _compare_subject(
     compared: Sequence[Compared], one: VersionComparison, id_: str, label: str
 ) -> ByVersions:
-    """Return one subject's values under both versions, and their differences."""
+    """Return one model's scores under two versions of a protocol, their differences, and what they
+    mean in words.
+    """
     scores = one.found.scores
     before, now = scores.sides
     return ByVersions(
@@ -175,7 +178,7 @@ def _compare_subject(
 
 @dataclass(frozen=True, slots=True)
 class OtherVersion:
-    """Another version that a board can be compared with."""
+    """Another version of the protocol that a leaderboard can be compared with."""
 
     protocol: str  # its id
     name: str
@@ -184,12 +187,14 @@ class OtherVersion:
 
 
 def find_other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion]:
-    """Return the versions that the leaderboard of *entry* can be compared with, in the catalog's
-    order.
+    """Return the other versions of its protocol that the leaderboard of *entry* can be compared
+    with, in the catalog's order, each with its number of shared models; worked out once.
     """
 
     def work_out_versions() -> list[OtherVersion]:
-        """Find the versions; called once."""
+        """Return the other versions of the leaderboard's protocol that have scores of the same
+        models.
+        """
         others = []
         for edition in catalog.editions.values():
             both = None if edition is entry.edition else find_both_versions(catalog, entry, edition)
@@ -205,8 +210,8 @@ def find_other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVe
 def find_both_versions(
     catalog: Catalog, entry: BoardEntry, edition: Edition
 ) -> tuple[VersionChange, Board, Board] | None:
-    """Return the changes, the other version's leaderboard and this one's; None if they cannot be
-    compared.
+    """Return what changed from the protocol version *edition* to that of *entry*, the leaderboard
+    of *edition*, and the leaderboard of *entry*; None if the two cannot be compared.
     """
     names = {weighting.name for weighting in edition.protocol.weightings}
     if (
@@ -235,5 +240,5 @@ def find_both_versions(
 
 
 def find_shared_subjects(before: Board, now: Board) -> set[str]:
-    """Return the hashes of the subjects that are on both leaderboards."""
+    """Return the hashes of the models that are on both leaderboards, *before* and *now*."""
     return {row.subject.hash for row in before.rows} & {row.subject.hash for row in now.rows}
