@@ -95,7 +95,9 @@ class JudgeAsker(Asker):
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 
     async def ask_missing_calls(self, executor: Executor) -> None:
-        """Ask about every conversation that is left."""
+        """Store the judges, then have them judge every conversation that is left, and record how
+        that ends.
+        """
         for judge in self.judges:
             keep = partial(
                 registry.store_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec
@@ -140,8 +142,8 @@ class ExamAsker(JudgeAsker):
         calls.progress.record_ending("judged")
 
     async def preview_missing_judgements(self) -> Preview:
-        """Return the preview of the session, which has no subjects, with a forecast of the
-        judgements that are missing.
+        """Return a preview of this exam of judges: a forecast of the judgements that are neither
+        stored nor made yet. No model under test is part of the preview.
         """
         preview = await make_preview(self.session)
         with self.session.store.open_snapshot() as connection:
@@ -158,8 +160,9 @@ class ExamAsker(JudgeAsker):
     async def _forecast_judgement(
         self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
     ) -> Forecast:
-        """Forecast one judgement. *taken*: the tokens that the judge's judgements took so far, by
-        rubric.
+        """Forecast the tokens and dollars of one judgement of the exam case *case* by *judge*.
+        *taken*: rubric's hash -> mean completion tokens of the judge's judgements so far, of which
+        the mean is expected.
         """
         client = self.session.clients[judge.model.endpoint]
         info = await client.find_model_info(judge.model.model)
@@ -182,9 +185,9 @@ class ExamOutcome:
 
 
 async def preview_exam(wanted: Run, rubrics: Collection[str], store: Store) -> Preview:
-    """Return the preview of the exam of the judge that *wanted* names, for the question files
-    *rubrics*. It covers only questions that are not answered yet. Raises what `open_session`
-    raises.
+    """Return a preview of the exam of the judge that *wanted* names: the forecast calls, tokens and
+    dollars of those questions in the question files *rubrics* whose answers are not stored yet.
+    Raises what `open_session` raises.
     """
     async with open_session(wanted, store) as session:
         return await (await _make_exam_asker(wanted, rubrics, session)).preview_missing_judgements()
@@ -196,8 +199,9 @@ async def take_exam(
     store: Store,
     watch: Callable[[Asker], Awaitable[None]],
 ) -> ExamOutcome:
-    """Ask the judge that *wanted* names every exam question that it has not answered yet, while
-    *watch* looks on.
+    """Ask the judge that *wanted* names every exam question of the question files *rubrics* whose
+    answer is not stored yet, and return the judge's hashes and the report of the calls. *watch*
+    runs at the same time.
 
     Ctrl-C works as in `Asker.ask_while_watched`. Raises what `open_session` raises, or StoreError.
     """
@@ -227,7 +231,9 @@ async def _make_exam_asker(wanted: Run, rubrics: Collection[str], session: Sessi
 
 
 def make_names_call(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
-    """Make the call that asks *model* which names and genders were chosen in *transcript*."""
+    """Return the call that asks the judge *model* which names and which gender the model under test
+    chose for itself in *transcript*.
+    """
     heard, key = transcript.heard_hash, make_question_key(transcript.heard_hash, model.hash)
     fence = make_fence(JudgingInput(transcript, _NOTHING, ""))
     parts = (
@@ -266,7 +272,9 @@ TITLE = "a conversation about names"
 def make_name_asker(
     left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int
 ) -> JudgeAsker:
-    """Return an asker that has *judge* read the names in the conversations that are *left*."""
+    """Return an asker that has *judge* find which names and genders were chosen in each of the
+    conversations *left*, whose transcripts are read from the session's store.
+    """
 
     async def ask_names(transcript: Transcript, calls: ConversationCalls) -> None:
         judgement = await calls.ask(make_names_call(transcript, judge.model))
@@ -288,8 +296,10 @@ def make_name_asker(
 def make_raw_answer_call(
     shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]
 ) -> Call[Judgement]:
-    """Make the call *asked*, whose answer is stored as it comes. It is about the text of the hash
-    *shown*; *answers* counts the answers in a reply and gives 0 if one is missing.
+    """Return the call that sends the request *asked* and stores the answer as a judgement whose
+    reasoning is the answer's unchanged text. *shown* is the hash of the text that the request is
+    about, *kind* stands in place of a rubric's hash. *answers* counts the answers in a reply; a
+    reply with 0 is rejected.
     """
     key = make_judgement_key(shown, kind, asked.model.hash)
 
@@ -317,8 +327,9 @@ def make_judgement_call(
     read: Callable[[Completion], Accepted[Judgement] | Rejected],
     failed: Callable[[str], Judgement],
 ) -> Call[Judgement]:
-    """Make the call for the judgement *key*: *asked* is the request, *read* reads the answer. A
-    judgement that *failed* is asked for again by the next command.
+    """Return the call for the judgement that is stored under *key*: *asked* is the request, *read*
+    turns the model's completion into a judgement or rejects it, and *failed* makes a failed
+    judgement from the reason. The next command asks for a failed judgement again.
     """
     return Call(
         key=key,
