@@ -95,8 +95,8 @@ class JudgeAsker(Asker):
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 
     async def ask_missing_calls(self, executor: Executor) -> None:
-        """Store the judges, then have them judge every conversation that is left, and record how
-        that ends.
+        """Record the judges in the store, then ask them about every conversation or text whose
+        answer the store lacks.
         """
         for judge in self.judges:
             keep = partial(

@@ -145,8 +145,7 @@ class Session:
 
     @property
     def models(self) -> list[ChatModel]:
-        """All models that the session calls: the models under test, and the judge if it is a model.
-        """
+        """All models that this session calls: those under test, and the judge if it is a model."""
         return [*self.subjects, *([self.judge.model] if isinstance(self.judge, ModelJudge) else [])]
 
 
@@ -258,7 +257,8 @@ class Report:
 
     @property
     def cost(self) -> float:
-        """Dollars that this command has cost as the endpoints state it, rejected attempts included.
+        """Dollars that this command has cost as the endpoints state it, including rejected
+        attempts.
         """
         return sum(tally.cost for tally in self.tallies)
 
@@ -290,7 +290,7 @@ def describe_failed_judgement(reason: str, judge_calls: int) -> str:
 @contextmanager
 def stop_on_signals(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
     """Within the block, let the first signal of `ENDING` (Ctrl-C, SIGTERM, SIGHUP, SIGQUIT) call
-    *stop* with Interrupted, unless `report.stopped` is set; Ctrl-C after that cancels the current
+    *stop* with Interrupted, which sets `report.stopped`; Ctrl-C after that cancels the current
     task.
 
     A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs

@@ -34,8 +34,7 @@ Row = Mapping[str, Any]
 
 
 def format_moment(seconds: float) -> str:
-    """Return the Unix time *seconds* as an ISO 8601 date and time in UTC, as Inspect writes times.
-    """
+    """Return the Unix time *seconds* as ISO 8601 text in UTC, as Inspect writes times."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 

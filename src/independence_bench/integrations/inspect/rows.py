@@ -169,8 +169,7 @@ def make_judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
 
 
 def make_model_rows(sheet: str, model: ChatModel) -> Rows:
-    """Return the export row of *model*; *sheet* is the name of its table, `subjects` or `judges`.
-    """
+    """Return the export row of *model* in the table called *sheet*, `subjects` or `judges`."""
     return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
 
 
