@@ -209,7 +209,7 @@ class RowCounts:
 
 @dataclass(slots=True)
 class Imported:
-    """The result of an import."""
+    """The result of an import: how many rows of each file were added or not, and why."""
 
     counts: dict[str, RowCounts] = field(
         default_factory=lambda: {table.name: RowCounts() for table in IMPORTED}

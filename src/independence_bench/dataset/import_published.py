@@ -85,7 +85,9 @@ Parts = dict[str, tuple[ReplyPath, File]]  # a conversation's files by their nam
 
 @dataclass(slots=True)
 class PublishedImport:
-    """The result of an import."""
+    """The result of an import of published conversations: what was stored, known already, or
+    skipped.
+    """
 
     subjects: set[str] = field(default_factory=set)  # labels
     files: int = 0  # files that were read as parts of conversations

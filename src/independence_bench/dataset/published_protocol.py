@@ -37,7 +37,7 @@ SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
 NAME_OF_PROTOCOL = "published-v2"
 NAME_OF_COPY = "published-v2-copy"  # of a copy that can be played
-# separates two parts of a system message, as `delivery.messages` sends them
+# separates two parts of a system message, as `delivery.make_messages` sends them
 PARAGRAPH = "\n\n"
 IN_USER_ROLE = "_user_role"  # ends the name of a prompt for user_role alone
 

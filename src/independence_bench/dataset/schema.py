@@ -317,8 +317,8 @@ ROWS_A_BATCH = 1000  # also the size of a row group in a Parquet file
 
 
 def load_pyarrow(otherwise: str = "") -> Any:
-    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise*
-    ends the message with a way to do without it.
+    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise* is
+    put at the end of the message and tells how to do without.
     """
     try:
         import pyarrow

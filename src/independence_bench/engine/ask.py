@@ -62,7 +62,7 @@ BEGUN = 1_000_000  # on a budget added to the priority of what has begun: more t
 
 @dataclass(frozen=True, slots=True)
 class ConversationTask:
-    """One conversation to carry out."""
+    """One conversation that is to be played, judged, or both."""
 
     title: str
     calls: int  # when no call has to be repeated
@@ -196,7 +196,7 @@ class ConversationCalls:
 
 
 class Asker(ABC):
-    """Makes the calls of one command. `report` can be read at any time while they are made."""
+    """Makes the calls of one command. `report` can be read at any time meanwhile."""
 
     def __init__(
         self, session: Session, subjects: list[Progress], calls_at_once: int, most: int
@@ -487,7 +487,7 @@ class Engine(Asker):
 
 
 class _Player:
-    """Plays and judges one subject."""
+    """Plays and judges the conversations of one model under test."""
 
     def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
         """*number*: the subject's place among those of the session; *unknown*: nothing of the

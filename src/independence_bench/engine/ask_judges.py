@@ -1,8 +1,9 @@
 """Asks judges about given texts: the exam, the names in a conversation, a character's lines.
 
-    readings = names_of(store, protocol)                            # asks no model
-    await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
-    readings = names_of(store, protocol)                            # now with what the model read
+    readings = list_chosen_names(store, protocol)  # asks no model
+    left = list_unread_conversations(readings)
+    await make_name_asker(left, judge, session, 8).ask_until_done()  # like any judgement
+    readings = list_chosen_names(store, protocol)  # now with what the model read
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget
 bounds it, Ctrl-C stops it and the same command goes on. None is part of a score: the exam's
@@ -72,7 +73,7 @@ from independence_bench.store.tokens import read_verdict_tokens
 
 
 class JudgeAsker(Asker):
-    """Asks a judge about given conversations: for names, in the exam."""
+    """Asks judges about given conversations or texts, such as the cases of an exam."""
 
     def __init__(
         self,

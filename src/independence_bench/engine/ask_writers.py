@@ -1,7 +1,7 @@
 """Has a model write for a character, once: the lines of the person who talks to it, or the items of
 its description.
 
-    line_asker(sheet, wanted, written, today, writer, session, ..)
+    make_line_asker(sheet, wanted, written, today, writer, session, ..)
         # aib persona write SHEET --writer MODEL
     await write_items(wanted, texts, store, approve, watch)
         # aib persona new SHEET --from CARD --writer MODEL

@@ -117,8 +117,8 @@ def _check_range(name: str, value: float | None, least: float, most: float) -> N
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The work that is left of a run, after its names, models and judge were looked up, with
-    everything that it needs. *runs* 0: play nothing, judge what is stored.
+    """Everything that is needed to carry out a run, after its names, models and judge were looked
+    up. *runs* 0: play nothing, judge what is stored.
     """
 
     protocol: Protocol
@@ -162,7 +162,9 @@ Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
 
 @dataclass(slots=True)
 class Progress:
-    """One subject's progress, stored results included; updated while it is played and judged."""
+    """The progress of one model under test, stored results included; updated while the model is
+    played and judged.
+    """
 
     label: str
     planned: int = 0  # transcripts, stored ones included
@@ -207,7 +209,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Report:
-    """The result of a command, updated while it runs."""
+    """What a command has done, spent and failed to do; updated while it runs."""
 
     subjects: list[Progress]
     budget: Budget

@@ -574,7 +574,7 @@ def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -
 
 def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
     """Raise WrongUse if the protocol's earlier chat and a reply do not fit into the context of
-    *model*, whose size in tokens *info* states. Nothing is raised if the size is not known or the
+    *model*, whose size in tokens *info* states. Does nothing if the size is not known or the
     protocol has no earlier chat.
     """
     sent = (
@@ -603,7 +603,7 @@ def count_opening_tokens(protocol: Protocol, way: Configuration) -> float:
 
 @dataclass(slots=True)
 class Pending:
-    """One subject's part of a run: its progress and what is left."""
+    """One model's part of a run: its progress, and what is left to play and to judge."""
 
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first

@@ -68,7 +68,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What all workers are told. It never holds a secret."""
+    """What Ray workers are sent in order to play and judge a run. It never holds a secret."""
 
     version: str  # of this package
     run: bytes  # a pickled `Run`, read only if the versions are the same
@@ -81,7 +81,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class PartEnd:
-    """How a part ended, as far as the store does not say it."""
+    """How one part of an order ended, as far as the store does not say it."""
 
     host: str
     failure: str | None = None  # why nothing, or nothing more, could be done, in one line
@@ -154,7 +154,7 @@ LOOK_SHARE = 10  # the time to the next look, in durations of the last one
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The cluster that carries an order out. *address*: as Ray takes it; None: the one that
+    """The Ray cluster that is to carry out a run. *address*: as Ray takes it; None: the one that
     RAY_ADDRESS names, else one on this machine.
     """
 
@@ -216,7 +216,7 @@ async def run_on_ray(
 
 
 class HandedOut:
-    """An order that others carry out. `report` is its state at the last look at the store."""
+    """An order that Ray workers carry out. `report` is its state at the last look at the store."""
 
     def __init__(self, session: Session, report: Report) -> None:
         self.report, self._session = report, session
@@ -317,7 +317,7 @@ class _AskedPermissions:
 
 
 class _Parts:
-    """The parts of an order as Ray's tasks."""
+    """The parts of an order, each carried out by a task of Ray."""
 
     def __init__(self, ray: Any, order: Order, count: int, tell: Callable[[str], object]) -> None:
         self._ray, self._order, self._count, self._tell = ray, order, count, tell

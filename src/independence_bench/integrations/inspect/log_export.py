@@ -65,7 +65,8 @@ _BLOBS = {"lines"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenLogs:
-    """The result of an export."""
+    """The result of an export as logs of Inspect: the folder, and how many logs and samples it has.
+    """
 
     folder: Path
     logs: int
@@ -247,7 +248,7 @@ class _Subject:
                 if conversation.key in judged
             }
             marks = {judgement["key"]: judgement for judgement in by_judges.get("judgements", [])}
-            # `judgements_of` leaves out the reasoning, which the score is to show
+            # `read_counted_judgements` leaves out the reasoning, which the score is to show
             given = {
                 id_: Judgement(
                     one.key,

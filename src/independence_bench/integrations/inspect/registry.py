@@ -103,16 +103,16 @@ def v1(variants: Several = None, modes: Several = None) -> Task:
 
 @task(name=make_registry_name("lite"))
 def lite(variants: Several = None, modes: Several = None) -> Task:
-    """Return the Inspect task that plays the protocol lite. *variants*, *modes*: as in v1, the
-    system prompts and delivery modes to play.
+    """Return the Inspect task that plays the protocol lite. *variants*, *modes*: the system prompts
+    and delivery modes to play, separated by commas; None: the protocol's own.
     """
     return make_task("lite", variants, modes)
 
 
 @task(name=make_registry_name("v2"))
 def v2(variants: Several = None, modes: Several = None) -> Task:
-    """Return the Inspect task that plays protocol v2. *variants*, *modes*: as in v1, the system
-    prompts and delivery modes to play.
+    """Return the Inspect task that plays protocol v2. *variants*, *modes*: the system prompts and
+    delivery modes to play, separated by commas; None: the protocol's own.
     """
     return make_task("v2", variants, modes)
 

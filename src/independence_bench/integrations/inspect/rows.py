@@ -169,7 +169,9 @@ def make_judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
 
 
 def make_model_rows(sheet: str, model: ChatModel) -> Rows:
-    """Return the export row of *model* in the table called *sheet*, `subjects` or `judges`."""
+    """Return the export row (hash, label, settings) of *model*, in the named table: `subjects` or
+    `judges`.
+    """
     return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
 
 

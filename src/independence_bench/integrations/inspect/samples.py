@@ -251,7 +251,7 @@ def make_judging_input(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInp
 
 @dataclass(frozen=True, slots=True)
 class SampleMarks:
-    """A sample's score."""
+    """The score of one Inspect sample, with its explanation."""
 
     # mark -> number on its own scale, or an item's score in [0, 1]; empty: one is missing
     value: dict[str, float]

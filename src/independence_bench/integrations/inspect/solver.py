@@ -234,7 +234,8 @@ Known = dict[str, tuple[Reply, Rows]]  # key -> a reply of this sample, with its
 @solver(name=make_registry_name("conversations"))
 def conversations(protocol: str) -> Solver:
     """Return an Inspect solver that plays all conversations of a sample with the model under test
-    and puts their rows into the sample's store. *protocol*: what `read_source` takes.
+    and puts their rows into the sample's store. *protocol*: a shipped name, a folder, a sheet, or
+    the output of `make_source`.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
