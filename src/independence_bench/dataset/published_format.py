@@ -181,8 +181,8 @@ class Request:
 
 
 def _clean_label(model: str) -> str:
-    """Return the model's name *model* as a label can have it: one line, at most 200 characters;
-    `unknown` if nothing of it is usable.
+    """Return the model's name *model* in a form that a label can have: one line, at most 200
+    characters; `unknown` if no usable text is left.
     """
     try:
         return check_one_line(model).strip()[:200] or "unknown"
@@ -300,8 +300,8 @@ class Trajectory(BaseModel):
 
     @property
     def judge(self) -> str:
-        """The name of the judge that scored this file's reply, as a label can have it; `unknown` if
-        the file names none.
+        """The name of the judge that scored this file's reply, in a form that a label can have;
+        `unknown` if the file names none.
         """
         return _clean_label(self.judge_cost.judge_model or "")
 
@@ -367,8 +367,8 @@ class NamesFile(BaseModel):
 
     @property
     def label(self) -> str:
-        """The name of the model that read the chosen names in these conversations, as a label can
-        have it.
+        """The name of the model that extracted the chosen names from the conversations of one run,
+        in a form that a label can have.
         """
         return _clean_label(self.extraction_model)
 

@@ -300,7 +300,7 @@ class Foresight:
 
     def find_usual_replies(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
         """Return how many tokens the replies of *subject* in *jobs* are expected to take, according
-        to the replies in the store.
+        to the replies in the store; empty if the store has none that are alike.
         """
         ids = [scenario.id for scenario in self.session.protocol.scenarios]
         a_token = tokens.find_reply_token_size(self.connection, subject.hash, ids) or BYTES_A_TOKEN

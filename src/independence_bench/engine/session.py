@@ -495,10 +495,11 @@ def list_model_remarks(
     bounded: bool,
 ) -> list[str]:
     """List remarks on the models of *session*, a line each: prices that are not known, and settings
-    that an endpoint does not support. *infos* is what the endpoints list about the models.
+    that an endpoint does not support. *infos*: what the endpoints list about the models;
+    *unpriced*: the models whose prices are not known; *bounded*: whether there is a budget.
 
-    *unpriced*: the models whose prices are not known; *bounded*: whether there is a budget. Raises
-    WrongUse if the protocol's earlier chat leaves a model no room for a reply.
+    Raises WrongUse if the protocol's earlier chat and a reply do not fit into the context of a
+    model under test.
     """
     remarks = _list_price_remarks(unpriced, bounded)
     for model, info in infos.items():
@@ -574,8 +575,8 @@ def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -
 
 def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
     """Raise WrongUse if the protocol's earlier chat and a reply do not fit into the context of
-    *model*, whose size in tokens *info* states. Does nothing if the size is not known or the
-    protocol has no earlier chat.
+    *model*, whose size in tokens *info* states. Does nothing if the size is unknown or there is no
+    earlier chat.
     """
     sent = (
         max(count_opening_tokens(session.protocol, way) for way in session.configurations)
@@ -617,7 +618,7 @@ class Pending:
 def find_pending(connection: Connection, session: Session, subject: ChatModel) -> Pending:
     """Return what is still to be played and to be judged of one model's part of *session*, and the
     model's progress, both read from the store. If the session has 0 runs, nothing is to be played,
-    and all stored conversations of the model are to be judged.
+    and the stored conversations without a judgement are to be judged.
     """
     every = _list_jobs(connection, session, subject)
     scripts = {job.script_hash for job in every}

@@ -65,7 +65,7 @@ _BLOBS = {"lines"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenLogs:
-    """The result of an export as logs of Inspect: the folder, and how many logs and samples it has.
+    """The result of an export as logs of Inspect: the folder, and its number of logs and samples.
     """
 
     folder: Path
@@ -303,9 +303,8 @@ class _Lookup:
         }
 
     def _find_answer_rows(self, table: str, column: str, keys: Sequence[str]) -> Rows:
-        """Return table -> the export rows of those replies or judgements, whichever *table* names,
-        that have one of *keys* in *column*, and of their calls and every attempt at these that has
-        ended.
+        """Return table -> export rows: the rows of *table* (`replies` or `judgements`) that have
+        one of *keys* in *column*, their calls, and every attempt at these calls that has ended.
         """
         made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in split_chunks(keys):
@@ -332,7 +331,7 @@ class _Lookup:
 
 
 def _clean_name(name: str) -> str:
-    """Return *name* as a part of a file's name: letters, digits, dots, plus signs and hyphens, at
-    most 60 characters; `unnamed` if none of them is in it.
+    """Return *name* in a form that a file's name can have: letters, digits, dots, plus signs and
+    hyphens, at most 60 characters; `unnamed` if nothing is left.
     """
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", name).strip("-.")[:60] or "unnamed"

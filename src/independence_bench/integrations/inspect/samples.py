@@ -67,7 +67,7 @@ def read_source(source: str) -> tuple[Protocol, Files]:
 
 
 def make_source(protocol: Protocol, files: Files) -> str:
-    """Return a text from which `read_source` reads *protocol* on every machine: the name of a
+    """Return a text from which `read_source` can load *protocol* on every machine: the name of a
     shipped protocol, else all *files* as JSON.
     """
     if protocol.name in list_shipped() and load_protocol(protocol.name).hash == protocol.hash:
