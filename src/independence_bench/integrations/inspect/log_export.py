@@ -65,8 +65,7 @@ _BLOBS = {"lines"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenLogs:
-    """The result of an export as logs of Inspect: the folder, and its number of logs and samples.
-    """
+    """The result of an export as Inspect logs: the folder, and how many logs and samples it has."""
 
     folder: Path
     logs: int
