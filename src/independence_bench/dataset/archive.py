@@ -46,7 +46,7 @@ class File:
 
     @property
     def path(self) -> str:
-        """The path as messages show it, with slashes."""
+        """The path of this file as messages show it, with slashes."""
         return "/".join(self.parts)
 
 
@@ -62,8 +62,8 @@ class Files:
         return iter(self.found)
 
     def refuse_unfit_file(self, path: str, plain: bool, size: int) -> bool:
-        """Return whether a file of that *size* is refused, and list it as refused if so. *plain*:
-        it is a regular file.
+        """Return whether a file of that *size* in bytes is refused, as too large or as no regular
+        file, and list it as refused if so. *plain*: it is a regular file.
         """
         if not plain:
             self.refused.append((path, NOT_A_FILE))
@@ -74,8 +74,8 @@ class Files:
 
 @contextmanager
 def open_files(path: Path) -> Iterator[Files]:
-    """Yield the files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for
-    anything else.
+    """Yield the regular files under *path*, a folder or a tar (plain, gz, bz2, xz), and what was
+    refused. Raises WrongUse if *path* is neither.
     """
     if path.is_dir():
         yield _read_folder(path)
@@ -87,8 +87,8 @@ def open_files(path: Path) -> Iterator[Files]:
 
 
 def find_tars(folder: Path) -> list[Path]:
-    """Return the first `MOST_NAMED` files directly in *folder* that can be read as a tar; [] if it
-    is no folder.
+    """Return the first `MOST_NAMED` files directly in *folder* that can be read as a tar; [] if
+    there are none or *folder* is no folder.
     """
     try:
         named = sorted(folder.iterdir())
@@ -132,8 +132,8 @@ def _read_folder(root: Path) -> Files:
 
 
 def _read_tar(path: Path, kept: IO[bytes]) -> Files:
-    """Return the files of a tar, after unpacking them one after the other into *kept*, a file
-    without a name.
+    """Return the regular files of the tar *path*, after unpacking them one after the other into
+    *kept*, a temporary file without a name. Raises WrongUse if nothing of the tar can be read.
     """
     files, allowance = Files(), Allowance()
     try:

@@ -36,13 +36,15 @@ BASELINE = TypeAdapter(Baseline)
 
 
 def is_baseline(head: bytes) -> bool:
-    """Return whether a file that begins with *head* looks like a baseline, of whatever version."""
+    """Return whether a file that begins with the bytes *head* looks like a baseline file of `aib
+    gate`, of whatever version.
+    """
     return f'"{VERSION}"'.encode() in head[:1000]
 
 
 def write_baseline(file: Path, baseline: Baseline) -> None:
-    """Write *baseline* to *file* in one step and replace what is there. Raises WrongUse if the file
-    cannot be written.
+    """Write *baseline*, the scores and hashes of a build, to *file* as JSON, in one step, and
+    replace what is there. Raises WrongUse if the file cannot be written.
     """
     document = BASELINE.dump_python(baseline, mode="json", exclude_defaults=True)
     text = json.dumps({VERSION: VERSIONS[-1]} | document, indent=1, sort_keys=True) + "\n"
@@ -55,8 +57,8 @@ def write_baseline(file: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(file: Path) -> Baseline:
-    """Read the baseline in *file*. Raises WrongUse, which says what is wrong and where, for
-    anything else.
+    """Return the baseline (scores and hashes of a build) in *file*. Raises WrongUse, which says
+    what is wrong and where, if the file cannot be read or is no valid baseline.
     """
     try:
         with file.open("rb") as opened:

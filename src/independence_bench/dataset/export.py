@@ -62,11 +62,12 @@ def write_export(
     form: Form = "jsonl",
     raw: bool = False,
 ) -> Exported:
-    """Write everything in *store* into *folder*, which must be empty or not exist.
+    """Write everything in *store* into *folder*, which must be empty or not exist, as JSON Lines or
+    Parquet files with a dataset card, and return how many rows each file has.
 
-    *licence* stands on the dataset card; it is `unknown` if there is none yet. Raises WrongUse if
-    *folder* is neither, if it cannot be written, or if Parquet is wanted and pyarrow is not
-    installed.
+    *licence* stands on the dataset card; it is `unknown` if there is none yet. *raw*: with the
+    bodies of requests and responses. Raises WrongUse if *folder* is neither, if it cannot be
+    written, or if Parquet is wanted and pyarrow is not installed.
     """
     if form == "parquet":
         load_pyarrow("; or --format jsonl")
@@ -79,7 +80,7 @@ def write_export(
 @contextmanager
 def build_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes *folder*, which must be empty or not exist, when the
-    block ends. The result is there whole, or not at all.
+    block ends. If the block fails, *folder* is not made.
 
     Raises WrongUse if *folder* is neither, or cannot be written.
     """
@@ -138,8 +139,8 @@ class ExportSource:
         }
 
     def number_attempts(self) -> None:
-        """Number all attempts, so that rows which refer to one can be read. Reading the table
-        `attempts` numbers them, too.
+        """Number all stored attempts within their calls (1, 2, ...), so that rows which refer to an
+        attempt can be read. Reading the table `attempts` numbers them, too.
         """
         for _ in self.read_table(
             next(table for table in EXPORT_TABLES if table.name == "attempts")
@@ -147,7 +148,9 @@ class ExportSource:
             pass
 
     def read_table(self, table: ExportTable) -> Iterator[dict[str, Any]]:
-        """Yield every row of *table*, in a fixed order."""
+        """Yield every row that the store has of *table*, in the form of an export and in a fixed
+        order. Attempts must be numbered before a table that refers to them is read.
+        """
         columns = table.list_columns(self.raw)
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
@@ -196,7 +199,8 @@ led to write. A judge's marks are the opinion of a model.
 def _render_card(
     rows: Mapping[str, int], protocols: Sequence[str], form: Form, raw: bool, licence: str
 ) -> str:
-    """Render README.md as Hugging Face expects it, with the types of the columns.
+    """Return the text of README.md, the dataset card that Hugging Face expects, with the types of
+    all columns. *rows*: file's name -> number of rows.
 
     The same store gives the same bytes. A file without rows is not listed as a configuration,
     because loaders refuse it.
@@ -246,8 +250,8 @@ def _make_column_feature(column: ExportColumn, form: Form) -> dict[str, Any]:
 
 
 def list_score_rows(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield a row for each subject on each leaderboard of each protocol that this version can
-    read.
+    """Yield an export row with the scores of each model on each leaderboard, for every stored
+    protocol that this version can read.
     """
     for protocol in find_readable_protocols(connection):
         for board in make_leaderboards(store, protocol):
@@ -256,7 +260,7 @@ def list_score_rows(store: Store, connection: Connection) -> Iterator[dict[str, 
 
 
 def find_readable_protocols(connection: Connection) -> Iterator[Protocol]:
-    """Yield the stored protocols by name and hash, without those that this version cannot score."""
+    """Yield the stored protocols that this version can read and score, ordered by name and hash."""
     stored = registry.read_protocols(connection)
     for hash_, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
         with suppress(ProtocolError):
@@ -303,8 +307,8 @@ Writer = Callable[[Path, tuple[ExportColumn, ...], Iterable[Mapping[str, Any]]],
 def _write_jsonl(
     path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]
 ) -> int:
-    """Write *rows*, one JSON object a line, in UTF-8, and count them; half a character is written
-    as its escape.
+    """Write *rows* to *path*, one JSON object a line, in UTF-8, and return how many rows there
+    were. Half a character (a lone surrogate) is written as its escape.
     """
     count = 0
     with path.open("wb") as file:

@@ -51,7 +51,9 @@ class FoundRow:
 
 
 def find_table_file(folder: Path, name: str) -> Path | None:
-    """Return the file of the table called *name* in either format; None if there is none."""
+    """Return the file of the table called *name* in *folder*, JSON Lines or else Parquet; None if
+    there is neither.
+    """
     try:
         return next(
             (
@@ -66,8 +68,9 @@ def find_table_file(folder: Path, name: str) -> Path | None:
 
 
 def read_table_file(file: Path) -> Iterator[FoundRow]:
-    """Yield each row of *file*. Raises WrongUse if the file is Parquet and pyarrow is not
-    installed.
+    """Yield each row of the export file *file* with its place and size; a row that cannot be read
+    has a ValueError in place of its content. Raises WrongUse if the file is Parquet and pyarrow is
+    not installed.
     """
     allowance = Allowance()
     try:
@@ -92,7 +95,9 @@ def _read_jsonl(file: Path) -> Iterator[FoundRow]:
 
 
 def _read_lines(file: Any) -> Iterator[bytes | None]:
-    """Yield each line; None for a line that is longer than any that an export writes."""
+    """Yield each line of an open binary file; None in place of a line that is longer than
+    `LARGEST_TEXT` bytes, as no export writes it.
+    """
     while line := file.readline(LARGEST_TEXT + 1):
         if len(line) <= LARGEST_TEXT:
             yield line
@@ -112,8 +117,9 @@ def _parse_line(line: bytes) -> Any:
 
 
 def _read_parquet(file: Path) -> Iterator[FoundRow]:
-    """Yield each row of a Parquet file. Texts in a dictionary stay there until the size of their
-    row is known to be sensible.
+    """Yield each row of the Parquet file *file*; a row that is too large, or the end of what can be
+    read, is a ValueError. Texts in a dictionary stay there until the size of their row is known to
+    be sensible.
     """
     pyarrow = load_pyarrow()
     from pyarrow import parquet
@@ -148,7 +154,7 @@ def _read_parquet(file: Path) -> Iterator[FoundRow]:
 
 
 def _measure_sizes(array: Any) -> Any:
-    """Return the bytes that each value of an Arrow *array* takes when it is unpacked, as int64 of
+    """Return how many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of
     numpy.
 
     Raises ValueError for a type that no export has, because its size is not known.
@@ -176,8 +182,8 @@ def _measure_sizes(array: Any) -> Any:
 
 
 def split_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
-    """Yield *rows*, each given with its size in bytes, in lists of at most `BATCH` rows and about
-    `HELD` bytes.
+    """Yield the values of *rows*, which are pairs (size in bytes, value), in lists of at most
+    `BATCH` values and about `HELD` bytes.
     """
     batch: list[T] = []
     held = 0
@@ -203,7 +209,7 @@ class RowCounts:
 
 @dataclass(slots=True)
 class Imported:
-    """The result of an import."""
+    """The result of an import: how many rows of each file were added or not, and why."""
 
     counts: dict[str, RowCounts] = field(
         default_factory=lambda: {table.name: RowCounts() for table in IMPORTED}
@@ -214,7 +220,9 @@ class Imported:
     untraced: int = 0
 
     def record_finding(self, finding: str) -> None:
-        """Count *finding*, and keep it among the first `MOST_FINDINGS`."""
+        """Count *finding*, a line about a refused row, and keep its text if it is among the first
+        `MOST_FINDINGS`.
+        """
         self.found += 1
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(finding)
@@ -229,9 +237,10 @@ def is_export(path: Path) -> bool:
 
 
 def import_export(path: Path, store: Store) -> Imported:
-    """Read the export in the folder *path* into *store*.
+    """Read the export in the folder *path* into *store*, in one commit, and return how many rows
+    were added and which were refused.
 
-    Raises WrongUse if there is none, or one of a newer version, and StoreError.
+    Raises WrongUse if there is no export, or one of a newer version, and StoreError.
     """
     if not is_export(path):
         raise WrongUse(
@@ -249,7 +258,10 @@ def import_export(path: Path, store: Store) -> Imported:
 
 
 def _store_good_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
-    """Store those *rows* of *batch*, each given with its place in a file, that are good and new."""
+    """Store the rows of *batch* that are true and new, and count in *summary* which were added,
+    stored already, in conflict, or refused. *rows* has the same rows, each with its place in a
+    file.
+    """
     count, new = summary.counts[batch.table.name], []
     for where, row in rows:
         key = batch.table.identify_row(row)
@@ -273,8 +285,8 @@ def _store_good_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Importe
 
 
 def _read_version(file: Path) -> int:
-    """Read the version of the export's layout; 1 if the file is missing. Raises WrongUse for a
-    version that is not known here.
+    """Return the version of an export's layout that *file* states; 1 if the file is missing. Raises
+    WrongUse if it states none, or one newer than this program knows.
     """
     try:
         with file.open("rb") as opened:
@@ -299,8 +311,8 @@ def _read_version(file: Path) -> int:
 def _read_good_rows(
     path: Path, table: ExportTable, summary: Imported, version: int
 ) -> Iterator[tuple[int, tuple[str, Row]]]:
-    """Yield each good row of *table* as (its size, (its place, the row)); refused rows are noted in
-    *summary*.
+    """Yield each row of *table* in the export *path* that has the right types, as (its size in
+    bytes, (its place, the row)). Other rows, and a missing file, are noted in *summary*.
     """
     file = find_table_file(path, table.name)
     if file is None:

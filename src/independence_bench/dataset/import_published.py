@@ -85,7 +85,9 @@ Parts = dict[str, tuple[ReplyPath, File]]  # a conversation's files by their nam
 
 @dataclass(slots=True)
 class PublishedImport:
-    """The result of an import."""
+    """The result of an import of published conversations: what was stored, known already, or
+    skipped.
+    """
 
     subjects: set[str] = field(default_factory=set)  # labels
     files: int = 0  # files that were read as parts of conversations
@@ -107,11 +109,12 @@ def import_published(
     path: Path,
     tell: Tell = lambda what, done, of: None,
 ) -> PublishedImport:
-    """Import everything under *path* (a folder or a tar) that is of the published layout into
-    *store*.
+    """Import the published conversations under *path* (a folder or a tar) into *store*, and return
+    what was imported and what was skipped.
 
-    *tell* is told the step, how many files are done, and of how many. Raises WrongUse if there is
-    no such file, and StoreError if the store cannot be written; what was committed stays.
+    *tell* is told the step, how many files are done, and of how many. Raises WrongUse if *path*
+    holds no published conversation, and StoreError if the store cannot be written; what was
+    committed stays.
     """
     outcome = PublishedImport()
     with open_files(path) as files:
@@ -153,8 +156,8 @@ def import_published(
 def _group_files(
     files: Files, outcome: PublishedImport
 ) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
-    """Return the files of each conversation, and the names read in each run; any other file is
-    skipped, with the reason.
+    """Return (conversation -> its reply files, (model's hash, run) -> the names chosen in that
+    run). Every other file is listed as skipped in *outcome*, with the reason.
     """
     groups: dict[Group, Parts] = defaultdict(dict)
     names: dict[SubjectRun, tuple[File, NamesFile]] = {}
@@ -193,7 +196,9 @@ def _group_files(
 
 
 def _count_votes(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
-    """Read every file once for its words; files that cannot be read are removed from *groups*."""
+    """Read every file in *groups* once, and return how often each text was sent to models. Files
+    that cannot be read are removed from *groups* and listed as skipped in *outcome*.
+    """
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
     for number, (group, stem) in enumerate(every):
@@ -212,7 +217,9 @@ def _count_votes(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: 
 def _settle_protocol(
     store: Store, votes: Votes, groups: Mapping[Group, Parts]
 ) -> tuple[Protocol, ProtocolFiles]:
-    """Return the protocol that says what the data and the store know, and its files."""
+    """Return the protocol, with its files, that holds the words of the imported files and those of
+    the protocol that earlier imports stored. Stores nothing.
+    """
     here = Counter(
         (variant, delivery) for (_, _, variant, delivery, _), parts in groups.items() if parts
     )
@@ -221,8 +228,9 @@ def _settle_protocol(
 
 
 def _read_stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
-    """Return what the stored protocol knows, and by how many complete conversations for each
-    place.
+    """Return (the words that the stored protocol of earlier imports knows, variant and delivery
+    mode -> how many complete conversations the store has of them). Both are empty before the first
+    import.
     """
     with store.open_snapshot() as connection:
         stored = [
@@ -271,8 +279,9 @@ class _Writer:
     kept: bool = False  # whether this import has stored the protocol
 
     def write_conversations(self, conversations: Conversations) -> None:
-        """Store all *conversations* that are not stored yet, with everything that belongs to them,
-        in one commit.
+        """Store all *conversations* that are not stored yet, with their replies, judgements and
+        names, in one commit. Conversations whose system message no protocol can hold are listed as
+        skipped.
         """
         known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
         self.outcome.skipped += [
@@ -348,7 +357,9 @@ class _Writer:
         self.outcome.judgements += len(new)
 
     def _import_names(self, connection: Connection, conversations: Conversations) -> None:
-        """Store the readings of names as judgements of the conversations, each text's once."""
+        """Store which names were chosen in *conversations* as judgements of them, one for each text
+        of a conversation.
+        """
         new: dict[str, tuple[Judgement, float]] = {}
         read_from: dict[str, NamesFile] = {}
         for c in conversations:
@@ -397,8 +408,8 @@ class _Writer:
 
 
 def _is_worth_storing(stored: tuple[str, str] | None, played: PlayedJob) -> bool:
-    """Return whether *played* is to be stored: it is new, or more complete than what is *stored*
-    (state, heard hash).
+    """Return whether the conversation *played* is to be stored: it is new, or more complete than
+    the *stored* one, given as (state, hash of the words).
     """
     if stored is None:
         return True
@@ -411,8 +422,8 @@ def _describe_conversation(c: PublishedConversation) -> str:
 
 
 def _make_reply_attempt(key: str, source: Source, there: bool) -> PaidAttempt:
-    """Make the attempt that *source* came from. A reply to a question that is answered already
-    (*there*) counts as replaced.
+    """Return the attempt at the call *key* that *source* came from. If the call is answered in the
+    store already (*there*), the attempt counts as replaced.
     """
     file, reply = source.file, source.reply
     if source.replaced or there:
@@ -443,8 +454,9 @@ def _make_judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -
 
 
 def _make_naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
-    """Make the attempt in which names were read. One call read the names of a run; each
-    conversation in the file has an equal share of its cost.
+    """Return the attempt in which a model read the chosen names that *judgement* holds. One call
+    read the names of a whole run; each conversation in *file* has an equal share of its cost. *at*:
+    Unix time.
     """
     cost = file.extraction_cost_usd
     share = None if cost is None else cost / len(file.names_by_scenario)
@@ -453,15 +465,15 @@ def _make_naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> Pa
 
 
 def _make_judge_call(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
-    """Make an attempt of a judge. The data does not have its request and its time, so it has the
-    time of the reply.
+    """Return an attempt of the judge called *judge* at the call *key*. The data does not have the
+    judge's request and its time, so the attempt has the Unix time *at* of the reply.
     """
     call = CallInfo(key, "judgement", "openrouter", judge, write_canonical_json({"model": judge}))
     return PaidAttempt(call, ended, at, at)
 
 
 def _identify_judge(name: str) -> tuple[str, str, str]:
-    """Return (hash, label, settings) of the judge called *name*, a judge of the data that cannot be
+    """Return (hash, label, settings) of the judge called *name* in published data, which cannot be
     asked from here.
     """
     spec = write_canonical_json({"kind": LAYOUT, "model": name})

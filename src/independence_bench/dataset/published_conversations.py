@@ -40,7 +40,7 @@ class Source:
     replaced: bool = False  # the later turns follow another reply to the same request
 
     def make_call_key(self, run: int) -> str:
-        """Return the key of the call that this is an attempt at."""
+        """Return the key of the call, in run *run*, that this source is an attempt at."""
         return self.request.make_key(run)
 
 
@@ -60,14 +60,16 @@ class PublishedConversation:
 
     @property
     def reply_time(self) -> float:
-        """The time of its last reply, in seconds since 1970."""
+        """The Unix time, in seconds, of the last reply in this conversation."""
         return self.said[-1].at
 
 
 def assemble_conversation(
     protocol: Protocol, subject: ChatModel, files: Sequence[Trajectory], layout: PublishedScenario
 ) -> PublishedConversation:
-    """Assemble the conversation that *files*, at least one, are parts of."""
+    """Return the conversation of *subject* that is made of the published reply *files*, at least
+    one, in the scenario that *layout* describes.
+    """
     scenario = protocol.find_scenario(layout.scenario)
     by_stem = {file.path.stem: file for file in files}
     last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
@@ -113,8 +115,9 @@ def _find_line_sources(
     scenario: Scenario,
     ask: Asked,
 ) -> list[tuple[Line, Source | None]]:
-    """Return every line, and for each reply its source: its file, if that has the same words and
-    the same request.
+    """Return every line of a published conversation, each with the source of the reply: its file,
+    if that has the same words and the same request, else a source without a file; None for a line
+    that is no reply.
 
     A reply has the name that belongs to the question that it answers; a line of the model that
     answers no question was part of the script.
@@ -165,7 +168,9 @@ def _make_source(file: Trajectory, ask: Asked) -> Source:
 
 
 def _describe_broken_reply(text: str, reasoning: str, finish_reason: str | None) -> str | None:
-    """Say why a reply is no answer by our rules; None if it is one."""
+    """Return why a reply with that text is no valid answer by the rules of this program; None if it
+    is valid.
+    """
     if finish_reason == "error":
         return "the provider stopped with an error"
     if finish_reason == "content_filter":
@@ -187,7 +192,9 @@ def _describe_departure(
     transcript: Transcript,
     layout: PublishedScenario,
 ) -> str | None:
-    """Describe what differs from the scenario of the protocol; None if nothing does."""
+    """Return, in a few words, how a published conversation differs from *scenario* of *protocol*;
+    None if it does not.
+    """
     request, wording = last.request, protocol.tool_role
     lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
     if lacking:

@@ -64,7 +64,9 @@ NO_SUCH_CONVERSATION = "its messages are not a conversation of that kind"
 
 
 def parse_reply_path(parts: tuple[str, ...]) -> ReplyPath:
-    """Parse the path *parts* of a reply file. Raises Foreign if it does not follow the layout."""
+    """Return the parts (folder, run, variant, delivery mode, file's name) of the path of a reply
+    file. Raises Foreign if the path does not follow the published layout.
+    """
     if len(parts) < 6:
         raise Foreign(NOT_A_CONVERSATION)
     folder, run, experiment, variant, mode, name = parts[-6:]
@@ -93,10 +95,10 @@ class RowLine(BaseModel):
 
 
 def read_published_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
-    """Read the file *path* as (subject's hash -> its published row, why lines were left out); ({},
-    []) if there is no such file.
+    """Return (model's hash -> its published leaderboard row, descriptions of the lines that are
+    wrong), read from the CSV file *path*; ({}, []) if there is no such file.
 
-    A line without an index is no published row, and one without an interval says nothing new.
+    A line without an index or an interval is left out and not counted as wrong.
     """
     rows, wrong = {}, []
     try:
@@ -121,8 +123,8 @@ def read_published_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]
 
 
 def parse_names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
-    """Return (folder, run) of the path *parts* of a file with the names read in a run; None for any
-    other file.
+    """Return (folder's name, run) from the path *parts* of a file that has the names chosen in a
+    run; None if it is the path of any other file.
     """
     numbered = (
         _RUN.fullmatch(parts[-2])
@@ -141,8 +143,8 @@ UNKNOWN_LIMIT = 0  # tokens; the data does not say how long a reply could be
 
 @lru_cache(maxsize=1024)
 def parse_subject(folder: str) -> ChatModel:
-    """Parse the subject that a folder's name describes:
-    ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign.
+    """Return the model with its settings that the name of a published folder describes:
+    ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign if the name describes none.
     """
     match = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None
     effort = {"none": "off"}.get(match["effort"], match["effort"]) if match else ""
@@ -179,8 +181,8 @@ class Request:
 
 
 def _clean_label(model: str) -> str:
-    """Return *model* as a label can have it: one line, at most 200 characters, `unknown` for
-    nothing usable.
+    """Return the model's name *model* in a form that a label can have: one line, at most 200
+    characters; `unknown` if no usable text is left.
     """
     try:
         return check_one_line(model).strip()[:200] or "unknown"
@@ -216,7 +218,7 @@ class CostFile(BaseModel):
 
     @property
     def usage(self) -> Usage:
-        """The usage as the store keeps it."""
+        """The tokens and dollars of this cost object in the form that the store keeps."""
         return Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost_usd)
 
 
@@ -280,12 +282,16 @@ class Trajectory(BaseModel):
 
     @cached_property
     def request(self) -> Request:
-        """The request that the reply answers. Raises Foreign."""
+        """The request (messages, system prompt, tool) that this file's reply answers. Raises
+        Foreign if the messages are no conversation of the file's delivery mode.
+        """
         return _build_request(self.sent, self.path.delivery)
 
     @cached_property
     def reply_time(self) -> float:
-        """The time of the reply, in seconds since 1970. Raises Foreign."""
+        """The Unix time, in seconds, of this file's reply. Raises Foreign if the file's timestamp
+        is invalid.
+        """
         try:
             when = datetime.fromisoformat(self.metadata.timestamp)
             return check_time((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
@@ -294,12 +300,17 @@ class Trajectory(BaseModel):
 
     @property
     def judge(self) -> str:
-        """The name of its judge, as a label can have it."""
+        """The name of the judge that scored this file's reply, in a form that a label can have;
+        `unknown` if the file names none.
+        """
         return _clean_label(self.judge_cost.judge_model or "")
 
 
 def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
-    """Read *file*, whose path is *path*. Raises Foreign, with the kind of error."""
+    """Return the checked content of the reply file *file*, whose path is *path*. Raises Foreign,
+    which names the kind of error, if the file cannot be read, is damaged, or does not agree with
+    its path.
+    """
     read = _read_json_file(file, Trajectory, {"path": path})
     about = read.metadata
     if (about.system_variant, about.delivery_mode, about.scenario_id) != (
@@ -313,8 +324,9 @@ def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
 
 
 def _read_json_file(file: File, kind: type[M], known: Mapping[str, object]) -> M:
-    """Read *file* as a *kind*, with its raw text and the fields that are *known* already. Raises
-    Foreign.
+    """Parse the JSON file *file* as an object of the model class *kind*, to which its raw text and
+    the fields in *known* are added. Raises Foreign if the file cannot be read or does not fit
+    *kind*.
     """
     try:
         raw = file.read().decode("utf-8-sig")
@@ -355,13 +367,15 @@ class NamesFile(BaseModel):
 
     @property
     def label(self) -> str:
-        """The name of the model that read them, as a label can have it."""
+        """The name of the model that extracted the chosen names from the conversations of one run,
+        in a form that a label can have.
+        """
         return _clean_label(self.extraction_model)
 
     @cached_property
     def names_by_scenario(self) -> Mapping[str, list[str]]:
-        """Scenario's id -> the names in it, [] if a name was declined. Scenarios that the file does
-        not mention are left out.
+        """Scenario's id -> the names that were chosen in its conversation; [] if the model declined
+        to choose one. Scenarios that the file does not mention are left out.
         """
         names: dict[str, list[str]] = {}
         for source in self.declined_scenarios:
@@ -382,13 +396,17 @@ _SOURCES = {
 
 
 def _find_scenario_id(text: str) -> str:
-    """Return the id of the scenario that *text* means."""
+    """Return the id of the scenario that *text*, a heading or a shortened name, means; *text* up to
+    its first dash if it is no known name.
+    """
     named = text.partition(" — ")[0]
     return _SOURCES.get(named, named)
 
 
 def read_names_file(file: File) -> NamesFile:
-    """Read *file* with the names of a run. Raises Foreign."""
+    """Return the checked content of *file*, which has the names chosen in one run. Raises Foreign
+    if it cannot be read or is damaged.
+    """
     return _read_json_file(file, NamesFile, {})
 
 
@@ -396,8 +414,9 @@ def read_names_file(file: File) -> NamesFile:
 
 
 def _build_request(sent: list[MessageFile], delivery: Delivery) -> Request:
-    """Return the messages as values, and the speaker of each. Raises Foreign if they are no such
-    conversation.
+    """Return the request that consists of the messages *sent*, with the opening, the tool and the
+    lines of each speaker taken apart. Raises Foreign if the messages are no conversation in the
+    mode *delivery*.
     """
     start, human = (3, "tool") if delivery == "tool_role" else (1, "user")
     turns = len(sent) - start  # of human and model; the human has the first and the last one
@@ -433,8 +452,8 @@ def _make_line(message: Message, delivery: Delivery) -> Line:
 
 
 def _read_tool_call(message: Message) -> tuple[str, tuple[str, str]]:
-    """Return (the words of the one call of *message*, (the tool's name, its argument's name)).
-    Raises Foreign.
+    """Return (text, (tool's name, argument's name)) of the only tool call of *message*. Raises
+    Foreign unless it has one call with one text as its argument.
     """
     try:
         (call,) = message.tool_calls

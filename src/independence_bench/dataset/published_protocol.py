@@ -37,7 +37,7 @@ SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
 NAME_OF_PROTOCOL = "published-v2"
 NAME_OF_COPY = "published-v2-copy"  # of a copy that can be played
-# separates two parts of a system message, as `delivery.messages` sends them
+# separates two parts of a system message, as `delivery.make_messages` sends them
 PARAGRAPH = "\n\n"
 IN_USER_ROLE = "_user_role"  # ends the name of a prompt for user_role alone
 
@@ -73,11 +73,11 @@ class PublishedScenario:
     rubrics: tuple[str, ...]
 
     def find_reply(self, stem: str) -> str:
-        """Return the name of the reply that the file *stem* holds."""
+        """Return the name of the reply that the file *stem* of this scenario holds."""
         return self.replies[self.stems.index(stem)]
 
     def find_stem(self, reply: str) -> str:
-        """Return the name of the file that holds *reply*."""
+        """Return the name, without .json, of the file of this scenario that holds *reply*."""
         return self.stems[self.replies.index(reply)]
 
 
@@ -92,8 +92,8 @@ SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stem
 
 
 def name_scenario_prompt(variant: str, scenario: str) -> str:
-    """Return the name of a system prompt that only *scenario* has: the variant's prompt with more
-    text after it.
+    """Return the name of a system prompt that only *scenario* has: the prompt of *variant* with
+    more text after it.
     """
     return f"{variant}_{scenario}"
 
@@ -117,7 +117,9 @@ class Votes:
     )
 
     def count_file(self, file: Trajectory) -> None:
-        """Count the texts of one file."""
+        """Count the texts (system message, tool, lines) that the model was sent according to one
+        published reply file.
+        """
         self.files += 1
         path, request = file.path, file.request
         layout = SCENARIO_BY_STEM[path.stem]
@@ -134,7 +136,10 @@ class Votes:
                 self.steps[stem][question,] += 1
 
     def choose_wording(self) -> Wording:
-        """Return the most frequent text of each place, among those that can stand in a protocol."""
+        """Return the words that models were sent: for each place of a conversation, the most
+        frequent text in the counted files among those that a protocol can hold. Places without such
+        a text are left out.
+        """
         tool = {
             name: text
             for name, votes in self.tool.items()
@@ -164,15 +169,17 @@ class Votes:
 
 
 def _find_most_frequent(votes: Counter[V], usable: Callable[[V], object]) -> V | None:
-    """Return the usable text with the most votes, the first by alphabet of several; None if none is
-    usable.
+    """Return the text with the most votes among those that *usable* accepts, of several the first
+    by alphabet; None if none is accepted.
     """
     every = [(-count, said) for said, count in votes.items() if usable(said)]
     return min(every)[1] if every else None
 
 
 def _is_sayable(said: str | Said) -> bool:
-    """Return whether a protocol can hold the text."""
+    """Return whether a protocol's file can hold the text, or all texts, of *said*: printable, not
+    blank, and without placeholders in double braces.
+    """
     try:
         return all(
             check_printable(text).strip() and "{{" not in text and "}}" not in text
@@ -185,8 +192,9 @@ def _is_sayable(said: str | Said) -> bool:
 def merge_wordings(
     old: Wording, new: Wording, before: Mapping[Place, int], here: Mapping[Place, int]
 ) -> Wording:
-    """Merge what both know. Where they differ, the wording counts that more conversations support:
-    *before* of the *old* one, *here* of the *new* one, each by variant and delivery mode.
+    """Return the words that *old* or *new* knows. If the two differ at a place, the one that more
+    conversations support counts: *before* and *here* say how many support *old* and *new*, by
+    variant and delivery mode.
     """
 
     def choose_better(
@@ -208,8 +216,9 @@ def merge_wordings(
 
 
 def read_wording(protocol: Protocol, played: Collection[Place]) -> Wording:
-    """Return what a protocol made here knows of the places *played* by it: the inverse of
-    `build_protocol`.
+    """Return the words that *protocol* holds, without those that are unknown: the inverse of
+    `build_protocol`, which made *protocol*. System messages are returned for *played* only, pairs
+    of variant and delivery mode.
     """
     tool = {name: getattr(protocol.tool_role, name) for name in TOOL}
     systems: dict[Place, dict[str, str]] = {}
@@ -241,14 +250,16 @@ def read_wording(protocol: Protocol, played: Collection[Place]) -> Wording:
 
 
 def find_system_name(protocol: Protocol, variant: str, delivery: Delivery) -> str:
-    """Return the name of the *variant*'s system prompt in *protocol*, in that delivery mode."""
+    """Return the name that the system prompt of *variant* has in *protocol* for the mode
+    *delivery*.
+    """
     apart = delivery == "user_role" and variant + IN_USER_ROLE in dict(protocol.systems)
     return variant + IN_USER_ROLE if apart else variant
 
 
 def find_variant(protocol: Protocol, system: str, delivery: Delivery) -> str:
-    """Return the variant whose system prompt is called *system*: the inverse of
-    `find_system_name`.
+    """Return the variant whose system prompt is called *system* in *protocol* for the mode
+    *delivery*: the inverse of `find_system_name`.
     """
     variant = system.removesuffix(IN_USER_ROLE)
     return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
@@ -257,8 +268,8 @@ def find_variant(protocol: Protocol, system: str, delivery: Delivery) -> str:
 def find_system_message(
     protocol: Protocol, variant: str, delivery: Delivery, scenario: str = ""
 ) -> str | None:
-    """Return the system message that a protocol made here sends in *scenario*, or in most
-    scenarios; None if the variant has none.
+    """Return the system message that *protocol*, made from published files, sends for *variant* in
+    *scenario*, or for "" in most scenarios; None if *protocol* has no prompt for the variant.
     """
     systems, added = dict(protocol.systems), protocol.tool_role.instructions
     prompt = systems.get(find_system_name(protocol, variant, delivery))
@@ -277,8 +288,8 @@ def find_system_message(
 
 
 def _make_prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
-    """Return (system prompts by their names, the text that tool_role adds to each) that produce
-    *systems*.
+    """Return (system prompts by their names, the text that tool_role adds to each) with which a
+    protocol sends the system messages *systems*.
 
     If tool_role adds the same text to every variant, a prompt has one name in both delivery modes.
     Otherwise nothing is added, and a variant whose user_role message differs has a separate prompt
@@ -313,11 +324,11 @@ def _make_prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str,
 
 
 def _find_common_addition(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """Return the text that follows each user_role message in its tool_role message; None if it is
-    not the same for all of them.
+    """Return the text that every tool_role system message has after the text of its user_role
+    message; None if it is not the same for all variants.
 
-    *sent* has pairs (user_role, tool_role), with None for a message that is not known. The text is
-    "" if no variant was sent in both.
+    *sent* has a pair (user_role message, tool_role message) for each variant, with None for a
+    message that is not known. The text is "" if no variant was sent in both modes.
     """
     sent = list(sent)
     differ = {
@@ -342,7 +353,9 @@ def _find_common_addition(sent: Iterable[tuple[str | None, str | None]]) -> str 
 
 
 def build_protocol(known: Wording) -> tuple[Protocol, Files]:
-    """Build the protocol that says what is *known*, and its files."""
+    """Return the protocol in which models are sent the words *known*, and the texts of its files by
+    path. Words that are not known are written as unknown.
+    """
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
     files = {
         path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
@@ -380,8 +393,8 @@ def build_protocol(known: Wording) -> tuple[Protocol, Files]:
 
 
 def make_playable(files: Files) -> tuple[Files, tuple[str, ...]]:
-    """Turn *files* of a protocol made here into one that can be played. Returns its files, and the
-    names of those that still lack words that models are sent.
+    """Return (files of a copy that can be played, names of the files that still lack words that
+    models are sent), made from *files* of a protocol that `build_protocol` built.
 
     The copy has another name, because it is another test: the data does not have the limit on a
     reply and the tool's description, so those of our v2 are used.

@@ -65,7 +65,7 @@ class Refused(ValueError):
 
 
 def check_claim(true: object, otherwise: str) -> None:
-    """Refuse the row with the reason *otherwise* unless *true*."""
+    """Raise Refused with the reason *otherwise* unless *true* holds."""
     if not true:
         raise Refused(otherwise)
 
@@ -80,14 +80,16 @@ class StoreLookups:
     def find_rows(
         self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()
     ) -> list[Row]:
-        """Return the rows of *table* whose *column* is one of *values*."""
+        """Return the stored rows of *table* whose *column* is one of *values*; [] if *values* is
+        empty. *blobs*: the large columns to read as well.
+        """
         return bulk.find_rows(self.connection, table, column, values, blobs) if values else []
 
     def find_attempts(
         self, calls: Collection[str], blobs: Collection[str] = ()
     ) -> dict[str, list[Row]]:
-        """Return call -> the attempts at it that have ended, in order, each with its *number* (1,
-        2, ...).
+        """Return call's key -> the stored attempts at the call that have ended, in order, each with
+        its *number* (1, 2, ...). *blobs*: the large columns to read as well.
         """
         by_call: dict[str, list[Row]] = {}
         for row in self.find_rows("attempts", "call_key", calls, blobs):
@@ -98,7 +100,7 @@ class StoreLookups:
 
     @cached_property
     def protocols(self) -> list[Protocol]:
-        """The shipped protocols, and those in the store that this version can read."""
+        """The shipped protocols, and the stored protocols that this version can read."""
         every = [load_protocol(name) for name in list_shipped()]
         for hash_, _, files in registry.read_protocols(self.connection):
             with suppress(ProtocolError):  # one that cannot be read cannot check anything
@@ -107,12 +109,16 @@ class StoreLookups:
 
     @cached_property
     def earlier_protocols(self) -> Mapping[str, Protocol]:
-        """The protocols of an earlier form, by the hash under which they are stored."""
+        """The protocols whose files have the form of an earlier version, by the hash under which
+        they are stored.
+        """
         return {one.hash: one for one in self.protocols if one.earlier_form}
 
     @cached_property
     def scenarios_by_place(self) -> Mapping[Place, list[Placed]]:
-        """Every scenario of every protocol in every configuration, by the values of `PLACE`."""
+        """Every (protocol, configuration, scenario) of all known protocols, by (system prompt,
+        delivery mode, scenario's id, experiment).
+        """
         by_place: dict[Place, list[Placed]] = defaultdict(list)
         for protocol in self.protocols:
             for configuration in list_configurations(protocol):
@@ -127,8 +133,8 @@ class StoreLookups:
         return by_place
 
     def find_scenarios(self, transcript: Row) -> list[Placed]:
-        """Return the scenarios at the place that *transcript* names whose script has its hash; []
-        if there are none.
+        """Return (protocol, configuration, scenario) of each known protocol that has a scenario at
+        the place that the row *transcript* names, with the row's script hash; [] if there is none.
         """
         script = transcript["script_hash"]
         place = tuple(transcript[name] for name in PLACE)
@@ -139,7 +145,9 @@ class StoreLookups:
 
     @cached_property
     def own_script_hashes(self) -> Collection[str]:
-        """The hash of every script of the protocols whose requests this program makes."""
+        """The hash of every script of the protocols that this program plays itself, so without
+        those that describe what other programs played.
+        """
         placed = (played for there in self.scenarios_by_place.values() for played in there)
         return {hash_script(*played) for played in placed if _is_own_protocol(played)}
 
@@ -152,7 +160,9 @@ SETTINGS = TypeAdapter(ChatModel)
 
 
 def read_model_spec(spec: str) -> ChatModel | None:
-    """Read the model that *spec* describes; None for another kind of judge, or for no settings."""
+    """Return the model that the JSON text *spec* describes; None if *spec* describes a judge that
+    is no model, or is not valid.
+    """
     try:
         SETTINGS.validate_json(spec, strict=True)
         given = json.loads(spec)
@@ -175,7 +185,9 @@ class Batch:
 
     @cached_property
     def existing_rows(self) -> dict[tuple[Any, ...], Row]:
-        """Key -> the row, in the form of an export, that the store already has under it."""
+        """Key -> the row, in the form of an export, that the store already has of this batch's
+        table under that key.
+        """
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
@@ -198,7 +210,9 @@ class Batch:
 
     @cached_property
     def referenced_rows(self) -> Mapping[str, Mapping[str, Row]]:
-        """Column of `REFERS` that these rows have -> the value there -> the row of the store."""
+        """Column that refers to another table -> each value of it in this batch -> the stored row
+        that the value refers to. Only columns of `REFERS` that the batch has.
+        """
         found: dict[str, Mapping[str, Row]] = {}
         for column in REFERS.keys() & self.rows[0].keys():
             table, key, _ = REFERS[column]
@@ -210,13 +224,17 @@ class Batch:
 
     @cached_property
     def calls(self) -> Mapping[str, Row]:
-        """Key -> the call that one of these rows answers."""
+        """Key of a reply or judgement in this batch -> the stored row of the call that was
+        answered.
+        """
         keys = {row["key"] for row in self.rows}
         return {row["key"]: row for row in self.stored.find_rows("calls", "key", keys)}
 
     @cached_property
     def attempts(self) -> Mapping[str, list[Row]]:
-        """Key of a call -> the attempts at it."""
+        """Key of a reply or judgement in this batch -> the stored attempts at its call that have
+        ended, in order.
+        """
         return self.stored.find_attempts({row["key"] for row in self.rows})
 
     @cached_property
@@ -224,7 +242,10 @@ class Batch:
         return iter(make_attempt_ids(self.stored.connection, len(self.rows)))
 
     def check_row(self, row: Row) -> Row:
-        """Check the new *row* and return it in the form of the store. Raises Refused."""
+        """Check *row*, which the store does not have yet, and return it in the form of the store.
+        Raises Refused if the row says something false, or refers to something that is not in the
+        store.
+        """
         for column, here in self.referenced_rows.items():
             check_claim(all(value in here for value in _make_list(row[column])), REFERS[column][2])
         if self.table.name in CHECKS:
@@ -238,7 +259,10 @@ class Batch:
         return stored
 
     def _find_attempt_id(self, row: Row) -> int:
-        """Return the id of the attempt that the answer *row* came from. Raises Refused."""
+        """Return the store's id of the attempt that *row*, a reply or a judgement, came from.
+        Raises Refused if the store does not have that attempt or its call, or if the attempt does
+        not fit.
+        """
         kind = "reply" if self.table.name == "replies" else "judgement"
         called = self.calls.get(row["key"])
         check_claim(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
@@ -314,8 +338,9 @@ class Batch:
         refuse_faulty_row(integrity.find_reply_faults(row))
 
     def _check_reading(self, row: Row) -> None:
-        """Check that it reads the replies of its conversation, which is of a protocol of an earlier
-        form.
+        """Raise Refused unless *row*, which says which options the replies of a conversation chose,
+        is about exactly the replies of its stored conversation. The conversation is of a protocol
+        of an earlier form.
         """
         played = self.referenced_rows["transcript"][row["transcript"]]
         system, lines = json.loads(played["lines"])
@@ -329,7 +354,9 @@ class Batch:
         refuse_faulty_row(integrity.find_judgement_faults(make_stored_row(self.table, row)))
 
     def _check_transcript(self, row: Row) -> None:
-        """Check it against its replies, its script, and the keys that its requests make."""
+        """Raise Refused unless the conversation *row* agrees with its stored replies, with its
+        script, and with the keys that its requests make.
+        """
         model = read_model_spec(self.referenced_rows["subject_hash"][row["subject_hash"]]["spec"])
         if model is None:
             raise Refused("its subject is not here")
@@ -350,8 +377,10 @@ class Batch:
     def _check_script(
         self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]
     ) -> None:
-        """Check that its script, played with its replies, gives its words, and that each reply has
-        the key of its request.
+        """Raise Refused unless the script of the conversation *row*, played with *replies*, gives
+        exactly the words of *talk*, and each reply has the key of its request. A conversation of
+        another program, or of a script that no known protocol has, is counted in `untraced`
+        instead.
         """
         if (earlier := self.stored.earlier_protocols.get(row["protocol_hash"])) is not None:
             self._check_earlier_requests(row, talk, subject, earlier)
@@ -384,8 +413,8 @@ class Batch:
     def _check_earlier_requests(
         self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol
     ) -> None:
-        """Check, for a protocol of an earlier form, which has no scripts, that each reply has the
-        key of the request for it.
+        """Raise Refused unless each reply of the conversation *row* has the key of the request for
+        it. This is for a *protocol* of an earlier form, which has no scripts.
         """
         configuration = Configuration(row["system"], row["delivery"])
         replies = [place for place, line in enumerate(talk.lines) if line.name]
@@ -404,7 +433,9 @@ def _make_list(said: Any) -> list[Any]:
 
 
 def refuse_faulty_row(faults: Iterable[str]) -> None:
-    """Refuse the row with the first of *faults*, if there is any."""
+    """Raise Refused with the first of *faults*, the descriptions of what is wrong with a row; do
+    nothing if there is none.
+    """
     for fault in faults:
         raise Refused(fault)
 

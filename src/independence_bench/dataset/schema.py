@@ -41,8 +41,8 @@ Row = Mapping[str, Any]
 
 
 def refuse_constant(name: str) -> Any:
-    """Raise ValueError for NaN and the infinities, which Python would read: the `parse_constant` of
-    `json.loads`.
+    """Raise ValueError for *name*, which is NaN or an infinity in JSON; Python would read it. This
+    is the `parse_constant` of `json.loads`.
     """
     raise ValueError(f"{name} is not JSON")
 
@@ -57,8 +57,9 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def _read_body(value: Any) -> str:
-    """Return a text that may hold half a character, as endpoints send it; Parquet has it as bytes.
-    Raises ValueError.
+    """Return *value*, the raw body of a request or response in an export, as text, which may hold
+    half a character, as endpoints send it. Parquet has it as bytes, which are decoded. Raises
+    ValueError for any other type.
     """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogatepass")
@@ -68,7 +69,9 @@ def _read_body(value: Any) -> str:
 
 
 def check_time(seconds: float) -> float:
-    """Return *seconds* since 1970 if they have a date. Raises ValueError for others."""
+    """Return the Unix time *seconds* unchanged if it has a date, from 1970 to the year 9999. Raises
+    ValueError if not.
+    """
     if not 0 <= seconds <= LATEST:
         raise ValueError("no date has so many seconds since 1970")
     return seconds
@@ -110,7 +113,9 @@ KINDS: dict[str, ValueKind] = {
 
 
 def _make_object_type(title: str, /, **fields: tuple[Any, Any]) -> type[BaseModel]:
-    """Make the type of objects with exactly *fields*, each given with its type and its default."""
+    """Return a strict pydantic class called *title* for objects with exactly *fields*, each given
+    with its type and its default.
+    """
     config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     made: type[BaseModel] = create_model(title, __config__=config, **fields)  # type: ignore[call-overload]
     return made
@@ -153,12 +158,14 @@ class ExportColumn:
 
     @property
     def base_kind(self) -> str:
-        """The kind without " or null"."""
+        """This column's kind of value without " or null", a key of `KINDS`."""
         return _strip_null(self.kind)
 
     @property
     def documented_kind(self) -> str:
-        """The kind in the words of the documentation."""
+        """This column's kind of value in the words of the documentation, such as "list of texts or
+        null".
+        """
         return self.kind.replace(self.base_kind, KINDS[self.base_kind].shown, 1)
 
 
@@ -174,16 +181,17 @@ class ExportTable:
     since: int = 1  # the first version of the export that has it
 
     def list_columns(self, raw: bool) -> tuple[ExportColumn, ...]:
-        """Return its columns in an export with or without *raw* bodies."""
+        """Return the columns that this table has in an export with or without *raw* bodies."""
         return tuple(column for column in self.columns if raw or not column.raw)
 
     def identify_row(self, row: Row) -> tuple[Any, ...]:
-        """Return the values that identify *row*."""
+        """Return the values of this table's key columns in *row*, which identify the row."""
         return tuple(row[column.name] for column in self.columns[: self.key])
 
     def read_row(self, given: Any) -> dict[str, Any]:
-        """Return the imported columns of a row, checked; a *raw* column that is absent is None.
-        Raises ValueError.
+        """Return the imported columns of *given*, a row of this table in an export, after checking
+        their types; a *raw* column that is absent is None. Raises ValueError, which names the wrong
+        column.
         """
         try:
             row = self._row_model.model_validate(given)
@@ -217,7 +225,9 @@ EXPORT_TABLES = tuple(_load_tables())
 
 
 def render_columns() -> str:
-    """Render every file and its columns as Markdown, for the dataset card."""
+    """Return a Markdown text for the dataset card that describes every file of an export and its
+    columns.
+    """
     lines: list[str] = []
     for table in EXPORT_TABLES:
         lines += [f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|"]
@@ -248,8 +258,8 @@ PACKED: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def make_export_row(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
-    """Convert a *stored* row to the columns of *table*; *told* has the values that stand in other
-    tables.
+    """Return a *stored* row of *table* as an export has it, with the table's columns; *told* has
+    the values that stand in other tables.
 
     The row leaves out what belongs to one machine: the holder of a lease, and the ids of attempts
     in one database.
@@ -270,7 +280,9 @@ def make_export_row(table: ExportTable, stored: Row, told: Row) -> dict[str, Any
 
 
 def make_stored_row(table: ExportTable, row: Row) -> dict[str, Any]:
-    """Convert a checked *row* of *table* to the form of the store, without the ids of attempts."""
+    """Return the checked export *row* of *table* in the form of the store, without the ids of
+    attempts.
+    """
     stored = dict(row)
     for column in table.columns:
         if column.base_kind in PACKED:
@@ -288,7 +300,8 @@ def make_stored_row(table: ExportTable, row: Row) -> dict[str, Any]:
 
 
 def is_same_row(table: ExportTable, one: Row, other: Row) -> bool:
-    """Return whether two rows under one key have the same content, in the columns that both have.
+    """Return whether two export rows of *table* with the same key have the same content, in the
+    columns that both have.
 
     The time at which a protocol was played, and the origin of an attempt, do not count.
     """
@@ -304,8 +317,8 @@ ROWS_A_BATCH = 1000  # also the size of a row group in a Parquet file
 
 
 def load_pyarrow(otherwise: str = "") -> Any:
-    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise*
-    ends the message with a way to do without it.
+    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise* is
+    put at the end of the message and tells how to do without.
     """
     try:
         import pyarrow
@@ -318,8 +331,8 @@ def load_pyarrow(otherwise: str = "") -> Any:
 
 
 def make_feature(kind: str) -> dict[str, Any]:
-    """Return the type of *kind* as a dataset card states it. Loaders guess without it, and cannot
-    guess a column that is null throughout.
+    """Return the type of a column of *kind* as the dataset card states it for Hugging Face. Loaders
+    guess without it, and cannot guess a column that is null throughout.
     """
     known = KINDS[_strip_null(kind)]
     if not known.listed:
@@ -330,7 +343,7 @@ def make_feature(kind: str) -> dict[str, Any]:
 
 
 def make_arrow_schema(columns: Sequence[ExportColumn]) -> Any:
-    """Make the `pyarrow.Schema` of *columns*, in which columns without null are not nullable."""
+    """Return the `pyarrow.Schema` of *columns*, in which columns without null are not nullable."""
     arrow = load_pyarrow()
     types = [
         (c.name, _make_arrow_type(arrow, make_feature(c.kind)), c.kind != c.base_kind)
@@ -340,7 +353,9 @@ def make_arrow_schema(columns: Sequence[ExportColumn]) -> Any:
 
 
 def _make_arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
-    """Return the Arrow type of a feature."""
+    """Return the Arrow type of a column whose type in the dataset card is given; *arrow* is the
+    module pyarrow.
+    """
     if "dtype" in told:
         return arrow.type_for_alias(told["dtype"])
     if isinstance(told["list"], str):
@@ -350,7 +365,9 @@ def _make_arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
 
 
 def make_arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Iterator[Any]:
-    """Yield *rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH` rows; none for no rows."""
+    """Yield *rows* as `pyarrow.RecordBatch`es with *columns*, of up to `ROWS_A_BATCH` rows each;
+    none for no rows.
+    """
     arrow, schema = load_pyarrow(), make_arrow_schema(columns)
     bodies = {column.name for column in columns if column.base_kind == "body"}
     for group in split_chunks(rows, ROWS_A_BATCH):
@@ -363,7 +380,7 @@ def make_arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> 
 
 
 def make_arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Row]) -> Any:
-    """Return *rows* as one `pyarrow.Table`, which may be empty."""
+    """Return *rows* as one `pyarrow.Table` with *columns*, which may have no rows."""
     return load_pyarrow().Table.from_batches(
         make_arrow_batches(columns, rows), schema=make_arrow_schema(columns)
     )

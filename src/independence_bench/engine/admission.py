@@ -52,12 +52,13 @@ class Admission:
     async def await_admission(
         self, rank: int, expected: float | None, calls: int, dearest: float
     ) -> Commitment:
-        """Wait until a conversation may begin, and return its commitment. It is expected to cost
-        *expected* dollars in *calls* calls, each of them *dearest* dollars at most. Conversations
-        of a lower *rank* go first.
+        """Wait until the budget can pay for one more conversation, and return the conversation's
+        commitment. The conversation is expected to cost *expected* dollars (None: not known) in
+        *calls* calls, each of them *dearest* dollars at most. Conversations of a lower *rank* go
+        first.
 
-        Raises OutOfReach if the budget will never pay for it, and the error that `close_admission`
-        was given.
+        Raises OutOfReach if the budget will never pay for the conversation, and the error that
+        `close_admission` was given.
         """
         asked = Commitment(expected, calls, dearest)
         if self._closed is not None:
@@ -76,23 +77,24 @@ class Admission:
     def count_begun_conversation(
         self, expected: float | None, calls: int, dearest: float
     ) -> Commitment:
-        """Count a conversation that an earlier command has begun, before any other may begin.
-        Returns its commitment.
+        """Count a conversation that an earlier command has begun, before any other may begin, and
+        return its commitment. It is expected to cost *expected* dollars (None: not known) in
+        *calls* calls, each of them *dearest* dollars at most.
         """
         begun = Commitment(expected, calls, dearest)
         self._begun.add(begun)
         return begun
 
     def record_progress(self, commitment: Commitment, left: float) -> None:
-        """Record which share of a conversation is *left* to do, in [0, 1], and admit others that
-        fit now.
+        """Record which share of a conversation's calls is still to be made, in [0, 1], and let
+        waiting conversations begin that the budget can pay for now.
         """
         commitment.left = left
         self._admit_waiting()
 
     def end_conversation(self, commitment: Commitment) -> None:
-        """Record that a conversation has ended, with or without success, and admit others that fit
-        now.
+        """Record that the conversation of *commitment* has ended, with or without success, and let
+        waiting conversations begin that the budget can pay for now.
         """
         if commitment in self._begun:
             self._begun.remove(commitment)
@@ -102,7 +104,9 @@ class Admission:
         self._admit_waiting()
 
     def close_admission(self, why: BenchError) -> None:
-        """Let nothing more begin: everything that waits, now or later, raises *why*."""
+        """Let no further conversation begin: each one that waits, now or later, raises the error
+        *why*, or that of an earlier closing.
+        """
         self._closed = self._closed or why
         for *_, turn in self._waiting:
             if not turn.done():
@@ -140,8 +144,8 @@ class Admission:
         return max(self._budget.largest, *(one.dearest for one in (asked, *self._begun)))
 
     def _estimate_cost(self, commitment: Commitment) -> float | None:
-        """Estimate the dollars of a whole conversation, corrected by what the conversations so far
-        have cost. None if nothing is known.
+        """Estimate what a whole conversation costs in dollars, corrected by how the real costs of
+        the conversations so far compare with the expected ones. None if no cost is known.
         """
         spent = self._budget.spent - self._spent_before
         if commitment.expected is None:

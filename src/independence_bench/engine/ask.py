@@ -62,7 +62,7 @@ BEGUN = 1_000_000  # on a budget added to the priority of what has begun: more t
 
 @dataclass(frozen=True, slots=True)
 class ConversationTask:
-    """One conversation to carry out."""
+    """One conversation that is to be played, judged, or both."""
 
     title: str
     calls: int  # when no call has to be repeated
@@ -105,8 +105,10 @@ class BudgetTurn:
             )
 
     async def take_turn(self, left: int) -> None:
-        """Wait until the budget can pay for the *left* calls of the conversation. Does nothing the
-        second time. Raises what `Admission.await_admission` raises, and Stopped.
+        """Wait until the budget can pay for the remaining calls of this conversation, whose number
+        is given. Returns at once if the turn was taken before. Raises OutOfReach if the budget will
+        never pay for them, Stopped if nothing more may begin, and the error with which the
+        admission was closed.
         """
         if self._taken:
             return
@@ -128,13 +130,17 @@ class BudgetTurn:
             self._begun = await self.admission.await_admission(cost.order, dollars, left, dearest)
 
     def record_answer(self, left: int) -> None:
-        """Record that a call was answered and that *left* calls remain."""
+        """Record that a call of this conversation was answered and how many calls remain, so that
+        the budget can admit other conversations.
+        """
         self._release_place()
         if self._begun is not None:
             self.admission.record_progress(self._begun, left / max(self._begun.calls, 1))
 
     def end_turn(self) -> None:
-        """Record that the conversation has ended, with or without success."""
+        """Record that this conversation has ended, with or without success, so that the budget can
+        admit other conversations.
+        """
         self._release_place()
         if self._begun is not None:
             self.admission.end_conversation(self._begun)
@@ -159,8 +165,10 @@ class ConversationCalls:
     turn: BudgetTurn | None  # its turn on a budget; None: no budget bounds it
 
     async def ask(self, call: Call[A], counted: bool = True) -> A:
-        """Return the answer to *call*, stored or new. *counted*: the call is one of the *left*
-        calls of the conversation. Raises what `Executor.execute` raises.
+        """Return the answer to *call*, from the store or from its model. *counted*: the call is one
+        of the planned calls of this conversation, so one call fewer is left. Raises what
+        `Executor.execute_call` raises: GaveUp, Stopped, BudgetSpent, StoreError, and the errors of
+        waiting for the budget.
         """
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.endpoint]
@@ -181,14 +189,14 @@ class ConversationCalls:
         return answer
 
     async def store(self, judgement: Judgement) -> Judgement:
-        """Store a judgement that cost nothing, and return it."""
+        """Store *judgement*, which was made without a call and cost nothing, and return it."""
         row = (judgement.key, None, judgement, self.executor.clocks.now())
         await self.executor.commits.commit_item(results.store_judgements, row)
         return judgement
 
 
 class Asker(ABC):
-    """Makes the calls of one command. `report` can be read at any time while they are made."""
+    """Makes the calls of one command. `report` can be read at any time meanwhile."""
 
     def __init__(
         self, session: Session, subjects: list[Progress], calls_at_once: int, most: int
@@ -205,10 +213,12 @@ class Asker(ABC):
 
     @abstractmethod
     async def ask_missing_calls(self, executor: Executor) -> None:
-        """Make every call whose answer is missing."""
+        """Make every call of this command whose answer is not stored yet, with *executor*."""
 
     def stop_asking(self, why: BenchError) -> None:
-        """Send nothing new because of *why*. Calls in flight are waited for and stored."""
+        """Send no new call, and record *why* in the report as the reason for stopping, unless it
+        has one already. Calls in flight are waited for and stored.
+        """
         self.report.stopped = self.report.stopped or why
         self._stop_new_calls()
 
@@ -217,15 +227,15 @@ class Asker(ABC):
         self._admission.close_admission(Stopped("stopped"))
 
     def _end_budget(self, why: BudgetSpent) -> None:
-        """Begin no further conversation because of *why*. Those that have begun go on as far as the
-        rest of the budget pays for them.
+        """Begin no further conversation, because the budget is spent; *why* is the error that says
+        so. Conversations that have begun go on as far as the rest of the budget pays for them.
         """
         self._over = self._over or why
         self._admission.close_admission(why)
 
     async def ask_until_done(self) -> Report:
-        """Make calls until everything is done or stopped, and return the report. Raises StoreError;
-        every other failure is in the report.
+        """Make all calls of this command until everything is done or stopped, and return the
+        report. Raises StoreError; every other failure is in the report.
         """
         session = self.session
 
@@ -273,8 +283,9 @@ class Asker(ABC):
             )
 
     async def ask_while_watched(self, watching: Awaitable[None]) -> Report:
-        """Make calls until everything is done or stopped, together with *watching*, which is
-        cancelled at the end. Returns the report. Signals stop it as `stop_on_signals` says.
+        """Make all calls of this command until everything is done or stopped, and return the
+        report. *watching* runs at the same time and is cancelled at the end. The first signal, such
+        as Ctrl-C, stops new calls; a second Ctrl-C abandons the calls in flight.
         """
         watcher = asyncio.ensure_future(watching)
         try:
@@ -291,10 +302,11 @@ class Asker(ABC):
         conversations: Iterable[ConversationTask],
         at_once: int | None = None,
     ) -> None:
-        """Carry out the *conversations* of one subject, begun in their order. Raises StoreError in
-        an exception group.
+        """Carry out all *conversations* of one model, begun in their order, and record in
+        *progress* how they end. Raises StoreError in an exception group.
 
-        *at_once*: how many conversations go on side by side. None: as many as keep the slots full.
+        *at_once*: how many conversations go on side by side. None: as many as keep the call slots
+        full.
         """
         on_budget = self.report.budget.limit is not None
         # so many are about to begin: the others go by what those turn out to cost
@@ -319,7 +331,10 @@ class Asker(ABC):
         left: Iterator[ConversationTask],
         beginning: asyncio.Semaphore | None,
     ) -> None:
-        """Carry out one conversation after the other. Other tasks take theirs from *left*, too."""
+        """Carry out conversations, one after the other, until none is left in the iterator *left*,
+        which other tasks take conversations from as well, or the command is over. Failures are
+        recorded in *progress* and end no other conversation.
+        """
         for conversation in left:
             if self._is_over():
                 break
@@ -372,8 +387,8 @@ async def ask_until_settled(
     watch: Callable[[Asker], Awaitable[None]],
     approve: Callable[[Session], Awaitable[bool]] | None = None,
 ) -> Report:
-    """Carry out *session* and return its report. *begin* makes the asker of a session; *watch* runs
-    beside it.
+    """Make the calls of *session* and return the report. *begin* makes the asker that sends the
+    calls of a session; *watch* runs at the same time.
 
     If an endpoint refuses a setting of a model, calls in flight are stored and the model is looked
     up again without that setting. The new session goes on from what is stored, unless *approve*
@@ -417,7 +432,9 @@ class Engine(Asker):
         self.costs: Mapping[tuple[str, str, bool], ConversationCost] | None = None
 
     async def ask_missing_calls(self, executor: Executor) -> None:
-        """Play and judge every subject, as many at once as the session says."""
+        """Play and judge all missing conversations of every model of the session, as many models at
+        once as the session says.
+        """
         unknown = await executor.commits.commit_operation(
             partial(self._store_plan, now=executor.clocks.now())
         )
@@ -445,8 +462,8 @@ class Engine(Asker):
                 group.create_task(player.play_subject(at_once))
 
     def _store_plan(self, connection: Connection, now: float) -> set[str]:
-        """Store the protocol, the subjects and the judge of the session. Returns the hashes of the
-        subjects that the store did not know.
+        """Store the protocol, the models under test and the judge of the session. Returns the
+        hashes of those models that the store did not know before.
         """
         session = self.session
         # who only judges may find nothing of it
@@ -470,7 +487,7 @@ class Engine(Asker):
 
 
 class _Player:
-    """Plays and judges one subject."""
+    """Plays and judges the conversations of one model under test."""
 
     def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
         """*number*: the subject's place among those of the session; *unknown*: nothing of the
@@ -485,8 +502,9 @@ class _Player:
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:
-        """Read from the store what is missing. A run of which nothing is missing is recorded as
-        begun, whichever protocol it was played for.
+        """Read from the store which conversations of this player's model are still to be played or
+        judged, and keep them in `pending`. Runs of which nothing is missing are recorded in the
+        store as begun, even if they were played for another protocol.
         """
 
         def begin_pending_runs(connection: Connection) -> Pending:
@@ -504,7 +522,9 @@ class _Player:
         self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_subject(self, turn: asyncio.Semaphore) -> None:
-        """Play and judge everything that is missing of this subject."""
+        """Play and judge every missing conversation of this player's model, as soon as the
+        semaphore *turn* is free.
+        """
         async with turn:
             client = self.executor.clients.get(self.subject.endpoint)
             # one after the other where they run here: a server that holds one prompt need not read
@@ -518,9 +538,9 @@ class _Player:
         self.openings.clear()
 
     def _make_tasks(self) -> Iterator[ConversationTask]:
-        """Yield a task for each conversation that is left, the longest chain of calls first. With a
-        budget they go run by run, so that whole runs are completed, and conversations that only
-        need a judgement go first.
+        """Yield a task for each conversation of this player's model that is still to be played or
+        judged, the longest chain of calls first. With a budget the tasks go run by run, so that
+        whole runs are completed, and conversations that only need a judgement go first.
         """
         on_budget = self.engine.report.budget.limit is not None
         shared = find_shared_openings(self.pending.to_play)
@@ -547,8 +567,9 @@ class _Player:
             yield ConversationTask(job.title, calls, work, rank, fresh, cost)
 
     def _find_cost(self, job: Job, judge_only: bool) -> Cost:
-        """Return the expected cost of a conversation and its place in the order: run by run, and
-        within a run subject by subject.
+        """Return the expected cost of the conversation *job*, with its place in the order in which
+        a budget lets conversations begin: run by run, and within a run model by model.
+        *judge_only*: only its judgement is missing.
         """
         assert self.engine.costs is not None  # noqa: S101 - only asked for on a budget
         order = job.run * len(self.session.subjects) + self.number
@@ -559,10 +580,11 @@ class _Player:
         )
 
     async def _play_scenario(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
-        """Play one scenario to its end, store it the moment it is finished, then have it judged.
+        """Play the conversation *job* to its end, store it the moment it is finished, then have it
+        judged if the session has a judge. Raises GaveUp if a reply cannot be had.
 
-        *shared*: another branch asks for the first replies, which all branches share, and counts
-        them.
+        *shared*: another branch of the same item asks for the first replies, which all branches
+        share, and counts their calls.
         """
         session, commits = self.session, self.executor.commits
         talk, asked = self._make_opening(job)
@@ -607,7 +629,9 @@ class _Player:
             await kept
 
     def _make_opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
-        """Return the conversation up to the first reply, and the request for that reply."""
+        """Return the conversation *job* up to the model's first reply, and the request for that
+        reply. Both are kept for other runs of the same script.
+        """
         if (known := self.openings.get(job.script_hash)) is None:
             talk = start_scenario(self.session.protocol, job.configuration, job.scenario)
             known = (
@@ -621,7 +645,9 @@ class _Player:
         ) if self.subject.stateful else asked
 
     def _make_call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
-        """Make the call for the reply that *talk* waits for; *asked* is the request."""
+        """Return the call for the next reply of the conversation *talk*; *asked* is the request
+        that the call sends.
+        """
         return Call(
             key=asked.make_key(job.run),
             kind="reply",
@@ -636,7 +662,10 @@ class _Player:
     async def _judge_transcript(
         self, job: Job, transcript: Transcript | None, calls: ConversationCalls
     ) -> None:
-        """Have *transcript* judged; None: the stored one of *job*."""
+        """Have the session's judge score *transcript*, the conversation of *job*, and record how
+        that ends; None: the stored transcript of *job* is judged. Raises GaveUp if the judge cannot
+        be asked.
+        """
         assert self.session.judge is not None  # noqa: S101 - only planned where there is one
         if transcript is None:
             read = partial(results.read_transcript, transcript_id=job.transcript_id)
@@ -659,8 +688,8 @@ class _Player:
 def make_reply_reader(
     protocol: Protocol, configuration: Configuration
 ) -> Callable[[Completion], Accepted[Reply] | Rejected]:
-    """Return a function that reads a reply from a completion, or says why the completion is not a
-    reply.
+    """Return a function that reads a model's completion as a reply in the delivery mode of
+    *configuration*, or says why the completion is no valid reply.
     """
 
     def read_reply(completion: Completion) -> Accepted[Reply] | Rejected:

@@ -1,8 +1,9 @@
 """Asks judges about given texts: the exam, the names in a conversation, a character's lines.
 
-    readings = names_of(store, protocol)                            # asks no model
-    await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
-    readings = names_of(store, protocol)                            # now with what the model read
+    readings = list_chosen_names(store, protocol)  # asks no model
+    left = list_unread_conversations(readings)
+    await make_name_asker(left, judge, session, 8).ask_until_done()  # like any judgement
+    readings = list_chosen_names(store, protocol)  # now with what the model read
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget
 bounds it, Ctrl-C stops it and the same command goes on. None is part of a score: the exam's
@@ -72,7 +73,7 @@ from independence_bench.store.tokens import read_verdict_tokens
 
 
 class JudgeAsker(Asker):
-    """Asks a judge about given conversations: for names, in the exam."""
+    """Asks judges about given conversations or texts, such as the cases of an exam."""
 
     def __init__(
         self,
@@ -95,7 +96,9 @@ class JudgeAsker(Asker):
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 
     async def ask_missing_calls(self, executor: Executor) -> None:
-        """Ask about every conversation that is left."""
+        """Record the judges in the store, then ask them about every conversation or text whose
+        answer the store lacks.
+        """
         for judge in self.judges:
             keep = partial(
                 registry.store_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec
@@ -169,8 +172,8 @@ class ExamAsker(JudgeAsker):
         calls.progress.record_ending("judged")
 
     async def preview_missing_judgements(self) -> Preview:
-        """Return the preview of the session, which has no subjects, with a forecast of the
-        judgements that are missing.
+        """Return a preview of this exam of judges: a forecast of the judgements that are neither
+        stored nor made yet. No model under test is part of the preview.
         """
         preview = await make_preview(self.session)
         with self.session.store.open_snapshot() as connection:
@@ -187,8 +190,9 @@ class ExamAsker(JudgeAsker):
     async def _forecast_judgement(
         self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
     ) -> Forecast:
-        """Forecast one judgement. *taken*: the tokens that the judge's judgements took so far, by
-        rubric.
+        """Forecast the tokens and dollars of one judgement of the exam case *case* by *judge*.
+        *taken*: rubric's hash -> mean completion tokens of the judge's judgements so far, of which
+        the mean is expected.
         """
         client = self.session.clients[judge.model.endpoint]
         info = await client.find_model_info(judge.model.model)
@@ -211,9 +215,9 @@ class ExamOutcome:
 
 
 async def preview_exam(wanted: Run, rubrics: Collection[str], store: Store) -> Preview:
-    """Return the preview of the exam of the judge that *wanted* names, for the question files
-    *rubrics*. It covers only questions that are not answered yet. Raises what `open_session`
-    raises.
+    """Return a preview of the exam of the judge that *wanted* names: the forecast calls, tokens and
+    dollars of those questions in the question files *rubrics* whose answers are not stored yet.
+    Raises what `open_session` raises.
     """
     async with open_session(wanted, store) as session:
         return await (await _make_exam_asker(wanted, rubrics, session)).preview_missing_judgements()
@@ -225,8 +229,9 @@ async def take_exam(
     store: Store,
     watch: Callable[[Asker], Awaitable[None]],
 ) -> ExamOutcome:
-    """Ask the judge that *wanted* names every exam question that it has not answered yet, while
-    *watch* looks on.
+    """Ask the judge that *wanted* names every exam question of the question files *rubrics* whose
+    answer is not stored yet, and return the judge's hashes and the report of the calls. *watch*
+    runs at the same time.
 
     Ctrl-C works as in `Asker.ask_while_watched`. Raises what `open_session` raises, or StoreError.
     """
@@ -256,7 +261,9 @@ async def _make_exam_asker(wanted: Run, rubrics: Collection[str], session: Sessi
 
 
 def make_names_call(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
-    """Make the call that asks *model* which names and genders were chosen in *transcript*."""
+    """Return the call that asks the judge *model* which names and which gender the model under test
+    chose for itself in *transcript*.
+    """
     heard, key = transcript.heard_hash, make_question_key(transcript.heard_hash, model.hash)
     fence = make_fence(JudgingInput(transcript, _NOTHING, ""))
     parts = (
@@ -295,7 +302,9 @@ TITLE = "a conversation about names"
 def make_name_asker(
     left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int
 ) -> JudgeAsker:
-    """Return an asker that has *judge* read the names in the conversations that are *left*."""
+    """Return an asker that has *judge* find which names and genders were chosen in each of the
+    conversations *left*, whose transcripts are read from the session's store.
+    """
 
     async def ask_names(transcript: Transcript, calls: ConversationCalls) -> None:
         judgement = await calls.ask(make_names_call(transcript, judge.model))
@@ -317,8 +326,10 @@ def make_name_asker(
 def make_raw_answer_call(
     shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]
 ) -> Call[Judgement]:
-    """Make the call *asked*, whose answer is stored as it comes. It is about the text of the hash
-    *shown*; *answers* counts the answers in a reply and gives 0 if one is missing.
+    """Return the call that sends the request *asked* and stores the answer as a judgement whose
+    reasoning is the answer's unchanged text. *shown* is the hash of the text that the request is
+    about, *kind* stands in place of a rubric's hash. *answers* counts the answers in a reply; a
+    reply with 0 is rejected.
     """
     key = make_judgement_key(shown, kind, asked.model.hash)
 
@@ -346,8 +357,9 @@ def make_judgement_call(
     read: Callable[[Completion], Accepted[Judgement] | Rejected],
     failed: Callable[[str], Judgement],
 ) -> Call[Judgement]:
-    """Make the call for the judgement *key*: *asked* is the request, *read* reads the answer. A
-    judgement that *failed* is asked for again by the next command.
+    """Return the call for the judgement that is stored under *key*: *asked* is the request, *read*
+    turns the model's completion into a judgement or rejects it, and *failed* makes a failed
+    judgement from the reason. The next command asks for a failed judgement again.
     """
     return Call(
         key=key,

@@ -1,7 +1,7 @@
 """Has a model write for a character, once: the lines of the person who talks to it, or the items of
 its description.
 
-    line_asker(sheet, wanted, written, today, writer, session, ..)
+    make_line_asker(sheet, wanted, written, today, writer, session, ..)
         # aib persona write SHEET --writer MODEL
     await write_items(wanted, texts, store, approve, watch)
         # aib persona new SHEET --from CARD --writer MODEL
@@ -80,11 +80,12 @@ def make_line_asker(
     session: Session,
     calls_at_once: int,
 ) -> JudgeAsker:
-    """Return an asker that has *writer* write the lines of the items that are *wanted*, and adds
-    them to *written*.
+    """Return an asker that has the judge model *writer* write the human's lines for the items
+    *wanted* of the character *sheet*, and adds the lines to *written*, by item. *today* is the date
+    that is noted with the lines.
 
-    A line that the rule or the second call still refuses in the last round is taken from the
-    template.
+    A line that the rule or the second call still refuses in the last of `ROUNDS` rounds is taken
+    from the template.
     """
 
     async def write_lines(key: StemKey, calls: ConversationCalls) -> None:
@@ -143,8 +144,8 @@ def make_line_asker(
 
 
 def _read_texts(reply: str, task: WriterTask) -> dict[str, str] | None:
-    """Read the text at each place, on one line each, from *reply*. None if *reply* is not a JSON
-    object with a text at each place.
+    """Return place -> its text, put on one line, for each place that *task* asks for, parsed from a
+    model's *reply*. None if *reply* is not a JSON object with a text at each place.
     """
     given = parse_one_object(reply) or {}
     whole = all(isinstance(given.get(place), str) for place in task.places)
@@ -171,10 +172,11 @@ async def write_items(
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> tuple[str, Report] | None:
-    """Have the judge of *wanted* write items from a description's *texts*. Returns its answer (""
-    if there is none) and the report.
+    """Have the judge model of *wanted* write the items of a character from the *texts* of its
+    description, and return (the model's answer, "" if there is none; the report of the call).
+    *watch* runs at the same time.
 
-    None if *approve* declines the cost. Raises what `open_session` raises, or StoreError.
+    None if *approve* declines the forecast cost. Raises what `open_session` raises, or StoreError.
     """
     answers: list[str] = []
     async with open_session(wanted, store) as session:
@@ -214,7 +216,9 @@ async def write_items(
 
 
 def _make_items_call(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
-    """Make the call that asks *model* for the items of a description with those *texts*."""
+    """Return the call that asks *model* to write the items of a character whose description has the
+    *texts*.
+    """
     card = join_card_texts(texts)
     key = make_judgement_key(hash_text(card), WRITING, model.hash)
 

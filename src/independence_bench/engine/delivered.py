@@ -22,8 +22,9 @@ SHOWN = 0.25  # of the tokens that a text usually has: more than that is no acci
 
 
 async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWording) -> str | None:
-    """Return which parts of a conversation in tool_role the server does not show to *model*, and
-    how that is known. None if all are shown, or if it cannot be known.
+    """Ask a model server which parts of a conversation in tool_role (tools, what the model said,
+    what the model was told) it does not show to *model*, and return them as a phrase that also says
+    how that is known. None if all parts are shown, or if it cannot be known.
 
     Afterwards *client* knows whether the endpoint's counts of tokens can be believed.
     """
@@ -80,7 +81,9 @@ async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWordi
 
 
 def _is_longer(count: int | Fault, before: int | Fault, text: str) -> bool:
-    """Whether *count* is larger than *before* by as much as *text* would make it."""
+    """Whether the token count *count* exceeds the token count *before* by enough to show that
+    *text* was added to a prompt. False if either is a fault.
+    """
     return (
         isinstance(count, int)
         and isinstance(before, int)
@@ -98,8 +101,10 @@ def _make_test_request(
     tools: bool = True,
     system_only: bool = False,
 ) -> ChatRequest:
-    """Make a request in tool_role as a protocol begins one, with more words in one of its
-    places.
+    """Return a request in tool_role for a short conversation (system prompt, greeting of human and
+    model, question), with the words *system*, *said* or *heard* added to the system prompt, to what
+    the model said, or to the last human line. *tools* False: it offers no tools; *system_only*: it
+    is in user_role instead.
     """
     talk = Transcript(
         f"You are taking part in a conversation.{system}",
@@ -118,8 +123,8 @@ def _make_test_request(
 
 
 async def _count_prompt_tokens(client: Client, request: ChatRequest) -> int | Fault:
-    """Return the number of prompt tokens of *request*, as the server counts them; the fault if it
-    gives none.
+    """Send *request* for a reply of one token, and return the number of prompt tokens that the
+    server counts; the fault if it counts none.
     """
     outcome = await client.complete(request, 1)
     while isinstance(outcome, Fault) and outcome.kind is Kind.PART_REFUSED:

@@ -23,12 +23,13 @@ LIKE_MODELS = 0.8  # how much of that name another one has: modles, model, model
 
 
 def read_roster(models_file: Path | None, local_url: str | None = None) -> Roster:
-    """Return the endpoints and subjects, built in and from models.yaml. `OPENROUTER_BASE_URL`
-    overrides both.
+    """Return the endpoints and models that are built in and those of models.yaml. The environment
+    variable `OPENROUTER_BASE_URL` overrides the address of OpenRouter in both.
 
-    *local_url*: the address of the endpoint `local`. A note on stderr says which file is read if it
-    is not models.yaml, and which file with nearly that name is not read: with wrong settings a run
-    costs money for nothing.
+    *models_file*: the file to read; None: models.yaml or models.yml in the working folder, if there
+    is one. *local_url*: the address of the endpoint `local`. A note on stderr says which file is
+    read if it is not called models.yaml, and which file with nearly that name is not read: with
+    wrong settings a run costs money for nothing.
     """
     if models_file is None:
         models_file, remark = find_models_file()
@@ -40,10 +41,11 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
 
 
 def find_models_file() -> tuple[Path | None, str]:
-    """Find models.yaml in the working folder, else models.yml; None if there is neither.
+    """Return (path, note): the path of models.yaml in the working folder, else of models.yml, None
+    if there is neither; and a line for the user.
 
-    The second value is a note that names the file that was taken, or a similar one that was not; ""
-    for models.yaml.
+    The line says that models.yml is read, or names a file with a similar name that is not read; ""
+    if there is nothing to say.
     """
     usual = Path(MODELS_FILE)
     if usual.is_file():
@@ -58,8 +60,10 @@ def find_models_file() -> tuple[Path | None, str]:
 def choose_configurations(
     protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]
 ) -> tuple[Configuration, ...]:
-    """Return each of *variants* in each of *deliveries*; if both are empty, the default
-    configurations of *protocol*. Raises WrongUse for an unknown name.
+    """Return the configurations to play: each system prompt of *variants* in each delivery mode of
+    *deliveries*. If one of the two is empty, the variants or modes of the default configurations of
+    *protocol* take its place; if both are, the result is the default configurations. Raises
+    WrongUse for an unknown name.
     """
     if not variants and not deliveries:
         return protocol.configurations
@@ -86,8 +90,8 @@ def choose_configurations(
 
 
 def choose_experiments(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Return the experiments that *wanted* names, in the order of the protocol; () means all.
-    Raises WrongUse for an unknown name.
+    """Return the names of the experiments in *wanted*, in the order of *protocol*; () for an empty
+    *wanted*, which means all experiments. Raises WrongUse for an unknown name.
     """
     known = [experiment.name for experiment in protocol.experiments]
     for name in wanted:
@@ -99,8 +103,8 @@ def choose_experiments(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, 
 
 
 def apply_weights(protocol: Protocol, weights: str | None) -> Protocol:
-    """Return *protocol* with the weights of that name; None: with its own weights. Raises WrongUse
-    if it has no weights of that name.
+    """Return *protocol* with its set of dimension weights that is called *weights*; None: with its
+    default weights. Raises WrongUse if *protocol* has no set of that name.
     """
     names = [weighting.name for weighting in protocol.weightings]
     if weights is not None and weights not in names:

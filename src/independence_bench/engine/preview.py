@@ -57,10 +57,10 @@ RANGE_KNOWN = (0.7, 1.35)
 def _average_branch_replies(
     usual: UsualReplies, protocol: Protocol
 ) -> Mapping[tuple[str, int], Used]:
-    """Return (branch of an item, number of a reply from 0) -> the mean tokens of that reply in the
-    items that were played.
-
-    A push is answered in fewer words than a question. Empty for a protocol without items.
+    """Return (branch of an item, position of a reply from 0) -> mean tokens of the replies at that
+    position in the items that were played, prompts left out. They are separate by branch and
+    position because a pressure turn is answered in fewer words than a question. Empty for a
+    protocol without items.
     """
     heard: dict[tuple[str, int], list[Used]] = defaultdict(list)
     for id_, replies in usual.by_scenario.items():
@@ -72,7 +72,7 @@ def _average_branch_replies(
 
 def estimate_typical_reply(subject: ChatModel, scenario: Scenario) -> Used:
     """Estimate the tokens of one reply in *scenario*: those of a typical model, adjusted if it is
-    known how verbose *subject* is.
+    known how verbose *subject* is, and at most the token limit of *subject*. Prompt tokens are 0.
     """
     taken, said = find_verbosity(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
@@ -84,8 +84,9 @@ def estimate_typical_reply(subject: ChatModel, scenario: Scenario) -> Used:
 def estimate_wordiness(
     verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]
 ) -> float:
-    """Return the length of a judge's judgements divided by the typical length; 1 if none is
-    stored.
+    """Return how many times as long, in tokens, as a typical judge's a judge's stored judgements
+    are; 1 if none is stored. *verdicts*: rubric's hash -> mean completion tokens of the judge's
+    judgements by that rubric.
     """
     if not verdicts:
         return 1.0
@@ -99,10 +100,11 @@ def estimate_wordiness(
 
 
 def scale_typical_reply(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
-    """Scale *typical* by the ratio of real to typical tokens in replies to other scenarios.
+    """Return *typical*, the expected tokens of a reply, multiplied by the ratio of real to typical
+    tokens in stored replies to other scenarios.
 
-    *seen*: pairs of (typical use, real use); if it is empty, *typical* is returned. *most*: the
-    token limit of a reply.
+    *seen*: pairs (typical tokens, real tokens), one for each of the stored replies; if it is empty,
+    *typical* is returned. *most*: the token limit of a reply.
     """
     if not seen:
         return typical
@@ -114,7 +116,9 @@ def scale_typical_reply(typical: Used, seen: Sequence[tuple[Used, Used]], most: 
 
 
 def estimate_verdict_tokens(scenario: Scenario) -> float:
-    """Estimate the tokens that a typical judge writes about a conversation of *scenario*."""
+    """Estimate how many tokens a typical judge writes in its judgement of one conversation of
+    *scenario*.
+    """
     return VERDICT_TOKENS + MARK_TOKENS * (len(scenario.marks) - 3)
 
 
@@ -132,10 +136,13 @@ class Preview:
 
 
 async def make_preview(session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
-    """Forecast what is left of *session*, with what the store has cost so far.
+    """Return a forecast of the calls, tokens and dollars that are left of *session*, with what the
+    store has cost so far and remarks on the models. Reads the store and the endpoints' lists of
+    models; asks no model.
 
-    *judging*: what earlier sessions of the same command will have judged; the judgements of this
-    one are added to it.
+    *judging*: (hash of the words, hash of the rubric) of each judgement that earlier sessions of
+    the same command will have made, which is not counted again; the judgements of this session are
+    added to the set.
     """
     judging = set() if judging is None else judging
     bounded = session.budget.limit is not None
@@ -181,7 +188,10 @@ async def make_preview(session: Session, judging: set[tuple[str, str]] | None = 
 
 
 async def _read_model_infos(session: Session) -> dict[ChatModel, ModelInfo]:
-    """Read what the endpoints' lists say about the models that are asked."""
+    """Return model -> what its endpoint lists about it, such as prices and context length, for
+    every model that *session* will ask: the models under test if any run is played, and the judge
+    if it is a model.
+    """
     models = [*session.subjects] if session.runs else []
     if isinstance(session.judge, ModelJudge):
         models.append(session.judge.model)
@@ -200,10 +210,11 @@ class ConversationCost:
 async def estimate_conversation_costs(
     session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
 ) -> dict[tuple[str, str, bool], ConversationCost]:
-    """Estimate the cost of conversations, by (subject's hash, script's hash, whether it is only
-    judged).
+    """Estimate the cost in dollars of each conversation that is left: (model's hash, script's hash,
+    whether it is only judged) -> its expected cost and that of its dearest call.
 
-    *pending*: for each subject, the jobs that are left to play and those that are left to judge.
+    *pending*: for each model under test, the jobs that are left to play and those that are left to
+    judge.
     """
     infos = await _read_model_infos(session)
     costs: dict[tuple[str, str, bool], ConversationCost] = {}
@@ -250,8 +261,9 @@ class Foresight:
         session: Session,
         infos: Mapping[ChatModel, ModelInfo],
     ) -> Foresight:
-        """Read from the store what it knows about the models; *infos* is what their endpoints
-        list.
+        """Return the data that the calls of *session* are forecast from: prices, and the lengths of
+        earlier replies and judgements in the store. *infos* is what the endpoints list about the
+        models.
         """
         judge = session.judge.model if isinstance(session.judge, ModelJudge) else None
         free = {model for model in infos if session.clients[model.endpoint].endpoint.free}
@@ -287,16 +299,16 @@ class Foresight:
         )
 
     def find_usual_replies(self, subject: ChatModel, jobs: Sequence[Job]) -> UsualReplies:
-        """Return how many tokens the replies of *subject* in *jobs* are expected to take, as far as
-        the store knows.
+        """Return how many tokens the replies of *subject* in *jobs* are expected to take, according
+        to the replies in the store; empty if the store has none that are alike.
         """
         ids = [scenario.id for scenario in self.session.protocol.scenarios]
         a_token = tokens.find_reply_token_size(self.connection, subject.hash, ids) or BYTES_A_TOKEN
         return replace(self.usually.find_usual_replies(subject, jobs), bytes_a_token=a_token)
 
     def find_dearest_call(self, model: ChatModel | None, forecast: Forecast) -> float:
-        """Return the dollars that are reserved at most for one call of *model*, if all its calls
-        are as in *forecast*. 0 without a model, a call or a price.
+        """Return the most dollars that a budget reserves for one call of *model*, if all calls of
+        *model* are as in *forecast*. 0 without a model, a call or a price.
         """
         if model is None or not forecast.calls:
             return 0.0
@@ -310,8 +322,9 @@ class Foresight:
         to_judge: Sequence[Job],
         usual: UsualReplies | None = None,
     ) -> Estimate:
-        """Estimate the cost of playing and judging the jobs *to_play* of *subject*, and of judging
-        its jobs *to_judge*.
+        """Estimate the calls, tokens and dollars of playing and judging the jobs *to_play* of the
+        model *subject*, and of only judging its jobs *to_judge*. *usual*: the tokens that the
+        model's replies are expected to take; None: looked up in the store.
         """
         usual = usual or self.find_usual_replies(subject, (*to_play, *to_judge))
         # none where nothing is played: only judges are asked
@@ -361,7 +374,9 @@ class Forecast:
         )
 
     def multiply_forecast(self, number: int) -> Forecast:
-        """Return this forecast multiplied by *number*."""
+        """Return a forecast with *number* times the calls, tokens and dollars of this one; a price
+        that is not known stays None.
+        """
         dollars = None if self.dollars is None else number * self.dollars
         cached = None if self.cached_dollars is None else number * self.cached_dollars
         tokens = number * self.prompt_tokens, number * self.completion_tokens
@@ -384,12 +399,14 @@ class Estimate:
 
     @property
     def has_no_known_reply(self) -> bool:
-        """Whether the subject has calls to make and no reply of it is stored."""
+        """Whether the model under test has calls to make while none of its own replies is stored,
+        so that the length of its replies is not known.
+        """
         return self.candidate.calls > 0 and not self.usual.own
 
     @property
     def total(self) -> Forecast:
-        """The forecast of model and judge together."""
+        """The summed forecast (calls, tokens, dollars) of the model under test and its judge."""
         return self.candidate + self.judge
 
     def __add__(self, other: Estimate) -> Estimate:
@@ -416,7 +433,9 @@ class ScriptSizes:
 
     @classmethod
     def measure_script(cls, protocol: Protocol, job: Job, judge: ChatModel | None) -> ScriptSizes:
-        """Measure the requests of the script of *job*."""
+        """Return the sizes in bytes of all requests, to the model under test and to *judge*, that
+        playing and judging the script of *job* takes, with the replies left open.
+        """
         configuration, scenario = job.configuration, job.scenario
         places = [f"zq{turn}qz" for turn in range(len(scenario.asks))]
         talk, asked = start_scenario(protocol, configuration, scenario), []
@@ -449,13 +468,14 @@ def estimate_jobs(
     dialect: Dialect | None,
     sizes: dict[str, ScriptSizes],
 ) -> Estimate:
-    """Estimate the cost of playing and judging the jobs *to_play* of *subject*, and of judging the
-    jobs *to_judge*; an empty estimate without jobs.
+    """Estimate the calls, tokens and dollars of playing and judging the jobs *to_play* of the model
+    *subject*, and of only judging its jobs *to_judge*; the estimate is empty without jobs.
 
-    *judge*: the model that judges; None: no model is asked for judgements. *dialect*: that of the
-    subject's endpoint; None: nothing is known about its caches. *verdicts*: rubric hash -> mean
-    completion tokens of the judge's judgements by it. *judge_bytes*: bytes of a judge's request
-    that make one token.
+    *judge*: the model that judges; None: no model is asked for judgements. *usual*: the tokens that
+    the replies of *subject* are expected to take. *dialect*: that of the endpoint of *subject*;
+    None: nothing is known about its caches. *verdicts*: rubric's hash -> mean completion tokens of
+    the judge's judgements by that rubric. *judge_bytes*: bytes of a judge's request that make one
+    token.
 
     *sizes*: measured scripts by hash, for the same protocol and judge; scripts that are measured
     here are added.
@@ -544,8 +564,9 @@ def estimate_jobs(
 def _find_range(
     subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
 ) -> tuple[float, float]:
-    """Return the lowest and highest completion tokens of a subject, as shares of the expected ones.
-    *scripts*: how many scripts are left.
+    """Return (low, high): the fewest and the most completion tokens that *subject* is likely to
+    take, as shares of the expected number. *usual*: its expected tokens, and which replies they are
+    taken from; *scripts*: how many scripts are left to play or judge.
     """
     if usual.own:
         return RANGE_AGAIN if len(usual.by_script) == scripts else RANGE_PILOT
@@ -578,10 +599,11 @@ def _vary_dollars(
     prices: Mapping[ChatModel, ModelInfo],
     more: float,
 ) -> float | None:
-    """Return the dollars of *forecast* if completions took *share* of the expected tokens and
-    prompts had *more* tokens.
+    """Return what *forecast* costs in dollars if completions take *share* times the expected
+    tokens, and all prompts together *more* tokens on top.
 
-    None if a price is not known; a model without calls needs none.
+    None if a price is not known. Without a model or calls, the dollars of *forecast* are returned
+    as they are.
     """
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
@@ -595,5 +617,7 @@ def _vary_dollars(
 
 
 def add_dollars(first: float | None, second: float | None) -> float | None:
-    """Return the sum; None if one of the two is not known."""
+    """Return *first* plus *second*, two amounts in dollars; None if either is None because a price
+    is not known.
+    """
     return None if first is None or second is None else first + second

@@ -89,7 +89,9 @@ class Run:
     allow: Allow = check_key_place  # asked before a key is read
 
     def check_settings(self) -> None:
-        """Raise WrongUse for an impossible setting, as the command line does for its options."""
+        """Raise WrongUse if a number or the reasoning effort in the settings of this run is
+        impossible, as the command line does for its options.
+        """
         _check_range("runs", self.runs, 1, 1000)
         _check_range("temperature", self.temperature, 0, 2)
         _check_range("max_tokens", self.max_tokens, 1, 1_000_000)
@@ -115,8 +117,8 @@ def _check_range(name: str, value: float | None, least: float, most: float) -> N
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The work that is left of a run, after its names, models and judge were looked up, with
-    everything that it needs. *runs* 0: play nothing, judge what is stored.
+    """Everything that is needed to carry out a run, after its names, models and judge were looked
+    up. *runs* 0: play nothing, judge what is stored.
     """
 
     protocol: Protocol
@@ -143,7 +145,7 @@ class Session:
 
     @property
     def models(self) -> list[ChatModel]:
-        """All models that are called: the subjects, and the judge if it is a model."""
+        """All models that this session calls: those under test, and the judge if it is a model."""
         return [*self.subjects, *([self.judge.model] if isinstance(self.judge, ModelJudge) else [])]
 
 
@@ -160,7 +162,9 @@ Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
 
 @dataclass(slots=True)
 class Progress:
-    """One subject's progress, stored results included; updated while it is played and judged."""
+    """The progress of one model under test, stored results included; updated while the model is
+    played and judged.
+    """
 
     label: str
     planned: int = 0  # transcripts, stored ones included
@@ -178,11 +182,15 @@ class Progress:
 
     @property
     def calls(self) -> int:
-        """The number of calls of this command: those that were answered and those that are left."""
+        """The number of calls that this command makes for one model: those that were answered and
+        those that are left.
+        """
         return self.tally.answered + self.calls_left
 
     def record_ending(self, how: Ending, trouble: Trouble | None = None) -> None:
-        """Count how a conversation or its judgement ended, and note its *trouble*, if any."""
+        """Count one more conversation or judgement that ended as *how* says (done, invalid, judged,
+        unjudged or failed), and keep *trouble*, the reason for a failure, if it is given.
+        """
         match how:
             case "done":
                 self.done += 1
@@ -201,7 +209,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Report:
-    """The result of a command, updated while it runs."""
+    """What a command has done, spent and failed to do; updated while it runs."""
 
     subjects: list[Progress]
     budget: Budget
@@ -219,7 +227,9 @@ class Report:
     remarks: list[str] = field(default_factory=list)  # facts learned about models, a line each
 
     def add_part(self, other: Report) -> None:
-        """Add the report of another part of the same command."""
+        """Add the progress, counts, warnings and remarks of *other*, the report of another part of
+        the same command, to this report.
+        """
         self.subjects += other.subjects
         self.lost += other.lost
         self.warnings += other.warnings
@@ -229,8 +239,8 @@ class Report:
         self.remarks += other.remarks
 
     def add_earlier_costs(self, earlier: Report) -> None:
-        """Add the costs, warnings and remarks of *earlier*, whose work was planned anew in this
-        report.
+        """Add the calls, costs, warnings and remarks of *earlier* to this report of the same
+        command, which has planned the work of *earlier* anew.
         """
         self.lost += earlier.lost
         self.warnings += earlier.warnings
@@ -240,43 +250,50 @@ class Report:
 
     @property
     def troubles(self) -> list[tuple[str, Trouble]]:
-        """Everything that could not be completed, with the subject's label, subject by subject."""
+        """Everything that this command could not complete, as pairs (label of the model, trouble),
+        model by model.
+        """
         return [
             (progress.label, trouble) for progress in self.subjects for trouble in progress.troubles
         ]
 
     @property
     def cost(self) -> float:
-        """Dollars that the endpoints said this command has cost, rejected attempts included."""
+        """Dollars that this command has cost as the endpoints state it, including rejected
+        attempts.
+        """
         return sum(tally.cost for tally in self.tallies)
 
     @property
     def tallies(self) -> list[Tally]:
-        """The counts of calls: one tally for each subject, and one for other processes. Each call
-        is in one of them.
+        """The counts of this command's calls: one tally for each model under test, and one for
+        other workers and earlier reports of the command. Each call is in one of them.
         """
         return [*(progress.tally for progress in self.subjects), self.others]
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was planned is stored and judged."""
+        """Whether everything that this command planned is stored and judged."""
         return self.stopped is None and not self.troubles
 
 
 def describe_invalid_conversation(reason: str | None) -> str:
-    """Say in one line why a conversation is invalid and what to do."""
+    """Return one line that says why a conversation is invalid and how to have it played again."""
     return f"invalid: {reason}; the same command with --again asks once more"
 
 
 def describe_failed_judgement(reason: str, judge_calls: int) -> str:
-    """Say in one line why a judgement failed, and how to ask again if the judge makes calls."""
+    """Return one line that says why a judgement failed and, if *judge_calls* is not 0, how to ask
+    the judge again. *judge_calls*: the number of calls that the judge makes for a judgement.
+    """
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
 
 
 @contextmanager
 def stop_on_signals(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
-    """Let the first signal of `ENDING` call *stop*, which sets `report.stopped`; Ctrl-C after that
-    cancels the task.
+    """Within the block, let the first signal of `ENDING` (Ctrl-C, SIGTERM, SIGHUP, SIGQUIT) call
+    *stop* with Interrupted, which sets `report.stopped`; Ctrl-C after that cancels the current
+    task.
 
     A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs
     twice, and calls in flight are paid for. Only the main thread receives signals.

@@ -27,10 +27,11 @@ async def play_run(
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
-    """Play and judge what is *wanted*, and return the report; None if *approve* says no.
+    """Play and judge everything that *wanted* asks for and the store lacks, and return the report;
+    None if *approve* declines the forecast.
 
-    *watch* runs beside the engine and is cancelled at its end. The first Ctrl-C waits for calls in
-    flight and stores them; the second one leaves them.
+    *watch* runs at the same time and is cancelled at the end. After the first Ctrl-C, calls in
+    flight are waited for and stored; a second one abandons them.
     """
     async with open_session(wanted, store) as session:
         if not approve(await make_preview(session)):
@@ -43,8 +44,9 @@ async def play_session(
     watch: Callable[[Asker], Awaitable[None]],
     approve: Callable[[Preview], bool] | None = None,
 ) -> Report:
-    """Play and judge what is left of *session*, watched as in `play_run`. *approve* is asked again
-    if a model has to be called with other settings.
+    """Play and judge everything that is left of *session*, and return the report. *watch* runs at
+    the same time, as in `play_run`. *approve* is asked with a new forecast if a model has to be
+    called with other settings, and ends the work if it declines; None: nobody is asked.
     """
 
     async def make_engine(session: Session) -> Engine:
@@ -63,13 +65,14 @@ async def play_protocols(
     approve: Callable[[Sequence[Preview]], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> Report | None:
-    """Play and judge what is *wanted*, once for each of *protocols*, one after the other and on one
-    budget. None if *approve* says no.
+    """Play and judge what *wanted* asks for, once for each of *protocols*, one protocol after the
+    other and on one budget. Returns one report for all; None if *approve* declines the first
+    forecast.
 
-    All of them are forecast before the first is played. If no reply of a subject is stored, one
-    item is played first and all are forecast again, since the lengths were not known. The protocols
-    are variants of that of *wanted*: sampled, configured and judged alike. *approve* is called each
-    time.
+    All protocols are forecast before the first is played. If no reply of a model is stored, one
+    item is played first and all are forecast again, because the lengths of replies were not known;
+    *approve* is called each time. *protocols* are variants of the protocol of *wanted*: sampled,
+    configured and judged alike. *watch* runs at the same time.
     """
     async with open_session(wanted, store) as session:
         parts = [replace(session, protocol=protocol, files=files) for protocol, files in protocols]

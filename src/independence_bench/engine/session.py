@@ -83,12 +83,13 @@ AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server 
 
 
 def resolve_run(run: Run) -> Run:
-    """Return *run* with values in place of its names, found in files; no endpoint is asked.
+    """Return *run* with every name that a user typed (protocol, models, judge, configurations,
+    experiments) replaced by the value that it means. Reads files; asks no endpoint.
 
-    Without named models these are the active ones of models.yaml, or with *all* else those of the
-    shipped list. If no judge is named it is the protocol's; if only the embedded model is played it
-    is the embedded judge, so that no key is needed. Raises WrongUse, and the errors of reading
-    files.
+    If *run* names no models, they are the active ones of models.yaml; if models.yaml lists none and
+    *run* asks for all models, they are those of the shipped list. If *run* names no judge, it is
+    the protocol's judge, or the embedded judge if only the embedded model is played, so that no key
+    is needed. Raises WrongUse, and the errors of reading files.
     """
     protocol, texts = find_protocol_files(run)
     run = replace(run, protocol=(protocol, texts), roster=find_roster(run))
@@ -108,7 +109,10 @@ def resolve_run(run: Run) -> Run:
 
 
 def find_protocol_files(run: Run) -> tuple[Protocol, Files]:
-    """Return the protocol of *run*, with the weights that it asks for, and its files."""
+    """Return (the protocol that *run* names, with the set of dimension weights that *run* asks for;
+    the texts of the protocol's files by path). If *run* holds a loaded protocol already, that is
+    returned unchanged.
+    """
     if isinstance(run.protocol, tuple):
         return run.protocol
     protocol, texts = load_protocol_and_files(run.protocol)
@@ -116,14 +120,18 @@ def find_protocol_files(run: Run) -> tuple[Protocol, Files]:
 
 
 def find_roster(run: Run) -> Roster:
-    """Return the endpoints of *run* and the models of models.yaml."""
+    """Return the roster of *run*: the known endpoints, and the models that models.yaml lists. Reads
+    models.yaml unless *run* holds a roster already.
+    """
     if run.roster is not None:
         return run.roster
     return read_roster(None if run.models_file is None else Path(run.models_file), run.local_url)
 
 
 def list_named_models(run: Run) -> list[str]:
-    """List the models that *run* names, each once, with those of a local server."""
+    """List the names of the models that *run* asks for, each once; the names of models on a local
+    server begin with `local:`. Models that *run* holds as objects are left out.
+    """
     typed = [run.models] if isinstance(run.models, str) else run.models
     return [
         *normalize_names([model for model in typed if isinstance(model, str)]),
@@ -132,8 +140,9 @@ def list_named_models(run: Run) -> list[str]:
 
 
 def _resolve_models(run: Run) -> Run:
-    """Return *run* with its models as values, each with the settings that *run* asks for. Raises
-    WrongUse for options that exclude each other, NoSubject if there is no model.
+    """Return *run* with the names of its models replaced by model specs, which carry the settings
+    that *run* asks for, such as temperature and effort. Raises WrongUse for options that exclude
+    each other, NoSubject if there is no model to play.
     """
     if run.local_model and not run.local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
@@ -163,14 +172,18 @@ def _resolve_models(run: Run) -> Run:
 
 
 def find_model_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
-    """Return the subject or subjects that *typed* means. Raises SubjectError."""
+    """Return the model specs that *typed*, a name that a user typed, means: one or several.
+    *roster* has the endpoints and the models of models.yaml. Raises SubjectError if the name means
+    no model.
+    """
     model = f"{GGUF}:{files.SMOLLM2}" if typed.strip() == NAME else typed
     specs = roster.find_specs(model, load_shipped_subjects())
     return tuple(find_file_spec(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
 def _apply_settings(spec: ModelSpec, run: Run) -> ModelSpec:
-    """Return *spec* with the settings of *run* that are not None; they count as asked for by the
+    """Return *spec* with every setting of *run* (temperature, token limit, reasoning effort,
+    provider) that is not None. A temperature or an effort from *run* is marked as asked for by the
     user.
     """
     effort = Reasoning.OFF.value if run.reasoning_effort == NO_EFFORT else run.reasoning_effort
@@ -190,11 +203,13 @@ def _apply_settings(spec: ModelSpec, run: Run) -> ModelSpec:
 
 @asynccontextmanager
 async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIterator[Session]:
-    """Open what is left of *run*: its models and judge looked up, its clients open, with a budget.
+    """Look up the models and the judge of *run*, open a client for each of their endpoints, and
+    yield the session: everything that is needed to play and judge the run, a budget included. The
+    clients are closed at the end.
 
-    *asking* False: no call will be sent, so a missing key is no error, since an endpoint's list may
-    be public. Raises what `resolve_run` raises, EndpointUnusable if a key is missing or nothing
-    answers, SubjectError for a subject that does not exist.
+    *asking* False: no model will be asked, so a missing key and an endpoint that does not answer
+    are no errors. Otherwise raises EndpointUnusable if a key is missing or nothing answers. Also
+    raises what `resolve_run` raises, and SubjectError for a model that does not exist.
     """
     run = resolve_run(run)
     protocol, texts = find_protocol_files(run)
@@ -223,7 +238,9 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
         )
 
         async def resolve_again(session: Session) -> Session:
-            """Return *session* with its subjects and its judge looked up again."""
+            """Return *session* with its models and its judge looked up again, by what the clients
+            have learned about them since.
+            """
             subjects, _ = await _resolve_subjects(run, clients, asked_for, asking=False)
             judge = await resolve_judge(run, clients)
             return replace(session, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
@@ -251,11 +268,12 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
 
 
 def find_file_spec(spec: ModelSpec) -> ModelSpec:
-    """Return *spec*, whose model is a path or name of a model file, with the name under which the
-    file is known.
+    """Return *spec*, whose model is the path or the name of a model file, with the name under which
+    the file is known.
 
-    A reply that the limit cuts off is accepted: a small model would be cut off again. Raises
-    LocalModelError.
+    Replies that the token limit cuts off are accepted from a model file, because a small model
+    would be cut off again. If *spec* sets no token limit, it is the limit that is pinned for a
+    known file. Raises LocalModelError if there is no such file or it is not usable.
     """
     name = files.find_model_file(spec.model).name
     pin = files.load_pins().get(name)
@@ -264,7 +282,9 @@ def find_file_spec(spec: ModelSpec) -> ModelSpec:
 
 
 def make_job_name(session: Session, parts: int) -> str:
-    """Make one job name for all *parts* shards of the same run; 0: for any number of them."""
+    """Return the name of the job that all *parts* shards of one run share. It is made from the
+    protocol, what is played, the judge and *parts*; 0 *parts* stands for any number of shards.
+    """
     subjects = sorted(subject.hash for subject in session.subjects)
     played = [
         session.protocol.hash,
@@ -278,8 +298,8 @@ def make_job_name(session: Session, parts: int) -> str:
 
 
 async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None:
-    """Return the judge of *run* for its protocol; *clients* has the open client for it. None if no
-    judge is wanted.
+    """Return the judge that *run* asks for, ready to score conversations of the run's protocol.
+    None if *run* wants no judge. *clients* has the open client of the judge's endpoint.
     """
     if run.no_judge:
         return None
@@ -296,11 +316,11 @@ async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None
 
 
 def find_judge_spec(run: Run) -> ModelSpec:
-    """Return the spec of the judge that was named, or of the protocol's own, called as the protocol
-    says.
+    """Return the model spec of the judge that *run* names, or else of the protocol's own judge,
+    with the settings that the protocol states for judges.
 
-    Raises SubjectError if the protocol's own judge is a Python function: a folder must not choose
-    what is run here.
+    Raises SubjectError if the protocol's own judge is a Python function, because a protocol's
+    folder must not choose what code is run here, and if *run* names a judge that no longer exists.
     """
     if run.judge == OLD:
         raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
@@ -323,8 +343,12 @@ def find_judge_spec(run: Run) -> ModelSpec:
 async def _open_clients(
     specs: Sequence[ModelSpec], run: Run, store: Store, asking: bool
 ) -> AsyncIterator[dict[str, Client]]:
-    """Open a client for each endpoint, with what *store* has learned about its models. Raises
-    EndpointUnusable if a key is missing or nothing answers.
+    """Open a client for each endpoint that *specs* use, and yield the clients by the endpoint's
+    name. Each client starts with what *store* has learned about its models, and has read the
+    endpoint's list of models. Model files are served by a server that is started here.
+
+    Raises EndpointUnusable if a key is missing or nothing answers, both only if *asking*, and
+    SubjectError for an endpoint without an address.
     """
     price = None if run.price is None else (run.price[0] / MILLION, run.price[1] / MILLION)
     async with AsyncExitStack() as stack:
@@ -393,13 +417,15 @@ async def _resolve_subjects(
     asked_for: dict[ChatModel, frozenset[Setting]],
     asking: bool,
 ) -> tuple[list[ChatModel], list[str]]:
-    """Return the subjects of *run* and notes, a line each: which subjects have another name at
-    their endpoint and, if the user named none, why some are left out.
+    """Return (the models under test of *run*, notes of a line each). The notes say which models
+    have another name at their endpoint and, if the user named no models, why some are left out.
 
-    The settings that the user asked for are added to *asked_for*, by subject. *asking*: the
-    subjects are going to be played, so it is checked what a server does not show them.
+    The settings that the user asked for are added to *asked_for*, by model. *asking*: the models
+    are going to be played, so it is checked which parts of a conversation in tool_role a server
+    does not show them.
 
-    Raises SubjectError for a subject that was named, WrongUse if all are left out.
+    Raises SubjectError if a model that the user named cannot be played, WrongUse if all models are
+    left out.
     """
     protocol, _ = find_protocol_files(run)
     specs = [model for model in run.models if isinstance(model, ModelSpec)]
@@ -437,7 +463,9 @@ async def _resolve_subjects(
 
 
 def describe_renaming(spec: ModelSpec, model: ChatModel) -> list[str]:
-    """Return a remark if *model* has another name than *spec* asks for; else []."""
+    """Return a list with one remark if *model* has another name at its endpoint than *spec* asks
+    for; else [].
+    """
     if model.model != spec.model + LATEST:
         return []
     asked = replace(model, model=spec.model)
@@ -447,8 +475,8 @@ def describe_renaming(spec: ModelSpec, model: ChatModel) -> list[str]:
 async def _check_tools_shown(
     client: Client, model: ChatModel, way: Configuration, protocol: Protocol
 ) -> None:
-    """Raise SubjectError if a server of the user's own does not show *model* the parts of
-    tool_role.
+    """Raise SubjectError if a model server of the user's own does not show *model* the tools and
+    tool calls of a conversation in tool_role. Other servers are not checked.
     """
     endpoint = client.endpoint
     if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
@@ -466,10 +494,12 @@ def list_model_remarks(
     unpriced: Sequence[ChatModel],
     bounded: bool,
 ) -> list[str]:
-    """List remarks on the models of *session*; *infos* is what their endpoints list about them.
+    """List remarks on the models of *session*, a line each: prices that are not known, and settings
+    that an endpoint does not support. *infos*: what the endpoints list about the models;
+    *unpriced*: the models whose prices are not known; *bounded*: whether there is a budget.
 
-    *unpriced*: the models whose prices are not known; *bounded*: there is a budget. Raises what
-    `_check_context_room` raises.
+    Raises WrongUse if the protocol's earlier chat and a reply do not fit into the context of a
+    model under test.
     """
     remarks = _list_price_remarks(unpriced, bounded)
     for model, info in infos.items():
@@ -480,8 +510,8 @@ def list_model_remarks(
 
 
 def _list_price_remarks(models: Sequence[ChatModel], bounded: bool) -> list[str]:
-    """List remarks that the prices of *models* are not known: one each for a few models, one for
-    all of many.
+    """List remarks that the prices of *models* are not known: one for each model, or a single one
+    for all if there are more than `FEW_PRICES`. *bounded*: whether there is a budget.
     """
     names = list(dict.fromkeys(model.name for model in models))
     so = (
@@ -497,7 +527,10 @@ def _list_price_remarks(models: Sequence[ChatModel], bounded: bool) -> list[str]
 
 
 def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -> list[str]:
-    """List remarks on *model*: what its endpoint does not support."""
+    """List remarks on what *model* or its endpoint does not support, such as temperature, reasoning
+    or tools, a line each; [] if nothing is known to be missing. *info* is what the endpoint lists
+    about the model.
+    """
     remarks = []
     if model.endpoint == "local" and not info.identity:
         remarks.append(
@@ -541,8 +574,9 @@ def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -
 
 
 def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> None:
-    """Raise WrongUse if an earlier chat leaves *model* no room for a reply, as far as its endpoint
-    says.
+    """Raise WrongUse if the protocol's earlier chat and a reply do not fit into the context of
+    *model*, whose size in tokens *info* states. Does nothing if the size is unknown or there is no
+    earlier chat.
     """
     sent = (
         max(count_opening_tokens(session.protocol, way) for way in session.configurations)
@@ -557,8 +591,8 @@ def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> 
 
 
 def count_opening_tokens(protocol: Protocol, way: Configuration) -> float:
-    """Count the tokens that every conversation begins with: the system prompt and the earlier
-    chat.
+    """Estimate how many tokens every conversation of *protocol* begins with in one configuration:
+    those of its system prompt and of the earlier chat.
     """
     return estimate_tokens(protocol.find_system_prompt(way.system)) + estimate_tokens(
         "".join(map("".join, protocol.earlier))
@@ -570,7 +604,7 @@ def count_opening_tokens(protocol: Protocol, way: Configuration) -> float:
 
 @dataclass(slots=True)
 class Pending:
-    """One subject's part of a run: its progress and what is left."""
+    """One model's part of a run: its progress, and what is left to play and to judge."""
 
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
@@ -582,8 +616,9 @@ class Pending:
 
 
 def find_pending(connection: Connection, session: Session, subject: ChatModel) -> Pending:
-    """Read what is stored of *subject*'s part of *session* and what is left. With 0 runs, stored
-    conversations are judged and nothing is played.
+    """Return what is still to be played and to be judged of one model's part of *session*, and the
+    model's progress, both read from the store. If the session has 0 runs, nothing is to be played,
+    and the stored conversations without a judgement are to be judged.
     """
     every = _list_jobs(connection, session, subject)
     scripts = {job.script_hash for job in every}
@@ -628,8 +663,9 @@ def find_pending(connection: Connection, session: Session, subject: ChatModel) -
 
 
 def _list_jobs(connection: Connection, session: Session, subject: ChatModel) -> list[Job]:
-    """List every conversation of *subject*'s part of *session*. With 0 runs these are the
-    conversations of all runs that count for the protocol, whether or not each was played.
+    """List the jobs (conversations, played or not) of one model, *subject*, that *session* covers:
+    of its shard only, if it has one. If the session has 0 runs, they are those of all stored runs
+    that count for its protocol, whether or not each conversation was played.
     """
     only = session.experiments
     if session.runs:
@@ -655,8 +691,10 @@ def _record_judged(
     judge: Judge,
     verdicts: Mapping[tuple[str, str], str | None],
 ) -> None:
-    """Record in *pending* which of the *complete* conversations *judge* has judged and which are
-    left. *verdicts*: its stored judgements -> why one failed; None if it did not.
+    """Record in *pending* which of the *complete* conversations *judge* has judged, which
+    judgements failed, and which conversations are still to be judged. Each conversation is given
+    with the hash of its words. *verdicts*: (hash of the words, hash of the rubric) of each stored
+    judgement -> why it failed; None if it did not.
     """
     progress = pending.progress
     for job, heard in complete:
@@ -682,10 +720,11 @@ def _find_unbegun_runs(
     every: Sequence[Job],
     to_play: Sequence[Job],
 ) -> list[Job]:
-    """Return one job for each run and configuration that has nothing *to_play* and that no command
-    has begun for the session's protocol.
+    """Return one job for each run, in each configuration, of which every conversation is stored and
+    which no command has recorded as begun for the session's protocol. *every*: all jobs of the
+    model *subject*; *to_play*: those that are not stored.
 
-    In the other runs the first conversation that is played, or fails, begins the run.
+    A run with something left to play is begun by the first conversation that is played or fails.
     """
     runs = {(job.run, job.configuration): job for job in every}
     for job in to_play:

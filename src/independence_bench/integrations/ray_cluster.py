@@ -58,7 +58,7 @@ class Permissions:
     given: frozenset[Permission] = frozenset()
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raise WrongUse unless the key may go to *endpoint*."""
+        """Raise WrongUse unless the key of *endpoint* may be sent to its address."""
         if (needed := find_needed_permission(endpoint, os.environ)) and needed not in self.given:
             raise WrongUse(
                 f"{needed.variable} may not go to {needed.place}: it was not asked for where "
@@ -68,7 +68,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What all workers are told. It never holds a secret."""
+    """What Ray workers are sent in order to play and judge a run. It never holds a secret."""
 
     version: str  # of this package
     run: bytes  # a pickled `Run`, read only if the versions are the same
@@ -81,7 +81,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class PartEnd:
-    """How a part ended, as far as the store does not say it."""
+    """How one part of an order ended, as far as the store does not say it."""
 
     host: str
     failure: str | None = None  # why nothing, or nothing more, could be done, in one line
@@ -93,8 +93,8 @@ class PartEnd:
 
 
 def carry_out_part(order: Order, number: int, parts: int) -> PartEnd:
-    """Play and judge part *number* of *parts*; what any worker has stored is not asked for
-    again.
+    """Play and judge part *number* (from 1) of *parts* of *order* in this process, and return how
+    the part ended, errors included. What any worker has stored is not asked for again.
     """
     host = socket.gethostname()
     if order.version != __version__:
@@ -143,7 +143,7 @@ async def _play_run(wanted: Run, store: Store) -> Report:
 
 
 async def _ignore_progress(_: object) -> None:
-    """Ignore progress, which is read from the store."""
+    """Do nothing: a worker shows no progress, because progress is read from the store."""
 
 
 INSTALL = "pip install 'ai-independence-bench[ray,postgres]'"
@@ -154,7 +154,7 @@ LOOK_SHARE = 10  # the time to the next look, in durations of the last one
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The cluster that carries an order out. *address*: as Ray takes it; None: the one that
+    """The Ray cluster that is to carry out a run. *address*: as Ray takes it; None: the one that
     RAY_ADDRESS names, else one on this machine.
     """
 
@@ -170,12 +170,13 @@ async def run_on_ray(
     watch: Callable[[HandedOut], Awaitable[None]],
     tell: Callable[[str], object],
 ) -> Report | None:
-    """Play and judge what is *wanted* on *cluster*; return None if *approve* said no.
+    """Have workers on a Ray cluster play and judge what *wanted* asks for, and return the report;
+    None if *approve* declines the forecast.
 
-    *watch* runs at the same time and is cancelled at the end; *tell* is given a line when a worker
-    is lost. After one Ctrl-C workers wait for the calls in flight and store them; after a second
-    one the calls are abandoned. Raises WrongUse if the store is not PostgreSQL or Ray is not
-    installed, and EndpointUnusable if there is no cluster.
+    *watch* runs at the same time and is cancelled at the end; *tell* is given the number of parts,
+    and a line when a worker is lost. After one Ctrl-C workers wait for the calls in flight and
+    store them; after a second one the calls are abandoned. Raises WrongUse if the store is not
+    PostgreSQL or Ray is not installed, and EndpointUnusable if there is no cluster.
     """
     address = store.engine.url
     if address.get_backend_name() != "postgresql":
@@ -215,15 +216,15 @@ async def run_on_ray(
 
 
 class HandedOut:
-    """An order that others carry out. `report` is its state at the last look at the store."""
+    """An order that Ray workers carry out. `report` is its state at the last look at the store."""
 
     def __init__(self, session: Session, report: Report) -> None:
         self.report, self._session = report, session
         self._since: int | None = None  # the store's last attempt before this command
 
     def read_progress(self) -> int:
-        """Update `report` from the store. Returns how many conversations and judgements are left,
-        of all subjects.
+        """Update `report` with the progress and costs in the store, and return how many
+        conversations and judgements of all models are still to be made.
         """
         session, report = self._session, self.report
         with session.store.open_snapshot() as connection:
@@ -251,7 +252,9 @@ class HandedOut:
     async def hand_out_parts(
         self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]
     ) -> Report:
-        """Have all *parts* carried out while *watch* runs, and return the report."""
+        """Have Ray workers carry out all *parts* of the order, while the progress is read from the
+        store and *watch* runs, and return the report. A signal stops the workers.
+        """
         report = self.report
         watchers = [
             asyncio.ensure_future(self._keep_reading_progress()),
@@ -281,7 +284,9 @@ class HandedOut:
 
 
 def _complete_report(report: Report, ends: dict[int, PartEnd]) -> None:
-    """Add to *report* what only the workers know."""
+    """Add to *report* what the store does not have: the lost calls, troubles and failures in
+    *ends*, which says by number how each part of the order ended.
+    """
     by_label = {progress.label: progress for progress in report.subjects}
     reported = {(label, trouble.what, trouble.why) for label, trouble in report.troubles}
     for number, end in sorted(ends.items()):
@@ -312,7 +317,7 @@ class _AskedPermissions:
 
 
 class _Parts:
-    """The parts of an order as Ray's tasks."""
+    """The parts of an order, each carried out by a task of Ray."""
 
     def __init__(self, ray: Any, order: Order, count: int, tell: Callable[[str], object]) -> None:
         self._ray, self._order, self._count, self._tell = ray, order, count, tell
@@ -328,8 +333,8 @@ class _Parts:
         self._stopping = False
 
     async def carry_out_parts(self) -> dict[int, PartEnd]:
-        """Carry out all parts and return how each ended. An unknown error stops the other parts
-        gently before it is raised.
+        """Have Ray workers carry out all parts of the order, and return part's number (from 1) ->
+        how the part ended. An unknown error stops the other parts gently before it is raised.
         """
         tasks = {
             number: asyncio.create_task(self._carry_out_numbered(number))
@@ -347,7 +352,9 @@ class _Parts:
         return {number: task.result() for number, task in tasks.items()}
 
     def stop_workers(self) -> None:
-        """Have workers wait for the calls in flight, store them, and end."""
+        """Tell all Ray workers to wait for the calls in flight, store them, and end; returns at
+        once.
+        """
         self._stopping = True
         for ref in self._at_work.values():
             self._ray.cancel(ref, force=False)
@@ -402,8 +409,10 @@ def _import_ray() -> Any:
 
 @contextmanager
 def _connect_cluster(ray: Any, cluster: Cluster) -> Iterator[int]:
-    """Connect to *cluster*, or to a new one on this machine if there is none, and yield how many
-    parts there are to be.
+    """Connect to the Ray cluster that *cluster* names, or start one on this machine if none is
+    named, and yield the number of parts that the work is split into: that of *cluster*, or one for
+    each node with a CPU. Disconnects at the end. Raises EndpointUnusable if no cluster answers,
+    WrongUse if no node has a CPU.
     """
     try:
         with warnings.catch_warnings(action="ignore"):  # what matters is in its errors

@@ -65,7 +65,7 @@ _BLOBS = {"lines"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenLogs:
-    """The result of an export."""
+    """The result of an export as Inspect logs: the folder, and how many logs and samples it has."""
 
     folder: Path
     logs: int
@@ -73,8 +73,8 @@ class WrittenLogs:
 
 
 def export_logs(store: Store, folder: Path) -> WrittenLogs:
-    """Write every subject of every leaderboard in *store* into *folder*, which must be empty or not
-    exist.
+    """Write a log of Inspect for each model on each leaderboard of *store* into *folder*, which
+    must be empty or not exist, and return how many logs and samples were written.
 
     Raises WrongUse if *folder* is neither, if it cannot be written, or if Inspect is not installed.
     """
@@ -93,7 +93,9 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
 
 
 def make_logs(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the content of each log."""
+    """Yield (file name, content as JSON values) of the Inspect log of each model on each main
+    judge's leaderboard of *store*.
+    """
     with store.open_snapshot() as connection:
         subjects = registry.make_unique_labels(registry.read_subjects(connection))
         models = registry.read_subjects(connection)
@@ -120,7 +122,9 @@ def make_logs(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _find_main_boards(store: Store, protocol: Protocol) -> Iterable[Board]:
-    """Return the main judge's leaderboard of each group of configurations."""
+    """Return the main judge's leaderboard of *protocol* for each group of configurations that are
+    ranked together.
+    """
     main: dict[tuple[Configuration, ...], Board] = {}
     for board in make_leaderboards(store, protocol):  # the main judge's before those of others
         main.setdefault(board.configurations, board)
@@ -204,8 +208,8 @@ class _Subject:
 
     @property
     def _judge_name(self) -> str:
-        """The name by which Inspect can call the judge again; the label of a judge that is no
-        model.
+        """The name by which Inspect can call the log's judge again; for a judge that is no model,
+        its label.
         """
         assert self.judge is not None  # noqa: S101 - asked where there is one
         spec = registry.read_judge_specs(self.connection).get(self.judge[0], {})
@@ -243,7 +247,7 @@ class _Subject:
                 if conversation.key in judged
             }
             marks = {judgement["key"]: judgement for judgement in by_judges.get("judgements", [])}
-            # `judgements_of` leaves out the reasoning, which the score is to show
+            # `read_counted_judgements` leaves out the reasoning, which the score is to show
             given = {
                 id_: Judgement(
                     one.key,
@@ -267,8 +271,9 @@ class _Lookup:
         self.connection = connection
 
     def find_subject_rows(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
-        """Return the rows of *transcripts*, the readings of them, their replies, and the calls for
-        these.
+        """Return table -> the export rows that belong to the conversations of *subject* with the
+        ids *transcripts*: the model, the conversations, the options read from them, their replies,
+        and the calls and attempts for the replies.
         """
         stored = self.stored.find_rows("transcripts", "id", transcripts, _BLOBS)
         stored.sort(key=lambda row: transcripts.index(row["id"]))
@@ -283,8 +288,8 @@ class _Lookup:
         }
 
     def find_judge_rows(self, about: Collection[tuple[str, str]]) -> Rows:
-        """Return every judgement of the conversations *about* (hash of the words, rubric), with
-        judges and calls.
+        """Return table -> the export rows of every judgement of the conversations *about*, pairs
+        (hash of the words, hash of the rubric), with their judges, calls and attempts.
         """
         heard = sorted({heard_hash for heard_hash, _ in about})
         every = self.stored.find_rows("judgements", "heard_hash", heard)
@@ -297,8 +302,8 @@ class _Lookup:
         }
 
     def _find_answer_rows(self, table: str, column: str, keys: Sequence[str]) -> Rows:
-        """Return the replies or judgements of *keys*, and every attempt at their calls that has
-        ended.
+        """Return table -> export rows: the rows of *table* (`replies` or `judgements`) that have
+        one of *keys* in *column*, their calls, and every attempt at these calls that has ended.
         """
         made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in split_chunks(keys):
@@ -325,7 +330,7 @@ class _Lookup:
 
 
 def _clean_name(name: str) -> str:
-    """Return *name* as a part of a file's name: letters, digits, dots and hyphens, at most 60;
-    `unnamed` for none.
+    """Return *name* in a form that a file's name can have: letters, digits, dots, plus signs and
+    hyphens, at most 60 characters; `unnamed` if nothing is left.
     """
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", name).strip("-.")[:60] or "unnamed"

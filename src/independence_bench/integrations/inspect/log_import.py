@@ -40,7 +40,7 @@ class _Unreadable(ValueError):
 
 
 def is_log(path: Path) -> bool:
-    """Return whether *path* is a log of Inspect, or a folder with some."""
+    """Return whether *path* is a log file of Inspect (.eval), or a folder that has some in it."""
     return (path.suffix == SUFFIX and path.is_file()) or bool(_find_logs(path))
 
 
@@ -53,9 +53,10 @@ def _find_logs(folder: Path) -> list[Path]:
 
 
 def import_logs(path: Path, store: Store) -> Imported:
-    """Read the log *path*, or all logs of that folder, into *store*, in one commit.
+    """Import the Inspect log *path*, or all logs in the folder *path*, into *store* in one commit,
+    and return how many rows were added and which logs and rows were refused.
 
-    Raises WrongUse if none of them is a log of our tasks, and StoreError.
+    Raises WrongUse if no log has a conversation of this benchmark, and StoreError.
     """
     refused: list[str] = []
     allowance = Allowance()
@@ -99,7 +100,7 @@ class _RowWriter:
         self.written = 0  # conversations
 
     def add_row(self, table: str, row: Any) -> None:
-        """Write *row*, unless it is there already."""
+        """Write *row* to the export file of *table*, unless an equal row was written before."""
         line = json.dumps(row, ensure_ascii=False)
         if (key := hash_text(f"{table} {line}")) not in self._known:
             self._known.add(key)
@@ -107,7 +108,9 @@ class _RowWriter:
             self.written += table == "transcripts"
 
     def add_rows(self, rows: Any) -> None:
-        """Write all rows of known tables in *rows*, which may be anything."""
+        """Write the rows in *rows* (table's name -> rows) to the export files of their tables.
+        *rows* may be anything: unknown tables and other types are ignored.
+        """
         for table in self._files:
             of = rows.get(table) if isinstance(rows, dict) else None
             for row in of if isinstance(of, list) else []:
@@ -119,8 +122,9 @@ class _RowWriter:
 
 
 def _read_log(path: Path, writer: _RowWriter, allowance: Allowance, refused: list[str]) -> None:
-    """Write the rows of this benchmark in the log *path*. Raises the errors of a damaged file, and
-    _Unreadable.
+    """Write all rows that the Inspect log *path* has of this benchmark with *writer*; samples that
+    cannot be read are listed in *refused*. *allowance* bounds the bytes that are unpacked. Raises
+    the errors of a damaged file, TooLarge, and _Unreadable if it is no log of this benchmark.
     """
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         size = path.stat().st_size
@@ -184,8 +188,8 @@ def _read_samples(
 
 
 def _find_begun_run(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
-    """Return configuration and run of a sample, whether it ended or not: (system, delivery mode,
-    run); None if it has none.
+    """Return (system prompt, delivery mode, run) of an Inspect sample, whether it ended or not;
+    None if the sample does not state them.
     """
     about, epoch = _find_part(sample, "metadata"), sample.get("epoch")
     system, delivery = about.get("system"), about.get("delivery")
@@ -201,7 +205,9 @@ def _add_sample(sample: Mapping[str, Any], writer: _RowWriter) -> None:
 
 
 def _list_hashes(rows: Any) -> list[str]:
-    """Return the hashes in *rows*, which may be anything."""
+    """Return the value of `hash` of each object in the list *rows*, without those that are no text;
+    [] if *rows* is no list.
+    """
     hashes = (
         [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     )
@@ -211,7 +217,10 @@ def _list_hashes(rows: Any) -> list[str]:
 def _unpack_member(
     file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance
 ) -> bytes:
-    """Read one member within our own bounds, because the sizes that a zip states are claims."""
+    """Return the unpacked bytes of one member of a zip file. The sizes that the zip states are not
+    trusted: raises TooLarge for more than `LARGEST_TEXT` bytes or more than *allowance* has left,
+    _Unreadable if the member is damaged. *size*: bytes of the whole zip file.
+    """
     if info.compress_size > size or info.flag_bits & 1:
         raise _Unreadable("it is damaged, or locked by a password")
     file.seek(info.header_offset)
@@ -228,8 +237,9 @@ def _unpack_member(
 
 
 def _inflate_data(packed: bytes, how: int) -> bytes:
-    """Return *packed* unpacked; of data larger than `LARGEST_TEXT`, at most a little more than
-    that.
+    """Return the bytes that were *packed* by the zip method *how* (stored, deflated or zstandard).
+    Compressed data is unpacked to `LARGEST_TEXT` + 1 bytes at most. Raises _Unreadable for damaged
+    data or another method, WrongUse if zstandard is not installed.
     """
     if how == _STORED:
         return packed

@@ -34,7 +34,7 @@ Row = Mapping[str, Any]
 
 
 def format_moment(seconds: float) -> str:
-    """Format *seconds* since 1970 as Inspect writes them."""
+    """Return the Unix time *seconds* as ISO 8601 text in UTC, as Inspect writes times."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
@@ -50,8 +50,9 @@ def make_log_sample(
     by_judges: Rows,
     given: Mapping[str, Judgement],
 ) -> dict[str, Any]:
-    """Make the sample *id_*: *kept* has the rows of its conversations, *by_judges* those of all its
-    judgements.
+    """Return the sample *id_* of an Inspect log as JSON values: messages, replies, score and usage
+    of one item in one *run*. *kept* has the export rows of its conversations, *by_judges* those of
+    all its judgements.
 
     *given*: transcript's id -> the main judge's judgement; *judge*: the name that Inspect has for
     that judge, None if there is none.
@@ -106,8 +107,8 @@ def make_log_sample(
 
 
 def encode_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return *messages* as Inspect writes them. Equal messages after equal messages have the same
-    id, so that they can be matched.
+    """Return *messages* as the JSON objects that Inspect writes. A message's id depends on its
+    content and on all messages before it, so that equal beginnings of conversations can be matched.
     """
     functions = {call.id: call.name for message in messages for call in message.tool_calls}
     made = []
@@ -139,8 +140,8 @@ def encode_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _make_events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, Any]]:
-    """Yield the replies of *model* as Inspect's calls, each once, although branches share the
-    replies that they begin with.
+    """Yield each reply in the conversations *kept* as the JSON of an Inspect event for a call of
+    *model*; a reply that several branches share is yielded once.
     """
     attempts = {(row["call_key"], row["number"]): row for row in kept["attempts"]}
     number_of = {row["key"]: row["attempt"] for row in kept["replies"]}
@@ -178,7 +179,7 @@ def _make_events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[st
 
 
 def _make_output(model: str, reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *reply*, a message, as the output of a call of *model*."""
+    """Return *reply*, a chat message, as the JSON of what a call of *model* gave in Inspect."""
     message = {**reply, "source": "generate", "model": model}
     stop = "tool_calls" if "tool_calls" in reply else "stop"
     return {
@@ -194,7 +195,9 @@ def _read_usage(attempt: Row) -> Usage:
 
 
 def add_usages(usages: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Add up usage by model or role; a number that is never reported is None."""
+    """Return name of a model or role -> its usage numbers, summed over all *usages*; a number that
+    no usage states is None.
+    """
     total: dict[str, dict[str, Any]] = {}
     for usage in usages:
         for name, one in usage.items():

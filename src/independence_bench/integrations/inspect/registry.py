@@ -93,38 +93,44 @@ Several = str | list[str] | None
 
 @task(name=make_registry_name("v1"))
 def v1(variants: Several = None, modes: Several = None) -> Task:
-    """Protocol v1.
+    """Return the Inspect task that plays protocol v1.
 
-    *variants*, *modes*: system prompts and delivery modes, separated by commas; None: the
-    protocol's own.
+    *variants*, *modes*: the system prompts and delivery modes to play, separated by commas; None:
+    the protocol's own.
     """
     return make_task("v1", variants, modes)
 
 
 @task(name=make_registry_name("lite"))
 def lite(variants: Several = None, modes: Several = None) -> Task:
-    """Protocol lite."""
+    """Return the Inspect task that plays the protocol lite. *variants*, *modes*: the system prompts
+    and delivery modes to play, separated by commas; None: the protocol's own.
+    """
     return make_task("lite", variants, modes)
 
 
 @task(name=make_registry_name("v2"))
 def v2(variants: Several = None, modes: Several = None) -> Task:
-    """Protocol v2."""
+    """Return the Inspect task that plays protocol v2. *variants*, *modes*: the system prompts and
+    delivery modes to play, separated by commas; None: the protocol's own.
+    """
     return make_task("v2", variants, modes)
 
 
 @task(name=make_registry_name("own"))
 def own(protocol: str, variants: Several = None, modes: Several = None) -> Task:
-    """A protocol of the user's own: *protocol* is a folder, or the sheet of a character (a YAML
-    file).
+    """Return the Inspect task that plays a protocol of the user's own: *protocol* is a folder, or
+    the sheet of a character (a YAML file). *variants*, *modes*: the system prompts and delivery
+    modes to play.
     """
     return make_task(protocol, variants, modes)
 
 
 def make_task(source: str, variants: Several, modes: Several) -> Task:
-    """Make the task that plays *source* in the configurations of those variants and modes.
+    """Return the Inspect task that plays the protocol *source* in each system prompt of *variants*
+    and each delivery mode of *modes*; None: the protocol's own.
 
-    Raises PrerequisiteError, which Inspect prints as one line, for an unknown one.
+    Raises PrerequisiteError, which Inspect prints as one line, for an unknown name.
     """
     try:
         protocol, files = read_source(source)
@@ -153,8 +159,8 @@ def make_dataset_sample(
     item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> Sample:
-    """Make the sample of one scenario, or one item with all its branches, with the messages that
-    begin its first conversation.
+    """Return the Inspect sample of one item (a scenario, or all branches of an item) in
+    *configuration*. Its input is the messages that begin its first conversation.
     """
     about = make_sample_metadata(protocol, configuration, item_id, configurations)
     begun = start_scenario(protocol, configuration, protocol.find_scenario(about["scenarios"][0]))
@@ -168,7 +174,9 @@ def make_dataset_sample(
 
 @metric(name=make_registry_name("independence_index"), scores="unreduced")
 def independence_index() -> Metric:
-    """The index, 0 to 100; NaN if a planned mark is missing."""
+    """Return a metric of Inspect: the Independence Index over all runs, 0 to 100; NaN if a planned
+    mark is missing.
+    """
 
     def measure_index(scores: list[SampleScore]) -> Value:
         subject_scores = score_samples(scores)
@@ -181,7 +189,9 @@ def independence_index() -> Metric:
 
 @metric(name=make_registry_name("dimensions"), scores="unreduced")
 def dimensions() -> Metric:
-    """Each dimension, 0 to 1, where 1 is the most independent; NaN if a planned mark is missing."""
+    """Return a metric of Inspect: the score of each dimension over all runs, 0 to 1, where 1 is the
+    most independent; NaN if a planned mark is missing.
+    """
 
     def measure_dimensions(scores: list[SampleScore]) -> Value:
         subject_scores = score_samples(scores)
@@ -199,10 +209,10 @@ def dimensions() -> Metric:
 
 @metric(name=make_registry_name("index_interval"), scores="unreduced")
 def index_interval() -> Metric:
-    """The 95% interval of the index for the same test again; empty if there is no interval
-    (docs/statistics.md).
+    """Return a metric of Inspect: the ends of the 95% interval of the Independence Index for the
+    same test again; empty if there is no interval (docs/statistics.md).
 
-    A leaderboard measures its subjects together, from more data, so its interval can differ.
+    A leaderboard measures its models together, from more data, so its interval can differ.
     """
 
     def measure_interval(scores: list[SampleScore]) -> Value:
@@ -218,7 +228,9 @@ def index_interval() -> Metric:
 
 
 def score_samples(scores: Sequence[SampleScore]) -> SubjectScore | None:
-    """Return the score over all runs in *scores*; None for no scores."""
+    """Return the index and dimension scores of one model over all runs in *scores*, which are
+    scores of Inspect samples; None if *scores* is empty.
+    """
     if not scores:
         return None
     return score_runs(*_read_marks(scores))[1]
@@ -245,7 +257,8 @@ def _read_marks(
     metrics=[independence_index(), dimensions(), index_interval()], name=make_registry_name(SCORER)
 )
 def independence(protocol: str | None = None) -> Scorer:
-    """The marks of a scenario, or the score of an item.
+    """Return an Inspect scorer that has a sample's conversations judged and gives the marks of a
+    scenario, or the score of an item.
 
     *protocol*: the protocol that was played, as a task takes it, or all of its files; None: the
     shipped one that the log names.

@@ -21,7 +21,9 @@ from independence_bench.store.results import Judgement, PlayedJob, Reply
 
 
 def encode_usage(usage: Usage) -> dict[str, Any]:
-    """Return *usage* as Inspect counts it: tokens read from a cache are no part of the input."""
+    """Return *usage* as a JSON object with the token counts and dollars that Inspect writes; tokens
+    read from a cache are not counted as input.
+    """
     prompt, cached, reply = (
         usage.prompt_tokens or 0,
         usage.cached_tokens or 0,
@@ -38,8 +40,8 @@ def encode_usage(usage: Usage) -> dict[str, Any]:
 
 
 def parse_arguments(call: ToolCall) -> dict[str, Any]:
-    """Return the arguments of a call as an object; arguments that are no JSON object stand in one
-    under the name "".
+    """Return the arguments of a tool call, parsed from JSON, as a dict. Arguments that are no JSON
+    object are returned as the value of the key "".
     """
     try:
         given = json.loads(call.arguments)
@@ -66,7 +68,9 @@ class TriedOnce:
 
 
 def make_call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce]) -> Rows:
-    """Make the rows of a call of *model* and of all attempts at it."""
+    """Return the export rows of the call *key* to *model* (table `calls`) and of all attempts at
+    it, *tried* (table `attempts`).
+    """
     call = {"key": key, "kind": kind, "endpoint": model.endpoint, "model": model.model}
     attempts = []
     for number, attempt in enumerate(tried, 1):
@@ -97,7 +101,9 @@ def make_call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedO
 
 
 def make_reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
-    """Make the row of a subject's reply, which came from that *attempt* (1, 2, ...)."""
+    """Return the export row of *reply* (table `replies`), which came from the given *attempt* (1,
+    2, ...) at the call *key* and is stored at *now*, in Unix time.
+    """
     row = {
         "key": key,
         "attempt": attempt,
@@ -115,7 +121,9 @@ def make_reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
 
 
 def make_conversation_rows(played: PlayedJob, now: float) -> Rows:
-    """Make the row of a conversation."""
+    """Return the export row of the conversation *played* (table `transcripts`), which was finished
+    at *now*, in Unix time.
+    """
     job, talk = played.job, played.transcript
     row = {
         "id": job.transcript_id,
@@ -140,7 +148,9 @@ def make_conversation_rows(played: PlayedJob, now: float) -> Rows:
 
 
 def make_judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
-    """Make the row of a judgement, which came from that *attempt* (1, 2, ...)."""
+    """Return the export row of *judgement* (table `judgements`), which came from the given
+    *attempt* (1, 2, ...) and is stored at *now*, in Unix time.
+    """
     row = {
         "key": judgement.key,
         "state": "valid" if judgement.reason is None else "failed",
@@ -159,12 +169,14 @@ def make_judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
 
 
 def make_model_rows(sheet: str, model: ChatModel) -> Rows:
-    """Make the row of a subject or a judge; *sheet* is the name of the table."""
+    """Return the export row (hash, label, settings) of *model*, in the named table: `subjects` or
+    `judges`.
+    """
     return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
 
 
 def join_rows(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
-    """Join all *parts*, each row once, in their order."""
+    """Return table -> its rows in all *parts*, in their order and each row once."""
     together: Rows = {}
     for part in parts:
         for sheet, rows in part.items():
@@ -174,5 +186,7 @@ def join_rows(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Row
 
 
 def extract_transcript(row: Mapping[str, Any]) -> Transcript:
-    """Return the words of a row of transcripts."""
+    """Return the system prompt and the lines of *row*, an export row of the table `transcripts`, as
+    a transcript.
+    """
     return Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))

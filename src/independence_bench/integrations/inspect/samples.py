@@ -47,8 +47,9 @@ INSIDE = "{"  # begins a source that is the files of a protocol instead of its n
 
 @lru_cache(maxsize=16)
 def read_source(source: str) -> tuple[Protocol, Files]:
-    """Read the protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or the output
-    of `make_source`. Raises WrongUse.
+    """Return the protocol that *source* names, and the texts of its files by path. *source* is a
+    shipped name, a folder, a sheet (a YAML file), or the output of `make_source`. Raises WrongUse
+    if it cannot be read.
     """
     if source.startswith(INSIDE):
         try:
@@ -66,8 +67,8 @@ def read_source(source: str) -> tuple[Protocol, Files]:
 
 
 def make_source(protocol: Protocol, files: Files) -> str:
-    """Return a source that leads to *protocol* on every machine: the name of a shipped protocol,
-    else all files as JSON.
+    """Return a text from which `read_source` can load *protocol* on every machine: the name of a
+    shipped protocol, else all *files* as JSON.
     """
     if protocol.name in list_shipped() and load_protocol(protocol.name).hash == protocol.hash:
         return protocol.name
@@ -77,10 +78,11 @@ def make_source(protocol: Protocol, files: Files) -> str:
 def choose_configurations(
     protocol: Protocol, variants: str | list[str] | None, modes: str | list[str] | None
 ) -> tuple[Configuration, ...]:
-    """Return the chosen configurations, each variant in each mode; the protocol's own if neither is
-    given.
+    """Return the configurations to play: each system prompt of *variants* in each delivery mode of
+    *modes*. If one of the two is None, that of the default configurations of *protocol* takes its
+    place; if both are, the result is the default configurations.
 
-    Raises WrongUse for unknown ones.
+    Raises WrongUse for an unknown name.
     """
     own = protocol.configurations
     systems = _split_names(variants) or list(
@@ -116,7 +118,9 @@ Plan = Mapping[str, Any]
 
 
 def make_plan(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
-    """Make the plan of *protocol* as JSON values; its *configurations* are pooled."""
+    """Return, as JSON values, what the index of *protocol* is computed from: marks, scenarios and
+    dimensions, and the *configurations* that are pooled.
+    """
     marks = {mark.name: mark for item in protocol.items for mark in item.marks}
     return {
         "configurations": [
@@ -141,8 +145,8 @@ def make_plan(protocol: Protocol, configurations: Sequence[Configuration]) -> di
 
 
 def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
-    """Return a protocol that has only marks, scenarios and dimensions, and the configurations that
-    are pooled.
+    """Return (a protocol that has nothing but the marks, scenarios and dimensions of *plan*; the
+    configurations whose scores are pooled).
 
     Raises KeyError, TypeError or ValueError for a plan that `make_plan` did not make.
     """
@@ -188,8 +192,8 @@ RUN, SLOT, ROWS = "run", "slot", "rows"  # keys of a score's metadata, under KEY
 
 
 def make_inspect_name(endpoint: str, model: str) -> str:
-    """Return Inspect's name of *model*: with the provider by which Inspect played it, with
-    OpenRouter, else with its provider for compatible services.
+    """Return the name that Inspect has for *model* of *endpoint*: PROVIDER/MODEL if Inspect played
+    the model, openrouter/MODEL for OpenRouter, else openai-api/ENDPOINT/MODEL.
     """
     if endpoint.startswith("inspect-"):
         return f"{endpoint.removeprefix('inspect-')}/{model}"
@@ -197,8 +201,8 @@ def make_inspect_name(endpoint: str, model: str) -> str:
 
 
 def make_header(protocol: Protocol, files: Files) -> dict[str, Any]:
-    """Make the metadata of a log that describes its protocol, so that the log can be read without
-    the protocol's files.
+    """Return the metadata of an Inspect log: name, hash and files of its protocol, so that the log
+    can be read without the protocol's files.
     """
     return {KEY: {"protocol": protocol.name, "protocol_hash": protocol.hash, "files": dict(files)}}
 
@@ -206,7 +210,9 @@ def make_header(protocol: Protocol, files: Files) -> dict[str, Any]:
 def make_sample_id(
     configuration: Configuration, item_id: str, configurations: tuple[Configuration, ...]
 ) -> str:
-    """Return the id of a sample, which has its configuration only if there are several."""
+    """Return the id of an Inspect sample: *item_id*, preceded by *configuration* if there are
+    several *configurations*.
+    """
     return item_id if len(configurations) == 1 else f"{configuration}/{item_id}"
 
 
@@ -216,7 +222,9 @@ def make_sample_metadata(
     item_id: str,
     configurations: tuple[Configuration, ...],
 ) -> dict[str, Any]:
-    """Make a sample's metadata. *item_id*: the id of its item."""
+    """Return the metadata of the Inspect sample that plays the item *item_id* of *protocol* in
+    *configuration*: where it belongs, its scenarios, and what the index is computed from.
+    """
     item = protocol.find_item(item_id)
     return {
         "protocol": protocol.name,
@@ -232,8 +240,8 @@ def make_sample_metadata(
 
 
 def make_judging_input(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
-    """Return the input for a judge of a row of transcripts; None for a transcript that is
-    invalid.
+    """Return what a judge is given to score the conversation *row*, a row of the table
+    `transcripts`; None if the conversation is invalid.
     """
     if row["state"] != "complete":
         return None
@@ -243,7 +251,7 @@ def make_judging_input(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInp
 
 @dataclass(frozen=True, slots=True)
 class SampleMarks:
-    """A sample's score."""
+    """The score of one Inspect sample, with its explanation."""
 
     # mark -> number on its own scale, or an item's score in [0, 1]; empty: one is missing
     value: dict[str, float]
@@ -260,9 +268,12 @@ def score_sample(
     given: Mapping[str, Judgement],
     rows: Rows,
 ) -> SampleMarks:
-    """Score a sample of *run* that has *about* as its metadata and the rows *kept* in its store.
+    """Return the score of one Inspect sample: of one item (or scenario) in one run. *about* is the
+    sample's metadata, *kept* the rows in the sample's store.
 
-    *given*: transcript's id -> judgement; *rows* are those of judge and judgements.
+    *given*: transcript's id -> the judgement that counts; *rows*: the rows of judge and judgements,
+    which are kept in the score's metadata. The value is empty, with a reason, if a conversation is
+    invalid or not judged.
     """
     marks: dict[Slot, Marks] = {}
     lines: list[str] = []

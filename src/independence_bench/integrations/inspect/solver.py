@@ -78,19 +78,19 @@ _ENDS = {"max_tokens": "length", "model_length": "length", "unknown": None}  # I
 
 
 def make_registry_name(name: str) -> str:
-    """Return *name* as it has to be registered: Inspect adds the prefix itself, except in an
-    editable installation.
+    """Return *name* as it has to be registered with Inspect: with the prefix `independence_bench/`
+    in an editable installation, else without, because Inspect adds the prefix itself.
     """
     return name if registry_name(make_registry_name, name) != name else f"{PREFIX}/{name}"
 
 
 def make_chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
-    """Convert *messages* to Inspect's."""
+    """Convert *messages* of this package to Inspect's chat messages."""
     return _MESSAGES.validate_python(encode_messages(messages))
 
 
 def make_tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
-    """Convert *tools* to Inspect's."""
+    """Convert *tools* of this package to Inspect's descriptions of tools."""
     return [
         ToolInfo(
             name=tool.name,
@@ -107,7 +107,7 @@ def make_tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
 
 
 def convert_completion(output: ModelOutput) -> Completion:
-    """Convert the output of a model to a completion."""
+    """Convert *output*, which a model of Inspect gave, to a completion of this package."""
     message = None if output.empty else output.message
     parts = message.content if message and isinstance(message.content, list) else []
     thoughts = [
@@ -157,7 +157,8 @@ class Answered(Generic[A]):
 def make_chat_model(
     model: Model, config: GenerateConfig, temperature: float, max_tokens: int
 ) -> ChatModel:
-    """Describe *model* as a subject or judge. Settings that *config* lacks are the protocol's; the
+    """Return a description of Inspect's *model* as a chat model of this package, to be a model
+    under test or a judge. *temperature* and *max_tokens* are used where *config* sets none; the
     endpoint is `inspect-PROVIDER`, because Inspect's providers send in their own way.
     """
     effort = "off" if config.reasoning_effort in (None, "none") else config.reasoning_effort
@@ -178,9 +179,12 @@ async def ask_model(
     none: Callable[[str], A],
     again: Callable[[Completion, str], ChatRequest] | None = None,
 ) -> Answered[A]:
-    """Ask *model* until a reply is an answer to *request*; if none is, the answer is made by *none*
-    from the reason. *again*: makes the next request after a reply that is no answer, from the reply
-    and the reason. Raises what Inspect's providers raise.
+    """Ask Inspect's *model* until a reply is an answer to *request*, and return the answer with all
+    attempts. *read* turns a completion into an answer or rejects it; if every attempt is rejected,
+    *none* makes the answer from the reason.
+
+    *again* makes the next request from a rejected completion and the reason; None: the same request
+    is sent again. Raises what Inspect's providers raise.
     """
     tried: list[TriedOnce] = []
     answer: tuple[int, A] | None = None
@@ -229,7 +233,10 @@ Known = dict[str, tuple[Reply, Rows]]  # key -> a reply of this sample, with its
 
 @solver(name=make_registry_name("conversations"))
 def conversations(protocol: str) -> Solver:
-    """Play the conversations of a sample with the model under test; *protocol* as tasks take it."""
+    """Return an Inspect solver that plays all conversations of a sample with the model under test
+    and puts their rows into the sample's store. *protocol*: a shipped name, a folder, a sheet, or
+    the output of `make_source`.
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate  # it appends to one list of messages, and branches need several
@@ -268,8 +275,9 @@ def conversations(protocol: str) -> Solver:
 
 
 async def _play_scenario(protocol: Protocol, job: Job, known: Known) -> tuple[PlayedJob, Rows]:
-    """Play one scenario to its end, or to a reply that is no answer; return it with the rows of its
-    replies.
+    """Play the conversation *job* to its end, or to a reply that is no answer, and return it with
+    the rows of its replies. Replies in *known*, by key, are not asked for again; new ones are
+    added.
     """
     talk = start_scenario(protocol, job.configuration, job.scenario)
     replies: list[tuple[str, Reply]] = []
