@@ -121,12 +121,13 @@ def judge_with_progress(
     yes: bool,
     cluster: Cluster | None,
 ) -> bool:
-    """Have *judges* judge what is *wanted*, one after the other, then print their leaderboards.
-    Returns whether everything was judged.
+    """Have *judges* score the stored conversations that *wanted* names, one judge after the other
+    on one budget, with progress on stderr; then print the leaderboards. Returns whether everything
+    was judged.
 
-    All of them share one budget. A wrong name or a missing key is reported before anybody is asked;
-    an endpoint that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or
-    StoreError.
+    The user is asked first if the costs are high, unless *yes* or a budget is given. A wrong name
+    or a missing key is reported before any call; an endpoint that fails later ends the turn of its
+    own judge only. Raises WrongUse, SubjectError, EndpointUnusable or StoreError.
     """
     shared = wanted.shard is not None or cluster is not None
     if len(judges) > 1 and shared and wanted.budget is not None and wanted.job is None:
@@ -161,8 +162,8 @@ def judge_with_progress(
 
 
 async def _forecast_judging(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
-    """Forecast the calls of all *judges* together. A judge that does not answer is left out; its
-    turn reports it.
+    """Return the forecast of the calls and dollars that all *judges* together need to judge what
+    *wanted* names. A judge whose endpoint does not answer is left out.
     """
     whole = Forecast()
     for name in judges:
@@ -240,7 +241,9 @@ def extract_names(
 def read_chosen_names(
     store: Store, protocol: Protocol, chosen: Sequence[ChatModel] | None
 ) -> list[NamesRead]:
-    """Return what is known about the names that the models *chosen* chose; None: of all models."""
+    """Return what is known about the names that the models *chosen* chose for themselves in stored
+    conversations of *protocol*, one value for each conversation; None: of all models.
+    """
     hashes = None if chosen is None else {subject.hash for subject in chosen}
     return [
         reading
@@ -250,8 +253,10 @@ def read_chosen_names(
 
 
 def have_names_read(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
-    """Have the judge of *wanted* read what is *left*, with progress on stderr. Returns whether all
-    of it was read.
+    """Have the judge that *wanted* names read which name the model chose in each of the
+    conversations *left*, with progress on stderr, and store what it read. Returns whether all were
+    read. The user is asked first if the costs are high, unless *yes* or a budget is given. Raises
+    WrongUse for the embedded judge.
     """
     if wanted.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
@@ -270,11 +275,12 @@ async def ask_with_progress(
     calls: int,
     answered: bool,
 ) -> Report | None:
-    """Have the judge that *wanted* names answer what *asker_of* asks, with progress on stderr, and
-    print how it ended.
+    """Have the judge that *wanted* names answer the questions of the asker that *asker_of* makes,
+    with progress on stderr; then print how it ended and what it cost. Returns the report; None if
+    the user said no to the cost.
 
-    None if a person said no. *calls*: the most calls that it may take; *answered* as for
-    `calling.confirm_cost`.
+    *calls*: the most calls that it may take; *answered*: an option has said how much it may cost,
+    so the user is not asked.
     """
     display = ProgressDisplay(make_remarks_console())
     async with open_session(wanted, store) as session:
@@ -378,8 +384,8 @@ def exam(
 
 
 def _choose_rubrics(rubrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the question files of those names, in their order; all if none is named. Raises
-    WrongUse for an unknown name.
+    """Return the names of the exam's question files among *rubrics*, in the exam's order; all if
+    *rubrics* is empty. Raises WrongUse for an unknown name.
     """
     for name in rubrics:
         if name not in load_questions():
@@ -393,10 +399,10 @@ def _choose_rubrics(rubrics: Sequence[str]) -> tuple[str, ...]:
 def _examine_judges(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
 ) -> tuple[bool, set[str]]:
-    """Ask *judges* the exam questions that they have not answered yet. Returns whether all were
-    answered, and the hashes of the judges that were asked.
+    """Ask each of *judges* the exam questions of *rubrics* that it has not answered yet, and store
+    the answers. Returns whether all were answered, and the hashes of the judges that were asked.
 
-    The forecast is printed before; with *ask* a person is asked if it costs anything. Raises
+    The forecast is printed before; with *ask* the user is asked to agree if it is not free. Raises
     EndpointUnusable, SubjectError or StoreError.
     """
     asyncio.run(check_judges(wanted, judges, store))
@@ -425,8 +431,9 @@ def _examine_judges(
 async def _preview_exams(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store
 ) -> Preview:
-    """Forecast the exams of all *judges*, and print each forecast if there are several. A judge
-    that does not answer is left out.
+    """Return one preview with the summed forecast of the exams of all *judges*; print each judge's
+    own forecast if there are several. A judge whose endpoint cannot be used is left out. Raises
+    EndpointUnusable if none is left.
     """
     previews = []
     for name in judges:

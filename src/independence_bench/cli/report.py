@@ -90,7 +90,10 @@ def generate_report(folder: Path, keep: bool, **selected: Any) -> None:
 
 
 def make_report_files(contents: Contents, stem: str) -> dict[str, str]:
-    """Make the report's files, name -> text. The Markdown links the others by name."""
+    """Return the files of a report as file name -> text: the Markdown text, the same numbers as
+    JSON, and the plots as SVG. All names begin with *stem*, and the Markdown links to the other
+    files.
+    """
     pictures = {
         f"{stem}-ranking.svg": draw_ranking(contents.main),
         f"{stem}-scenarios.svg": draw_scenario_map(contents.complexity),
@@ -106,6 +109,9 @@ def make_report_files(contents: Contents, stem: str) -> dict[str, str]:
 
 
 def _write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write *files* (name -> text) into *folder*, which is made if it is missing. Raises WrongUse
+    if that fails.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
