@@ -401,7 +401,7 @@ class Work:
     def _stop_work(self, typed: bool) -> None:
         """Stop the running work: at the first signal no new calls are asked, and calls in flight
         are waited for. The work is cancelled at once if no calls are being asked, or if it was
-        stopped before and the signal was *typed* (Ctrl-C).
+        stopped before and the signal comes from the keyboard (Ctrl-C).
         """
         if self._asker is not None and self._asker.report.stopped is None:
             self._asker.stop_asking(Interrupted())

@@ -46,7 +46,9 @@ class GateAnswer(Answer):
 
     @property
     def verdict(self) -> str:
-        """The verdict on whether a build is worse than its baseline: "pass", "fail" or "undecided"."""
+        """The verdict of a gate on whether a build is worse than its baseline: the text "pass",
+        "fail" or "undecided".
+        """
         return self.gate.verdict
 
     @property

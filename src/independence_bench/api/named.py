@@ -267,7 +267,11 @@ class Permissions:
     _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raise WrongUse if no person can be asked, NotAllowed if the answer is no."""
+        """Check that the endpoint's API key may be sent to its address; the user is asked if the
+        address is not the provider's own and was not allowed before. Proxies and certificates of
+        `.env` are applied first. Raises WrongUse if nobody can be asked, NotAllowed if the answer
+        is no.
+        """
         if endpoint.ours:
             return
         self.apply_env_routes()
@@ -316,8 +320,8 @@ class Permissions:
 
     def _apply_env_value(self, name: str, value: str, permission: Permission, told: str) -> None:
         """Set the variable *name* to *value* in the environment of this process, after the user has
-        given *permission*. *told* is the sentence that the user is shown. Raises WrongUse if the
-        value is not one line or nobody can be asked, NotAllowed if the answer is no.
+        given *permission*. *explanation* is the sentence that the user is shown. Raises WrongUse if
+        the value is not one line or nobody can be asked, NotAllowed if the answer is no.
         """
         try:
             check_one_line(permission.place)  # what is remembered is read again
@@ -329,9 +333,9 @@ class Permissions:
         os.environ[name] = value
 
     def _require_permission(self, permission: Permission, told: str, refused: str) -> None:
-        """Ask the user for *permission*, unless it was given before, and store it. *told* is the
-        sentence that the user is shown; *refused* ends the message of NotAllowed, which is raised
-        if the answer is no.
+        """Ask the user for *permission*, unless it was given before, and store it. *explanation* is
+        the sentence that the user is shown; *refusal* ends the message of NotAllowed, which is
+        raised if the answer is no.
         """
         if permission in self._passed:
             return

@@ -77,8 +77,8 @@ class Selection:
 
     def find_configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Return the selected configurations of *protocol*: each selected system prompt in each
-        selected delivery mode; the protocol's default ones if none is selected. Raises WrongUse for
-        an unknown name.
+        selected delivery mode, with the protocol's defaults for what is not selected. Raises
+        WrongUse for an unknown name.
         """
         return choose_configurations(protocol, self.variants, self.modes)
 

@@ -367,7 +367,7 @@ def parse_shard(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
 def _read_array_place(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
     """Return (the number of this worker, from 1; the number of workers) from the variables of Slurm
     or Kubernetes in *environ*. The second is None if they do not say it, or if the user did
-    (*counted*).
+    (*has_count*).
 
     Slurm keeps the numbers of tasks that are submitted again, so if the user said how many workers
     there are, its numbers count from 1. Raises WrongUse if neither has set its variables.

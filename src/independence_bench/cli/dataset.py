@@ -167,8 +167,9 @@ def _make_json_values(outcome: PublishedImport) -> dict[str, Any]:
 
 
 def _print_own_import(console: Console, *, came: Imported, every: bool) -> None:
-    """Print, for each file of an imported export, how many rows were imported, were there already,
-    conflict or were refused; then the findings. *every*: all findings, not only three.
+    """Print, for each table of an imported export or log, how many rows were imported, were there
+    already, conflict with stored ones or were refused; then the findings. *every*: print all
+    findings, not only three.
     """
     for name, count in came.counts.items():
         parts = (

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Invocation:
-    """One typed command line of `aib` and its state; click hands it down as its context's object."""
+    """One typed command line of `aib`, and its state. Click hands the value down as its context's
+    object.
+    """
 
     typed: tuple[str, ...] = ()
     env_file: EnvFile | None = None  # what .env holds; None: there is none

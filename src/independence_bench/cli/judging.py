@@ -253,9 +253,9 @@ def read_chosen_names(
 
 
 def have_names_read(wanted: Run, left: list[NamesRead], store: Store, yes: bool) -> bool:
-    """Have the judge that *wanted* names read which name the model chose in each of the
-    conversations *left*, with progress on stderr, and store what it read. Returns whether all were
-    read. The user is asked first if the costs are high, unless *yes* or a budget is given. Raises
+    """Have the judge that *wanted* names read which name the model chose in each of the *unread*
+    conversations, with progress on stderr, and store what it read. Returns whether all were read.
+    The user is asked first if the costs are high, unless *yes* or a budget is given. Raises
     WrongUse for the embedded judge.
     """
     if wanted.judge == NAME:

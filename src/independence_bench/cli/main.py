@@ -272,8 +272,8 @@ class LazyGroup(click.Group):
 
 def _find_typed_store(typed: list[str], argument: bool) -> str | None:
     """Return the address of the store that a command line means: the value of --store among the
-    words *typed*, else the command's own *argument* (if True, its argument is a store), else the
-    variable AIB_STORE, else aib.db.
+    words *typed*, else the command's own argument (if *has_store_argument*), else the variable
+    AIB_STORE, else aib.db.
 
     None if it is not known yet: if a .env that is not read yet, or an argument that cannot be told
     from an option's value, may name it. The words are read by hand, since click would have to
@@ -385,7 +385,9 @@ class _Remarks(_Redacted):
     """
 
     def _handle_write_error(self, error: OSError) -> None:
-        """Discard all later output to stderr, whatever the error is, so that the command goes on."""
+        """Discard all later output to stderr, whatever the write error is, so that the command goes
+        on.
+        """
         _discard_output(self._stream)
 
 

@@ -396,7 +396,7 @@ class Plain(Console):
 
 def make_results_console(piped: int = UNBOUNDED) -> Console:
     """Return a console that prints results on stdout. It is as wide as the terminal or as the
-    variable COLUMNS says; in a pipe without COLUMNS, *piped* columns.
+    variable COLUMNS says; in a pipe without COLUMNS, *piped_width* columns.
     """
     console = Plain()
     return (

@@ -456,9 +456,10 @@ def _write_missing_lines(
     yes: bool,
     store: str,
 ) -> bool:
-    """Have the judge of *wanted* write what the person says to a character, for the items *left*,
-    with progress on stderr; what it writes is added to *written*. Returns whether all of it was
-    written. The user is asked first if the costs are high, unless *yes* or a budget is given.
+    """Have the judge of *wanted* write what the person says to a character, for the items
+    *missing*, with progress on stderr; what it writes is added to *written*. Returns whether all of
+    it was written. The user is asked first if the costs are high, unless *yes* or a budget is
+    given.
     """
     print_remarks(
         f"{format_count(len(left), 'stem')} to be written by {escape_line(wanted.judge or '')}, in "

@@ -74,7 +74,9 @@ class ProgressDisplay:
         self.begun: float | None = None  # when the first of several was shown
 
     async def __call__(self, work: Watched, table: bool = True) -> None:
-        """Show *work* until cancelled: a *table* of its subjects, if wanted, and a line."""
+        """Show the progress of *work*: on a terminal a live line, below a *table* of its models if
+        wanted; in a pipe plain lines. Never returns; ends by being cancelled.
+        """
         self.started = time.monotonic()
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
@@ -116,8 +118,8 @@ class ProgressDisplay:
             last = line
 
     def _print_warnings(self, report: Report, told: set[str]) -> None:
-        """Print each warning of *report* that is not in *told* on the console, and add it to
-        *told*.
+        """Print each warning of *report* that is not in *printed* on the console, and add it to
+        *printed*.
         """
         for warning in [text for text in report.warnings if text not in told]:
             self.console.print(escape_name(warning), soft_wrap=True, markup=False, highlight=False)

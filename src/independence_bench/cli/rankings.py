@@ -103,8 +103,8 @@ def print_boards(
     configurations, how these differ, unless *shown* limits the rows; then the blocks *below*.
 
     *priced*: for each leaderboard, the costs of a run of its ranked models; empty: print no costs.
-    *marks*: also print the single scores. *at*: the option that names the store in a printed
-    command, or "". *legend*: explain every column.
+    *marks*: also print the single scores. *store_flag*: the option that names the store in a
+    printed command, or "". *legend*: explain every column.
     """
     configurations = (
         []

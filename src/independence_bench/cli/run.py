@@ -243,8 +243,8 @@ def _warn_of_unread_variables(wanted: Run) -> None:
 
 
 def _print_list_forecast(wanted: Run, store: str) -> None:
-    """Print, on stderr, the forecast of a run of all models in the list that ships with aib. Calls
-    no model; if the forecast cannot be made, it prints nothing.
+    """Print, on stderr, the forecast of a run of all models in the list that ships with aib. Only
+    endpoints' lists of models are requested; if the forecast cannot be made, nothing is printed.
     """
     with suppress(BenchError), open_store(store) as opened:
         preview, _ = asyncio.run(_forecast_run(replace(wanted, all=True), opened))

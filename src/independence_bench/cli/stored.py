@@ -228,7 +228,7 @@ def _make_finder(
 
 
 def _describe_plan(plan: DeletionPlan) -> str:
-    """Return a text with the numbers of conversations, replies and judgements that *plan* deletes."""
+    """Return a text that says how many conversations, replies and judgements *plan* deletes."""
     parts = [
         format_count(len(found), noun)
         for found, noun in ((plan.transcripts, "conversation"), (plan.judgements, "judgement"))
