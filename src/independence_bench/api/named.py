@@ -92,7 +92,9 @@ def check_current_form(protocol: Protocol) -> None:
 
 
 def _parse_stored_protocol(store: Store, hash_: str, name: str, files: Files) -> Protocol:
-    """Return the protocol that *store* holds as *files*, under that hash and *name*."""
+    """Return the protocol whose *files* are stored in *store* under the hash *hash_*. *name* is its
+    name, for error messages.
+    """
     with store.open_snapshot() as connection:
         return read_stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
 
