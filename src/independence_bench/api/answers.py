@@ -20,25 +20,33 @@ if TYPE_CHECKING:
 
 
 class Answer(ABC):
-    """The answer of a command."""
+    """Base class of a command's answer, which is given as JSON text, as Python values, as rows, as
+    an Arrow table or as a pandas data frame.
+    """
 
     __slots__ = ()
 
     @abstractmethod
     def json(self) -> str:
-        """Return what the command prints with `--json`."""
+        """Return the answer of an `aib` command as JSON text: the same text that the command prints
+        with `--json`.
+        """
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of `table`, each with the keys and the numbers of `values`."""
+        """Return the answer of an `aib` command as a list of dictionaries, one for each row of its
+        Arrow table, with the keys and the numbers of its JSON output.
+        """
 
     def values(self) -> Any:
-        """Return what the command prints with `--json`, as dictionaries, lists and numbers."""
+        """Return the answer of an `aib` command as parsed JSON: the dictionaries, lists and numbers
+        that the command prints with `--json`.
+        """
         return json.loads(self.json())
 
     def table(self) -> pyarrow.Table:
-        """Return `rows` as a table. A value inside another value has its own column, such as
-        `index_interval.rerun.low`.
+        """Return the rows of a command's answer as an Arrow table. A value in a nested dictionary
+        has its own column, named by its path, such as `index_interval.rerun.low`.
 
         Raises WrongUse if pyarrow is not installed.
         """
@@ -51,7 +59,9 @@ class Answer(ABC):
         return arrow.table({name: of for name, of in columns.items() if name not in within})
 
     def frame(self) -> pandas.DataFrame:
-        """Return `table` as a data frame. Raises WrongUse if pyarrow or pandas is not installed."""
+        """Return the rows of a command's answer as a pandas data frame with Arrow column types.
+        Raises WrongUse if pyarrow or pandas is not installed.
+        """
         table = self.table()
         try:
             import pandas
@@ -63,8 +73,9 @@ class Answer(ABC):
 
 
 def flatten_values(values: Mapping[str, Any], above: str = "") -> Sequence[tuple[str, Any]]:
-    """Return (name, value) of every value in *values* and in the dictionaries inside it. A name
-    inside a dictionary follows that dictionary's name and a dot; *above* is put before all names.
+    """Return the (name, value) pairs of the nested dictionary *values*, flattened. The name of a
+    value in an inner dictionary is that dictionary's name, a dot and the value's own name; *above*
+    is put before all names.
     """
     found: list[tuple[str, Any]] = []
     for name, value in values.items():

@@ -53,8 +53,11 @@ from independence_bench.store.database import Store, find_default_store, open_st
 def _make_item_rows(
     persona: str, subjects: Sequence[dict[str, Any]], **of: Any
 ) -> list[dict[str, Any]]:
-    """Make a row for each item of each of the *subjects*, with the values of the whole subject and
-    *of*.
+    """Return one dictionary for each item of the character *persona* and each of the *subjects*,
+    which are models' results as in the JSON output.
+
+    Each dictionary has the item's values, the model's label, index and interval, and the keyword
+    arguments *of*.
     """
     return [
         {
@@ -75,7 +78,9 @@ def _make_item_rows(
 
 @dataclass(frozen=True, slots=True)
 class CharacterPlan:
-    """A character that is going to be played: its sheet, and a protocol for each of its depths."""
+    """What is going to be played of a character: its sheet, and one protocol for each number of
+    turns of an earlier chat that come before the test.
+    """
 
     sheet: Sheet
     path: Path
@@ -86,8 +91,10 @@ class CharacterPlan:
 
 @dataclass(frozen=True, slots=True)
 class Played(Answer):
-    """What a character held, at one depth or several. `rows` has a row for each item of each model
-    at each depth.
+    """Which items of a character the models held, after one number of turns of an earlier chat or
+    after several (each is a depth).
+
+    `rows` has a row for each item of each model at each depth.
     """
 
     character: str
@@ -99,32 +106,45 @@ class Played(Answer):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Each model at its first depth, the ranked ones first."""
+        """The results of each model that played the character, at the first depth (the smallest
+        number of turns of an earlier chat). Ranked models come first.
+        """
         return tuple(make_sides(self.depths[0].board, self.depths[0].stems))
 
     @property
     def crossed(self) -> bool:
-        """Whether a red line was crossed."""
+        """Whether any model crossed one of the character's red lines, at any depth (number of turns
+        of an earlier chat).
+        """
         return any(mine.crossings for depth in self.depths for mine in depth.stems.values())
 
     @property
     def _has_depths(self) -> bool:
+        """Whether the character was also played after an earlier chat, not only from the start of a
+        conversation.
+        """
         return any(depth.turns for depth in self.depths)
 
     def json(self) -> str:
-        """Return what `aib persona run --json` prints."""
+        """Return which items of a character each model held as JSON text, as `aib persona run
+        --json` prints it. The results are listed by depth if an earlier chat came before the test.
+        """
         if self._has_depths:
             return format_depths_json(self.character, self.depths, self.judge)
         return format_persona_json(self.character, self.depths[0].board, self.sides, self.judge)
 
     def view(self) -> Iterator[Block]:
-        """Return the same as blocks that can be printed."""
+        """Yield which items of a character each model held as printable blocks (tables and notes),
+        as `aib persona run` shows them.
+        """
         if self._has_depths:
             return render_depths(self.character, self.depths)
         return render_persona(self.character, self.sides, self.depths[0].board)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each item of each model, at each depth."""
+        """Return one dictionary for each item of the character, for each model and each depth. Its
+        key `after` is the depth: the number of turns of an earlier chat, 0 without one.
+        """
         values = self.values()
         if not self._has_depths:
             return _make_item_rows(self.character, values["subjects"], after=0)
@@ -147,12 +167,13 @@ def persona(
     tell: Tell | None = None,
     **settings: Any,
 ) -> Played:
-    """Play the character of *sheet* with *models*, have it judged, and return what it held, as `aib
-    persona run` does.
+    """Play the character that the file *sheet* describes with each of *models*, have a judge score
+    the conversations, and return which items each model held, as `aib persona run` does.
 
-    Stored replies are not asked for again. *after*: play it also after so many turns of an earlier
-    *chat*. *quick*: play a first look only. *settings* are those of `Run`, by default one run.
-    *trust*, *tell* and the errors are those of `run`.
+    Replies and judgements are kept in *store*, and stored ones are not asked for again. *after*:
+    how many turns of an earlier *chat* come before the test; of several numbers, each is tested.
+    *quick*: play only a short version. *settings* are those of `Run`, by default one run. *trust*,
+    *tell* and the errors are those of `run`.
     """
     wanted = replace(Run(models, runs=1), **settings)
     wanted.check_settings()
@@ -176,8 +197,11 @@ def persona(
 def plan_character(
     sheet: Path, turns: Sequence[int], quick: bool, chat: Path | None
 ) -> CharacterPlan:
-    """Make the plan for playing the character of *sheet* after each number of *turns* of an earlier
-    *chat*; None: the chat that ships. Raises WrongUse for files that cannot be read.
+    """Return the plan for playing the character of the file *sheet*: one protocol for each number
+    in *turns*, which says how many turns of an earlier chat come before the test.
+
+    *quick*: plan only a short version. *chat*: the file of the earlier chat; None: the one that
+    ships. Raises WrongUse for a file that cannot be read, and for a *chat* if all *turns* are 0.
     """
     loaded = load_sheet(sheet)
     earlier = load_everyday_chat(loaded.language) if chat is None else read_chat(chat, loaded.name)
@@ -193,7 +217,10 @@ def plan_character(
 
 
 def read_character_results(played: CharacterPlan, store: Store, report: Report) -> Played:
-    """Read the results of the character *played*, by the judge of *report*; stores its picture."""
+    """Return which items of the character *played* the models of *report* held, at each depth, by
+    the scores of the judge of *report*. The results are read from *store*; the character's picture
+    is stored in it.
+    """
     notes = _store_picture(played, store)
     labels = {escape_name(progress.label) for progress in report.subjects}
     depths = tuple(
@@ -206,7 +233,11 @@ def read_character_results(played: CharacterPlan, store: Store, report: Report) 
 def _read_depth(
     store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]
 ) -> Depth:
-    """Read the results at one depth, of the subjects whose labels are in *played*."""
+    """Return which items of a character the models held after *turns* turns of an earlier chat,
+    with the leaderboard of *judge* (None if there is none). Both are read from *store*.
+
+    Only models whose labels are in *played* are included.
+    """
     board = next((one for one in make_leaderboards(store, protocol) if one.judge == judge), None)
     stems = read_held_stems(store, protocol, judge)
     mine = {label: of for label, of in stems.items() if label.partition("#")[0] in played}
@@ -214,8 +245,9 @@ def _read_depth(
 
 
 def _store_picture(played: CharacterPlan, store: Store) -> tuple[str, ...]:
-    """Store the picture that lies next to the sheet, for `aib view`. Returns a note if it cannot be
-    read.
+    """Store the picture that lies next to a character's sheet in *store*, where `aib view` finds
+    it; without such a file, delete the stored one. Returns one note if the picture cannot be read,
+    else an empty tuple.
     """
     path, picture, notes = find_picture_file(played.path), None, ()
     if path.exists():
@@ -240,8 +272,8 @@ def _store_picture(played: CharacterPlan, store: Store) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PersonaSides(Answer):
-    """Results of characters side by side: models, sheets, or versions of a sheet. `rows` has a row
-    for each item of each side.
+    """Results of characters side by side, one column for each model, sheet, or version of a sheet.
+    `rows` has a row for each item of each column.
     """
 
     character: str
@@ -250,16 +282,22 @@ class PersonaSides(Answer):
     notes: tuple[str, ...] = ()  # which of them the judge has not judged
 
     def json(self) -> str:
-        """Return what `aib persona compare --json` prints."""
+        """Return the side-by-side results of characters as JSON text, as `aib persona compare
+        --json` prints it.
+        """
         judge = self.board.judge if self.board else None
         return format_persona_json(self.character, self.board, self.sides, judge)
 
     def view(self) -> Iterator[Block]:
-        """Return the same as blocks that can be printed."""
+        """Yield the side-by-side results of characters as printable blocks (tables and notes), as
+        `aib persona compare` shows them.
+        """
         return render_persona(self.character, self.sides, self.board)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each item of each side."""
+        """Return one dictionary for each item of a character and each compared column (a model, a
+        sheet, or a version of a sheet).
+        """
         return _make_item_rows(self.character, self.values()["subjects"])
 
 
@@ -271,12 +309,13 @@ def compare_personas(
     versions: bool = False,
     store: str | Path | None = None,
 ) -> PersonaSides:
-    """Compare the stored results of *sheets* side by side, as `aib persona compare` shows them;
-    asks no model.
+    """Return the stored results of the character files *sheets* side by side, as `aib persona
+    compare` shows them. Asks no model.
 
-    *models* are parts of labels. *judge* fits one judge; None: the one that judged the most.
-    *versions*: include every earlier version of a sheet. Raises StoreError if there is no store,
-    WrongUse if nothing was played.
+    *models*: include only models whose label contains one of these texts; empty: all. *judge*: the
+    judge whose scores are used, as a part of its label; None: the judge that judged the most.
+    *versions*: include every stored earlier version of a sheet. Raises StoreError if there is no
+    store, WrongUse if nothing was played.
     """
     paths = [sheets] if isinstance(sheets, str | Path) else sheets
     address = str(store or find_default_store())
@@ -288,7 +327,11 @@ def compare_personas(
 def read_persona_sides(
     store: str, sheets: Sequence[Path], models: Sequence[str], judge: str | None, versions: bool
 ) -> PersonaSides:
-    """Read what `compare_personas` returns from the store at the address *store*."""
+    """Return the results of the character files *sheets* side by side, read from the store at the
+    address *store*: what `compare_personas` returns for the same arguments.
+
+    Raises StoreError if there is no store, WrongUse if nothing was played.
+    """
     loaded = [load_sheet(path) for path in sheets]
     with open_store(store, create=False) as opened:
         played = {
@@ -325,8 +368,9 @@ def read_persona_sides(
 
 
 def _find_earlier_versions(store: Store, today: Sequence[Protocol]) -> dict[str, Protocol]:
-    """Return the stored versions of the characters of *today* that differ from these, by the first
-    eight characters of their hash.
+    """Return the stored protocols that have the name of one of the protocols *today* but another
+    hash, which makes them other versions of the same characters. The keys are the first eight
+    characters of each hash; {} if there are none.
     """
     names, hashes = {one.name for one in today}, {one.hash for one in today}
     with store.open_snapshot() as connection:
@@ -339,10 +383,11 @@ def _find_earlier_versions(store: Store, today: Sequence[Protocol]) -> dict[str,
 
 
 def _choose_judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
-    """Choose the one judge for the whole comparison: the one that fits *typed*, else the one that
-    judged the most, and the first main judge among equals.
+    """Choose the judge for a comparison of characters: the one whose label fits *typed*, else the
+    one with the most leaderboards in *ranked*. Of equals, the judge that is listed first wins.
 
-    None if nothing is judged. Raises WrongUse if no judge fits *typed*, or several do.
+    Returns the judge's label; None if nothing is judged. Raises WrongUse if no judge fits *typed*,
+    or several do.
     """
     counts = Counter(
         board.judge

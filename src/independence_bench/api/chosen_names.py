@@ -79,8 +79,8 @@ def extract_names(
 
 
 def read_chosen_names(store: Store, protocol: Protocol, models: Sequence[str]) -> ChosenNames:
-    """Read the names that the stored *models* chose, by parts of their labels, and what became of
-    them by the judge's scores; without models, of all.
+    """Return the names that *models* (parts of stored labels; empty: all) chose for themselves, one
+    value for each conversation, and whether they changed them later, by the judge's scores.
     """
     if not list_naming_scenarios(protocol):
         raise WrongUse(

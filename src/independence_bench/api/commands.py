@@ -72,11 +72,11 @@ async def carry_out_run(
     cluster: Cluster | None = None,
     tell: Callable[[str], object] = lambda _line: None,
 ) -> Report | None:
-    """Play and judge what is *wanted* in this process, or on *cluster*, and return the report; None
-    if *approve* says no.
+    """Play and judge the run *wanted* in this process, or on *cluster*, with the results in
+    *store*. Returns the report; None if *approve*, which gets the forecast of the calls, says no.
 
-    *watch* runs at the same time and is cancelled at the end. *tell* gets a line if a worker of the
-    cluster is lost. Raises what `open_session` raises, or StoreError.
+    *watch* runs at the same time, to show the progress, and is cancelled at the end. *tell* gets a
+    line if a worker of the cluster is lost. Raises what `open_session` raises, or StoreError.
     """
     if cluster is not None:
         return await run_on_ray(wanted, store, cluster, approve, watch, tell)
@@ -84,13 +84,13 @@ async def carry_out_run(
 
 
 def plan_judging(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
-    """Return *wanted* as a run that judges the stored conversations of the protocol *found* and
-    plays nothing.
+    """Return *wanted* changed to a run that plays nothing and judges the stored conversations of
+    the protocol *found*.
 
-    Without variants and modes it has the protocol's default configurations; if only others were
-    played, it has these. It covers only the models and experiments of *wanted*; if none is named,
-    all. Raises WrongUse if conversations are stored but none in the named configurations, and for a
-    name that fits nothing.
+    It covers the models and experiments that *wanted* names; if none is named, all. It covers the
+    configurations that *wanted* names; if none is named, the protocol's default ones, or all that
+    were played if no default one was. Raises WrongUse for a name that fits nothing, and if
+    conversations are stored but none in the named configurations.
     """
     protocol, _ = found
     variants, modes = normalize_names(wanted.variants), normalize_names(wanted.modes)
@@ -121,7 +121,9 @@ def plan_judging(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Ru
 
 
 async def check_judges(wanted: Run, judges: Sequence[str], store: Store) -> None:
-    """Raise SubjectError for a judge that does not exist, EndpointUnusable if a key is missing."""
+    """Raise SubjectError if one of *judges* does not exist, EndpointUnusable if the API key for one
+    of them is missing. An endpoint that does not answer is no error.
+    """
     for name in judges:
         one = resolve_run(replace(wanted, judge=name))
         if name == NAME:
@@ -139,11 +141,11 @@ async def run_judges_in_turn(
     turn: Callable[[Run], Awaitable[Report | None]],
     say: Callable[[str], object],
 ) -> bool:
-    """Give each judge its *turn* at what is *wanted*, on what is left of the budget. Returns
-    whether all of them were asked everything.
+    """Have *judges* judge the run *wanted* one after the other, each by a call of *turn*, all on
+    the one budget of *wanted*. Returns whether every judge has judged everything.
 
-    An endpoint that fails ends its own judge's turn; Ctrl-C and a spent budget end all of them.
-    *say* gets each message for the user, a line each.
+    A failing endpoint ends the turn of its own judge only, or is raised if there is a single judge.
+    Ctrl-C and a spent budget end all turns. *say* gets each message for the user, one line each.
     """
     complete, spent = True, 0.0
     for number, name in enumerate(judges, start=1):
@@ -182,8 +184,8 @@ Tell = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The result of a run, or of a round of judging. All replies and judgements that were bought
-    are in the store.
+    """The result of a run, or of judging stored conversations. All replies and judgements that were
+    bought are in the store.
     """
 
     complete: bool  # everything that was asked for is stored and judged
@@ -204,13 +206,14 @@ def run(
     tell: Tell | None = None,
     **settings: Any,
 ) -> RunOutcome:
-    """Play a protocol against *models* and have every conversation judged, as `aib run` does.
+    """Play a protocol against *models*, have every conversation judged, and return the outcome, as
+    `aib run` does. Stored replies are not asked for again.
 
-    *settings* are those of `Run`, each the option of that name, or a `Run` in place of *models*
-    holds all of them. Stored replies are not asked for again. *trust*: which key may go to which
-    other address. *tell* gets each line that the command prints before it begins. There is no
-    question before the costs. The first Ctrl-C waits for calls in flight, the second one leaves
-    them.
+    *settings* are those of `Run`, each the option of that name; a `Run` in place of *models* holds
+    all of them. *store*: the address of the store; None: the default one. *trust*: NAME=PLACE, to
+    let the key in the variable NAME go to the address PLACE. *tell* gets each line that the command
+    prints before it begins. The costs are not asked about. The first Ctrl-C waits for calls in
+    flight, the second one leaves them.
 
     Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable if
     a key is missing or nothing answers, StoreError if the store cannot be written.
@@ -234,13 +237,15 @@ def judge(
     tell: Tell | None = None,
     **settings: Any,
 ) -> RunOutcome:
-    """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
+    """Have *judges* judge the stored conversations of a protocol, one judge after the other on one
+    *budget*, as `aib judge` does, and return the outcome.
 
-    Without judges the protocol's own one judges; without a *protocol* it is the one played last.
-    *models* are labels, or parts of one that fit a single stored model; without any, all are
-    judged. Judgements of several judges are kept: only a failed one is replaced. A judge that does
-    not exist is an error before a call is made; if there are several, one whose endpoint fails
-    later is a trouble of its own. Arguments and errors are those of `run`.
+    Without judges, the protocol's own one judges; without a *protocol*, the one that was played
+    last is judged. *models* are labels, or parts of one that fit a single stored model; without
+    any, the conversations of all models are judged. Judgements of several judges are kept; only a
+    failed judgement is replaced. A judge that does not exist is an error before a call is made. If
+    there are several judges, a failing endpoint is recorded as a trouble of its judge. Arguments
+    and errors are those of `run`.
     """
     wanted = Run(**settings)
     wanted.check_settings()
@@ -274,14 +279,18 @@ def judge(
 
 
 def make_permissions(trust: str | Sequence[str]) -> Permissions:
-    """Return permissions that let a key go where it belongs, where it was allowed before, and to
-    the places in *trust*.
+    """Return permissions that let an API key be sent to its own provider, to addresses that were
+    allowed earlier, and to those in *trust* (NAME=PLACE). Proxy passwords of the environment are
+    noted as secrets, so that they are never printed.
     """
     KNOWN.learn_proxy_passwords(environ)
     return Permissions(find_data_folder(environ) / ALLOWED_FILE, normalize_names(trust))
 
 
 def _make_outcome(reports: Sequence[Report]) -> RunOutcome:
+    """Return the outcome of the work that *reports* describe, with their costs, lost calls and
+    troubles added up.
+    """
     stopped = next((str(report.stopped) for report in reports if report.stopped), None)
     return RunOutcome(
         complete=all(report.complete for report in reports),
@@ -300,8 +309,8 @@ def _make_outcome(reports: Sequence[Report]) -> RunOutcome:
 
 
 class Work:
-    """Runs the work of one function call in an event loop of its own: in this thread, or in another
-    one if this thread runs a loop already.
+    """The work of one Python function, run in an event loop of its own: in this thread, or in a new
+    thread if this one already runs an event loop, as in a notebook.
     """
 
     def __init__(self, tell: Tell | None) -> None:
@@ -311,7 +320,9 @@ class Work:
         self._asker: Asker | None = None
 
     async def play_run(self, wanted: Run, store: Store) -> Report:
-        """Play and judge what is *wanted*, and return the report."""
+        """Play and judge the run *wanted* with the results in *store*, and return the report. The
+        costs are not asked about.
+        """
         report = await carry_out_run(wanted, store, self._tell_preview, self.watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
@@ -320,7 +331,9 @@ class Work:
     async def play_protocols(
         self, wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store
     ) -> Report:
-        """Play and judge what is *wanted* of each of *protocols*, and return the report."""
+        """Play and judge each of *protocols* with the models and settings of *wanted*, and return
+        one report of all. The costs are not asked about.
+        """
         report = await schedule.play_protocols(
             wanted, protocols, store, self._tell_previews, self.watch
         )
@@ -329,7 +342,8 @@ class Work:
         return report
 
     def run_work(self, work: Coroutine[Any, Any, A]) -> A:
-        """Run *work* to its end and return its result. Raises KeyboardInterrupt if a second Ctrl-C
+        """Run the coroutine *work* to its end in an event loop of its own, and return its result.
+        Works also where an event loop runs already. Raises KeyboardInterrupt if a second Ctrl-C
         ended it at once.
         """
         try:
@@ -355,26 +369,40 @@ class Work:
         return await work
 
     def _tell_preview(self, preview: Preview) -> bool:
+        """Pass the lines that describe *preview* to the caller's function, if there is one. Always
+        returns True: the costs are not asked about.
+        """
         if self._tell is not None:
             for line in describe_preview(preview):
                 self._tell(line)
         return True
 
     def _tell_previews(self, previews: Sequence[Preview]) -> bool:
+        """Pass the lines that describe each of *previews* to the caller's function, if there is
+        one. Always returns True: the costs are not asked about.
+        """
         for preview in previews:
             self._tell_preview(preview)
         return True
 
     async def watch(self, asker: Asker | HandedOut) -> None:
-        """Remember *asker*, which the first Ctrl-C stops."""
+        """Remember the *asker* that is at work, so that a signal can stop it. One that runs on a
+        cluster is not remembered.
+        """
         self._asker = asker if isinstance(asker, Asker) else None
 
     def _handle_signal(self, number: int, _frame: object) -> None:
-        """Handle a signal as `engine.run.stop_on_signals` does."""
+        """Handle the signal *number*, such as of Ctrl-C, by stopping the running work from its own
+        event loop. Does nothing if no work was begun.
+        """
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop_work, is_typed_signal(number))
 
     def _stop_work(self, typed: bool) -> None:
+        """Stop the running work: at the first signal no new calls are asked, and calls in flight
+        are waited for. The work is cancelled at once if no calls are being asked, or if it was
+        stopped before and the signal comes from the keyboard (Ctrl-C).
+        """
         if self._asker is not None and self._asker.report.stopped is None:
             self._asker.stop_asking(Interrupted())
         elif (self._asker is None or typed) and self._task is not None:

@@ -49,8 +49,9 @@ BY = (*WAYS, VERSION)
 
 @dataclass(frozen=True, slots=True)
 class Comparisons(Answer):
-    """Pairs of models, of settings of one model, or of versions. `rows` has a row for the index of
-    each pair, and one for each of its dimensions and scenarios.
+    """Comparisons of pairs: of two models, of two settings of one model, or of two versions of a
+    prompt. `rows` has a row for the index of each pair, and one for each of its dimensions and
+    scenarios.
     """
 
     pairs: tuple[SubjectComparison | VersionComparison, ...]
@@ -66,7 +67,7 @@ class Comparisons(Answer):
         return self.pairs[place]
 
     def json(self) -> str:
-        """Return what `aib compare --json` prints."""
+        """Return all compared pairs as JSON text, as `aib compare --json` prints it."""
         return format_json(
             [
                 build_version_values(pair)
@@ -77,7 +78,7 @@ class Comparisons(Answer):
         )
 
     def views(self) -> list[Iterator[Block]]:
-        """Return each pair as blocks that can be printed."""
+        """Return one iterator of printable blocks (tables and notes) for each compared pair."""
         return [
             render_versions(pair)
             if isinstance(pair, VersionComparison)
@@ -86,7 +87,10 @@ class Comparisons(Answer):
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of each pair: its index, then its dimensions and its scenarios."""
+        """Return one dictionary for each compared score of each pair: first the index, then the
+        dimensions, then the scenarios. Each names the protocol, the judge, and the labels of both
+        sides as `a` and `b`.
+        """
         found: list[dict[str, Any]] = []
         for pair in self.values():
             one, other = pair["a"], pair["b"]
@@ -112,11 +116,14 @@ def compare(
     variants: str | Sequence[str] = (),
     modes: str | Sequence[str] = (),
 ) -> Comparisons:
-    """Compare two *models* scenario by scenario, as `aib compare A B` does. With *by* "reasoning",
-    "provider" or "version", compare one model, or every model, with itself.
+    """Compare two *models* scenario by scenario, as `aib compare A B` does, and return the
+    comparison. With *by*, compare one model, or every model, with itself: "reasoning" compares its
+    reasoning efforts, "provider" its providers, "version" its results by two versions of the
+    protocol.
 
-    *against*: with "version", the old version of the *protocol*. Raises StoreError if there is no
-    store, WrongUse for models that cannot be compared.
+    *against*: with "version", the old version of the *protocol*; None: the stored version that was
+    played last before. Raises StoreError if there is no store, WrongUse for models that cannot be
+    compared.
     """
     selection = Selection(
         str(store or find_default_store()),
@@ -134,7 +141,10 @@ def compare(
 def read_comparisons(
     selection: Selection, models: Sequence[str], by: str | None, against: str | None
 ) -> Comparisons:
-    """Read what `compare` returns from the results that *selection* means."""
+    """Return the comparisons that `compare` makes, from the stored results that *selection*
+    chooses. Raises WrongUse if *models*, *by* and *against* do not go together, or if there is
+    nothing to compare.
+    """
     if by not in (None, *BY):
         raise WrongUse(f"by is {by!r}; it should be {', '.join(BY)} or None")
     if against is not None and by != VERSION:
@@ -161,7 +171,9 @@ Pairs = tuple[Board, Sequence[tuple[Row, Row]], list[str]]
 def _add_reasoning_tokens(
     store: Store, board: Board, pairs: Sequence[tuple[Row, Row]]
 ) -> tuple[Board, list[tuple[Row, Row]]]:
-    """Return *board* and *pairs* with the reasoning tokens of the models in all *pairs*."""
+    """Return *board* and *pairs* of its rows again, with the reasoning tokens, read from *store*,
+    added to the rows of every model in *pairs*.
+    """
     hashes = {row.subject.hash for pair in pairs for row in pair}
     with store.open_snapshot() as connection:
         (board,) = add_reasoning_tokens(connection, [board], subjects=hashes)
@@ -170,8 +182,9 @@ def _add_reasoning_tokens(
 
 
 def _find_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
-    """Find the rows of the models *a* and *b* on the leaderboard of the main judge, or of the next
-    judge that has judged both. Raises WrongUse if no judge has.
+    """Return the two rows of the models called *a* and *b*, with their leaderboard and notes on the
+    judge. The leaderboard is the first of *every* that has both models: the main judge's, else the
+    next judge's. Raises WrongUse if none has both, or if both names mean one model.
     """
     fitting, wrong = [], []
     for board in every:
@@ -193,8 +206,9 @@ def _find_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
 def _describe_judge_choice(
     board: Board, every: Sequence[Board], others: Sequence[Board], what: str
 ) -> list[str]:
-    """Say which judge is shown, if it is not the main one of *every* leaderboard, or if *others*
-    fit, too. *what* is what the main judge has not judged.
+    """Return up to two notes on which judge made the leaderboard *board*: one if the main judge of
+    *every* leaderboard has not judged *what*, and one that names the judges of *others*, which
+    could have been chosen too. Empty if there is nothing to say.
     """
     notes = []
     if board.main_judge not in (None, board.judge) and any(
@@ -214,10 +228,12 @@ def _describe_judge_choice(
 
 
 def _find_settings_pairs(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
-    """Find every pair of settings of one model, or of every model, on the leaderboard of the main
-    judge or of the next judge that has some.
+    """Return all pairs of rows that are one model with two settings that differ only in *by* (its
+    reasoning effort or its provider), with their leaderboard and notes on the judge. The
+    leaderboard is the first of *every* that has such a pair.
 
-    Raises WrongUse if no two settings differ in *by*.
+    *typed*: a list with a part of one model's name, or an empty one for all models. Raises WrongUse
+    if there is no pair.
     """
     title, compare_settings = WAYS[by]
     fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
@@ -253,10 +269,12 @@ def _find_settings_pairs(by: str, every: Sequence[Board], typed: Sequence[str]) 
 def _compare_stored_versions(
     selection: Selection, against: str | None, typed: Sequence[str]
 ) -> Comparisons:
-    """Compare two versions of a protocol for the subjects that *typed* names, or for all with
-    scores by both versions, by the first judge that has judged both.
+    """Compare the results of models by two stored versions of a protocol: the selected one with the
+    version *against*, or with the one of that name that was played last before. Uses the first
+    judge that has judged both.
 
-    Raises WrongUse if there is no older version, or nothing to compare.
+    *typed*: names of the models; empty: all that have results by both versions. Raises WrongUse if
+    there is no older version, or nothing to compare.
     """
     if selection.rules != OWN.name:
         raise WrongUse("--by version uses our own rules: leave --rules out")
@@ -295,8 +313,9 @@ def _compare_stored_versions(
 
 
 def _find_earlier_version(new: Protocol, store: Store, notes: list[str]) -> Protocol:
-    """Find the stored version with *new*'s name that was played last, other than *new*. If there
-    are several, a note that names it is added to *notes*. Raises WrongUse if there is none.
+    """Return the protocol in *store* that has the name of *new* but another hash, the one that was
+    played last if there are several; a note that names it is then added to *notes*. Raises WrongUse
+    if there is none.
     """
     with store.open_snapshot() as connection:
         others = [

@@ -81,8 +81,9 @@ def estimate_cost(
 
 
 async def forecast_run(wanted: Run, store: Store) -> CostEstimate:
-    """Forecast what is *wanted*, and the difference that its runs can detect; None if it gives no
-    index.
+    """Return the forecast of the calls and costs of the run *wanted*, and the smallest difference
+    between two models' indices that its runs can detect; the difference is None if the run plays
+    only some experiments, so that it gives no index.
     """
     async with open_session(wanted, store, asking=False) as session:
         preview = await make_preview(session)

@@ -81,8 +81,8 @@ def exam(
 
 
 def choose_rubrics(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the question files *names*, in their order; all if none is named. Raises
-    WrongUse for an unknown name.
+    """Return the names of the exam's question files among *names*, in the exam's order; all if
+    *names* is empty. Raises WrongUse for an unknown name.
     """
     for name in names:
         if name not in load_questions():
@@ -94,8 +94,8 @@ def choose_rubrics(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_juries(juries: Sequence[str]) -> list[list[str]]:
-    """Return the names of the judges in each of *juries*. Raises WrongUse if one has fewer than
-    two.
+    """Return the judges' names in each of *juries*, which are texts such as "a,b,c". Raises
+    WrongUse if a jury has fewer than two judges.
     """
     panels = [split_list(jury) for jury in juries]
     if any(len(set(names)) < 2 for names in panels):
@@ -106,8 +106,8 @@ def split_juries(juries: Sequence[str]) -> list[list[str]]:
 
 
 def plan_exam(rubrics: Sequence[str]) -> Run:
-    """Return the run in which a judge answers the question files *rubrics*; it names no judge
-    yet.
+    """Return the run in which a judge answers the exam questions of *rubrics*; which judge is not
+    set yet.
     """
     return Run(
         protocol=(load_exam_protocol(load_questions()[rubrics[0]].protocol), {}), judge_only=True
@@ -121,8 +121,9 @@ async def preview_exams(
     store: Store,
     show: Callable[[str, Preview], object],
 ) -> Preview:
-    """Forecast the exams of all *judges* together. *show* gets the forecast of each judge if there
-    are several. A judge that does not answer is left out; raises EndpointUnusable if none does.
+    """Return one preview with the summed forecast of the exams of all *judges*. If there are
+    several, *show* is called with each judge's name and own preview. A judge whose endpoint cannot
+    be used is left out; raises EndpointUnusable if none is left.
     """
     previews = []
     for name in judges:
@@ -176,8 +177,9 @@ def read_exam_results(
     sat: Set[str] | None,
     complete: bool,
 ) -> ExamResults:
-    """Read the stored results in *rubrics* of the judges whose hashes are in *sat* (None: of all),
-    and of *juries*. *complete*: every question that was asked has an answer.
+    """Return the stored exam results, in *rubrics*, of the judges whose hashes are in *sat* (None:
+    of all judges), then those of *juries*. *complete* is handed on: whether every question that was
+    just asked has an answer.
     """
     with store.open_snapshot() as connection:
         papers = read_exam_papers(connection, rubrics)

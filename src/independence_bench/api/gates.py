@@ -38,29 +38,33 @@ from independence_bench.store.database import Store, find_default_store, open_st
 
 @dataclass(frozen=True, slots=True)
 class GateAnswer(Answer):
-    """Whether a build is worse than a baseline. `rows` has a row for each score, or for each item
-    of a character.
+    """The answer of `aib gate`: whether a build is worse than a baseline. `rows` has a row for each
+    score, or for each item of a character.
     """
 
     gate: Gate
 
     @property
     def verdict(self) -> str:
-        """The verdict: pass, fail or undecided."""
+        """The verdict of a gate on whether a build is worse than its baseline: the text "pass",
+        "fail" or "undecided".
+        """
         return self.gate.verdict
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `aib gate`."""
+        """The exit code with which `aib gate` ends for this verdict on a build."""
         return find_exit_code(self.gate)
 
     def json(self) -> str:
-        """Return what `aib gate --json` prints."""
+        """Return the comparison of a build with its baseline as JSON text, as `aib gate --json`
+        prints it.
+        """
         return format_json(build_gate_values(self.gate))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the items of a character; without items the index, then its dimensions and its
-        scenarios.
+        """Return the comparison of a build with its baseline as dictionaries: one for each item of
+        a character, or, without items, one for the index, for each dimension and for each scenario.
         """
         (build,) = self.values()["builds"]
         of = {"build": build["label"], "baseline": build["before"]["label"]}
@@ -77,11 +81,12 @@ def gate(
     protocol: str | Path | None = None,
     max_drop: float | None = None,
 ) -> GateAnswer:
-    """Test whether the stored build is worse than the file *baseline*, as `aib gate` does. *model*
-    names the build if the store has several; *max_drop*: how many points lower it may be.
+    """Test whether a stored build (a model) is worse than the baseline in the file *baseline*, and
+    return the answer, as `aib gate` does. Plays nothing.
 
-    Plays nothing. Raises NotComplete if scores are missing, WrongUse for another protocol or judge,
-    or if the file is not a baseline.
+    *model* names the build if the store has several. *max_drop*: how many index points (of 100)
+    lower it may be. Raises NotComplete if scores are missing, WrongUse for another protocol or
+    judge than the baseline's, or if the file is not a baseline.
     """
     read, name = read_baseline(Path(baseline)), None if protocol is None else str(protocol)
     with open_store(
@@ -93,7 +98,9 @@ def gate(
 
 @dataclass(frozen=True, slots=True)
 class WrittenBaseline:
-    """The baseline that was written to a file, and the smallest drop that it can decide."""
+    """The baseline that was written to a file, and the smallest drop that a test against it can
+    decide.
+    """
 
     baseline: Baseline
     power: Resolution
@@ -110,8 +117,9 @@ def write_baseline(
     variants: str | Sequence[str] = (),
     modes: str | Sequence[str] = (),
 ) -> WrittenBaseline:
-    """Write what is stored of *model* as the baseline *file*, as `aib gate --write` does. Raises
-    NotComplete if nothing is judged, WrongUse if *file* exists and is not a baseline.
+    """Write the stored scores of *model* into *file* as a baseline, as `aib gate --write` does, and
+    return the baseline. Raises NotComplete if nothing is judged, WrongUse if *file* exists and is
+    not a baseline.
     """
     return write_selected_baseline(
         Selection(
@@ -127,7 +135,10 @@ def write_baseline(
 
 
 def write_selected_baseline(selection: Selection, file: Path, model: str | None) -> WrittenBaseline:
-    """Do what `write_baseline` does, with the results that *selection* means."""
+    """Write the scores of *model*, from the stored results that *selection* chooses, into *file* as
+    a baseline, and return the baseline. Raises NotComplete if nothing is judged, WrongUse if *file*
+    exists and is not a baseline.
+    """
     head = read_file_head(file)
     if head and not is_baseline(head):
         raise WrongUse(
@@ -153,7 +164,7 @@ def write_selected_baseline(selection: Selection, file: Path, model: str | None)
 
 
 def read_file_head(file: Path) -> bytes:
-    """Return the first 1000 bytes of *file*; nothing if it does not exist."""
+    """Return the first 1000 bytes of *file*; empty bytes if it does not exist or cannot be read."""
     try:
         with file.open("rb") as opened:
             return opened.read(1000)
@@ -162,7 +173,9 @@ def read_file_head(file: Path) -> bytes:
 
 
 def _read_items(store: Store, board: Board) -> dict[str, HeldStems]:
-    """Return label -> its items, if the leaderboard is of a character; else {}."""
+    """Return model's label -> the items of the character that the model played, if the leaderboard
+    *board* is of a character; else {}.
+    """
     protocol = board.protocol
     return dict(read_held_stems(store, protocol, board.judge)) if has_items(protocol) else {}
 
@@ -170,8 +183,8 @@ def _read_items(store: Store, board: Board) -> dict[str, HeldStems]:
 def find_baseline_protocol(
     name: str | None, baseline: Baseline, store: Store
 ) -> tuple[Protocol, Files]:
-    """Find the protocol of that *name*; None: the one of the baseline's name that was played last.
-    Raises WrongUse if there is none.
+    """Return the protocol called *name* with its files; None: the stored protocol with the name
+    that *baseline* has, the one that was played last. Raises WrongUse if there is none.
     """
     if name is None:
         with store.open_snapshot() as connection:
@@ -198,8 +211,13 @@ def gate_stored_build(
     margin: float | None,
     looks: int = 1,
 ) -> Gate:
-    """Compare the stored build with *baseline*, by the baseline's judge in its configurations.
-    *margin*: how many points lower it may be; *looks*: how many times it will be tested in all.
+    """Return the comparison of a stored build (the model *model*; None: the only one) with
+    *baseline*, by the judge and in the configurations of the baseline.
+
+    *margin*: how many index points (of 100) lower the build may be; None: what its runs can decide.
+    *looks*: how many times the build will be tested in all, which makes each test stricter. Raises
+    WrongUse for another protocol, judge or configuration than the baseline's, NotComplete if scores
+    are missing.
     """
     check_same_test(baseline, protocol, is_decided_by_items(baseline, margin))
     board = _find_baseline_board(baseline, store, protocol)
@@ -216,8 +234,8 @@ def gate_stored_build(
 
 
 def _find_baseline_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
-    """Find the leaderboard of the baseline's configurations and judge. Raises WrongUse if there is
-    none, NotComplete if nothing is judged.
+    """Return the stored leaderboard that has the configurations and the judge of *baseline*. Raises
+    WrongUse if there is none, NotComplete if none of these conversations is judged.
     """
     same_place = [
         board

@@ -41,7 +41,7 @@ from independence_bench.store.database import Store, find_default_store
 @dataclass(frozen=True, slots=True)
 class Leaderboard(Answer):
     """The leaderboards of a protocol, one for each configuration and judge. `rows` has a row for
-    each model on each of them, ranked or not.
+    each model on each leaderboard, ranked or not.
     """
 
     boards: tuple[Board, ...]
@@ -62,14 +62,18 @@ class Leaderboard(Answer):
         return self.boards[place]
 
     def json(self) -> str:
-        """Return what `aib leaderboard --json` prints."""
+        """Return all leaderboards of a protocol as JSON text, as `aib leaderboard --json` prints
+        it.
+        """
         differing = None if self.rules == OWN.name else self.differences
         return format_boards_json(
             self.boards, differing, list_configuration_comparisons(self.boards), self.costs
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each model on each leaderboard, the ranked models first."""
+        """Return one dictionary for each model on each leaderboard, the ranked models first. Each
+        names the leaderboard's protocol, configurations and judge.
+        """
         shared = ("protocol", "configurations", "judge", "main_judge", "rules", "weighting")
         return [
             {name: board[name] for name in shared} | row
@@ -89,12 +93,13 @@ def leaderboard(
     rules: str = OWN.name,
     detailed: bool = False,
 ) -> Leaderboard:
-    """Return the leaderboards of what is stored, as `aib leaderboard` shows them; without a
-    *protocol*, those of the one that was played last.
+    """Return the leaderboards of a store, one for each configuration and judge, as `aib
+    leaderboard` shows them. Without a *protocol*, they are those of the protocol that was played
+    last.
 
-    *models* choose rows; ranks and intervals stay those of all models. *judge* is a part of the
-    labels of the judges that are shown, *jury* names several judges to be taken together.
-    *detailed*: include the cost of a run.
+    *models* choose rows; ranks and intervals stay those of all models. *judge*: show only judges
+    whose label contains it. *jury*: use the mean of these judges as one judge. *weights* and
+    *rules*: how scores make an index. *detailed*: include what a run of each model costs.
 
     Raises StoreError if there is no store, WrongUse for a name that fits nothing.
     """
@@ -111,8 +116,8 @@ def leaderboard(
 
 
 def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) -> Leaderboard:
-    """Read the leaderboards that *selection* means. *detailed*: with the cost of a run; *tokens*:
-    with the reasoning tokens of each model.
+    """Return the leaderboards of the stored results that *selection* chooses. *detailed*: include
+    what a run of each model costs; *tokens*: include the reasoning tokens of each model.
     """
     with selection.open_for_reading(earlier=True) as (store, protocol):
         with store.open_snapshot() as connection:
@@ -146,7 +151,9 @@ def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) 
 
 
 def _explain_no_leaderboard(selection: Selection, store: Store, protocol: Protocol) -> str:
-    """Say why there is no leaderboard of *protocol*, and what is stored instead."""
+    """Return a sentence that says why *store* has no leaderboard of *protocol*, and which other
+    protocols it holds.
+    """
     if protocol.earlier_form:
         return f"{protocol.name}, {EARLIER_FORM} (aib show, aib export)"
     with store.open_snapshot() as connection:
@@ -163,8 +170,9 @@ def _explain_no_leaderboard(selection: Selection, store: Store, protocol: Protoc
 
 
 def list_configuration_comparisons(every: Sequence[Board]) -> list[ConfigurationComparison]:
-    """Compare the configurations of each judge on *every* leaderboard; judges with a single
-    configuration are left out.
+    """Return one comparison for each judge of the leaderboards *every*: how its results differ
+    between configurations (system prompt and delivery mode). A judge without a model that has an
+    index in two configurations is left out.
     """
     judges = dict.fromkeys(board.judge for board in every)
     return [

@@ -49,10 +49,11 @@ from independence_bench.yaml_io import OneLine, Strict
 
 
 def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
-    """Return the protocol of that name or path, else the stored one of that name or hash; None: the
-    one that was played last.
+    """Return a protocol with its files: the one that ships as *name* or is in the folder *name*,
+    else the one in *store* with that name or hash; None: the stored one that was played last.
 
-    Raises ProtocolError if there is none of that name, WrongUse if nothing was played yet.
+    Raises ProtocolError if there is none of that name, WrongUse if *name* is None and nothing was
+    played yet.
     """
     with store.open_snapshot() as connection:
         played = registry.read_protocols(connection)
@@ -83,7 +84,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
 
 
 def check_current_form(protocol: Protocol) -> None:
-    """Raise WrongUse if *protocol* is of an earlier form, which has no scores."""
+    """Raise WrongUse if *protocol* is of an earlier form, whose conversations have no scores."""
     if protocol.earlier_form:
         raise WrongUse(
             f"{protocol.name} {protocol.hash[:8]}, {EARLIER_FORM} (aib show, aib export)"
@@ -91,6 +92,9 @@ def check_current_form(protocol: Protocol) -> None:
 
 
 def _parse_stored_protocol(store: Store, hash_: str, name: str, files: Files) -> Protocol:
+    """Return the protocol whose *files* are stored in *store* under the hash *hash_*. *name* is its
+    name, for error messages.
+    """
     with store.open_snapshot() as connection:
         return read_stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
 
@@ -98,10 +102,10 @@ def _parse_stored_protocol(store: Store, hash_: str, name: str, files: Files) ->
 def find_stored_subjects(
     store: Store, protocol: Protocol | None, typed: Sequence[str]
 ) -> list[ChatModel]:
-    """Return the stored subjects that *typed* names, among those that *protocol* was begun with
-    (None: among all). Without a name, return all of them.
+    """Return the stored models whose labels the texts *typed* mean, among those that have begun a
+    run of *protocol* (None: among all). If *typed* is empty, return all of them.
 
-    Raises WrongUse if a name fits none or several, or if there is no subject.
+    Raises WrongUse if a text fits no label or several, or if there is no model.
     """
     with store.open_snapshot() as connection:
         stored = registry.read_subjects(connection)
@@ -119,8 +123,9 @@ def find_stored_subjects(
 
 @contextmanager
 def open_results(store: str) -> Iterator[Store]:
-    """Open the store at *store*, which must exist. Models that models.yaml in the working folder
-    excludes are taken off its leaderboards.
+    """Open the existing store at the address *store*, and yield it. First, the models that
+    models.yaml in the working folder excludes are marked in the store as excluded from
+    leaderboards.
     """
     with open_store(store, create=False) as opened:
         own, _ = find_models_file()
@@ -129,8 +134,8 @@ def open_results(store: str) -> Iterator[Store]:
 
 
 def store_exclusions(store: Store, roster: Roster) -> None:
-    """Store which subjects models.yaml excludes, and remove its earlier exclusions that it no
-    longer has.
+    """Store which models models.yaml (*roster*) excludes from the leaderboards, and delete earlier
+    exclusions by models.yaml that it no longer has.
 
     Decisions made by `aib exclude` stay. If the store cannot be written, a line on stderr says so.
     """
@@ -163,10 +168,9 @@ def describe_not_stored(
     played: Sequence[Configuration],
     by: str | None = None,
 ) -> str:
-    """Say that no conversation of *protocol* is stored in the configurations *wanted*, and that
-    some are in *played*.
-
-    *by*: the judge whose scores were asked for.
+    """Return a message that no conversation of *protocol* is stored in the configurations *wanted*,
+    and that some are in the configurations *played*. *by*: the judge whose scores were asked for;
+    None: any.
     """
     there = (
         f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)"
@@ -194,8 +198,8 @@ class _Document(Strict):
 
 
 def read_permissions(file: Path) -> frozenset[Permission]:
-    """Read the permissions that were given earlier; none if *file* does not exist. Raises WrongUse
-    if it cannot be read or understood.
+    """Return the permissions to send keys that the user gave earlier, as stored in *file*; empty if
+    the file does not exist. Raises WrongUse if it cannot be read or understood.
     """
     try:
         with file.open("rb") as opened:
@@ -219,8 +223,8 @@ def read_permissions(file: Path) -> frozenset[Permission]:
 
 
 def store_permissions(file: Path, granted: Collection[Permission]) -> None:
-    """Add *granted* to the permissions in *file*, which only its owner can read. Raises WrongUse if
-    that fails.
+    """Add the permissions *granted* to those in *file*, which is made readable by its owner only.
+    Raises WrongUse if that fails.
     """
     every = sorted({*read_permissions(file), *granted}, key=str)
     entries = [{"variable": permission.variable, "place": permission.place} for permission in every]
@@ -243,16 +247,17 @@ def store_permissions(file: Path, granted: Collection[Permission]) -> None:
 
 
 def refuse_without_terminal(question: str, flag: str) -> bool:
-    """Raise WrongUse, since there is no terminal to ask *question* at; *flag* is the option that
-    answers it.
+    """Always raise WrongUse: there is no terminal to ask the user *question* at. The message names
+    *flag*, the option that answers it.
     """
     raise WrongUse(f"{question} There is no terminal to answer at; use {flag}")
 
 
 @dataclass
 class Permissions:
-    """Decides whether an endpoint may have its key. It asks a person if the address is not the
-    provider's own.
+    """Decides whether an API key may be sent to an endpoint, and whether `.env` may set certain
+    variables. Asks the user at the terminal if the address is not the provider's own and was not
+    allowed before.
     """
 
     file: Path  # what was allowed
@@ -264,7 +269,11 @@ class Permissions:
     _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raise WrongUse if no person can be asked, NotAllowed if the answer is no."""
+        """Check that the endpoint's API key may be sent to its address; the user is asked if the
+        address is not the provider's own and was not allowed before. Proxies and certificates of
+        `.env` are applied first. Raises WrongUse if nobody can be asked, NotAllowed if the answer
+        is no.
+        """
         if endpoint.ours:
             return
         self.apply_env_routes()
@@ -277,15 +286,19 @@ class Permissions:
             self._require_permission(permission, told, f"may not go to {permission.place}")
 
     def apply_env_routes(self) -> None:
-        """Put the proxies and certificates of `.env` into the environment; raises as `__call__`."""
+        """Set the proxies and certificates that `.env` names in the environment of this process,
+        after the user has allowed each. Raises WrongUse if nobody can be asked, NotAllowed if the
+        answer is no.
+        """
         for name, value in self.env_file.held.items():
             if is_route(name):
                 told = "the .env of this folder would apply {} to everything that is sent."
                 self._apply_env_value(name, value, parse_route(name, value), told)
 
     def apply_env_place(self, name: str) -> None:
-        """Put the store (`STORE`) or the folder of user data (`DATA`) of `.env` into the
-        environment, if `.env` sets it; raises as `__call__`.
+        """Set the variable *name* in the environment of this process if `.env` sets it, after the
+        user has allowed it: the store's address (`STORE`) or the folder of user data (`DATA`).
+        Raises WrongUse if nobody can be asked, NotAllowed if the answer is no.
         """
         if (value := self.env_file.held.get(name)) is None:
             return
@@ -308,6 +321,10 @@ class Permissions:
         self._apply_env_value(name, value, Permission(name, place), told)
 
     def _apply_env_value(self, name: str, value: str, permission: Permission, told: str) -> None:
+        """Set the variable *name* to *value* in the environment of this process, after the user has
+        given *permission*. *explanation* is the sentence that the user is shown. Raises WrongUse if
+        the value is not one line or nobody can be asked, NotAllowed if the answer is no.
+        """
         try:
             check_one_line(permission.place)  # what is remembered is read again
         except ValueError as error:
@@ -318,6 +335,10 @@ class Permissions:
         os.environ[name] = value
 
     def _require_permission(self, permission: Permission, told: str, refused: str) -> None:
+        """Ask the user for *permission*, unless it was given before, and store it. *explanation* is
+        the sentence that the user is shown; *refusal* ends the message of NotAllowed, which is
+        raised if the answer is no.
+        """
         if permission in self._passed:
             return
         if permission not in read_permissions(self.file):

@@ -122,7 +122,10 @@ def _read_selected_contents(selection: Selection) -> Contents:
 
 
 def make_report_files(contents: Contents, stem: str) -> dict[str, str]:
-    """Make the report's files, name -> text. The Markdown links the others by name."""
+    """Return the files of a report as file name -> text: the Markdown text, the same numbers as
+    JSON, and the plots as SVG. All names begin with *stem*, and the Markdown links to the other
+    files.
+    """
     pictures = {
         f"{stem}-ranking.svg": draw_ranking(contents.main),
         f"{stem}-scenarios.svg": draw_scenario_map(contents.complexity),

@@ -28,8 +28,8 @@ from independence_bench.store.database import Store, open_store
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The stored results that are meant, by the names of the options. An option that is left open
-    means all. Raises WrongUse for *rules* that nothing scores by.
+    """Which stored results a command is about: the values of its options, by their names. An option
+    that is left open means all. Raises WrongUse for *rules* that do not exist.
     """
 
     store: str
@@ -49,8 +49,9 @@ class Selection:
 
     @contextmanager
     def open_for_reading(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
-        """Open the store and the protocol, with the weights that were asked for. *earlier*: a
-        protocol of an earlier form is allowed.
+        """Open the selected store and yield it with the selected protocol, whose weights are the
+        selected ones. *earlier*: allow a protocol of an earlier form, which has no scores; else it
+        raises WrongUse.
         """
         list_jurors(self.judge, self.jury)
         with open_results(self.store) as store:
@@ -63,9 +64,10 @@ class Selection:
     def open_for_marking(
         self, typed: str, earlier: bool = False
     ) -> Iterator[tuple[Store, Protocol, Files]]:
-        """Open the store for a command that asks or scores; *typed* is its command line. Yields the
-        store, the protocol with its weights, and the protocol's files. *earlier*: a protocol of an
-        earlier form is allowed.
+        """Open the selected store for a command that may call models or store scores, and yield the
+        store, the selected protocol with the selected weights, and the protocol's files. *typed* is
+        the command line, which the store records. *earlier*: allow a protocol of an earlier form,
+        which has no scores; else it raises WrongUse.
         """
         with open_store(self.store, create=False, typed=typed) as store:
             protocol, files = find_protocol(self.protocol_name, store)
@@ -74,19 +76,24 @@ class Selection:
             yield store, apply_weights(protocol, self.weights), files
 
     def find_configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
-        """Return the configurations of *protocol* that were asked for."""
+        """Return the selected configurations of *protocol*: each selected system prompt in each
+        selected delivery mode, with the protocol's defaults for what is not selected. Raises
+        WrongUse for an unknown name.
+        """
         return choose_configurations(protocol, self.variants, self.modes)
 
     @property
     def wanted(self) -> Wanted:
-        """The leaderboards that were asked for, in all configurations."""
+        """The selected judge or jury, scoring rules and weights, as a filter for making
+        leaderboards. All configurations pass it.
+        """
         jury = tuple(list_jurors(self.judge, self.jury))
         return Wanted(self.judge, jury, RULES[self.rules], self.weights)
 
 
 def list_jurors(judge: str | None, jury: str | None) -> list[str]:
-    """Return the names that --jury lists; [] without --jury. Raises WrongUse for an empty list, and
-    if --judge is given, too.
+    """Return the names in the comma-separated list *jury*; [] if it is None. Raises WrongUse if it
+    is empty, or if *judge* is given too.
     """
     if judge and jury is not None:
         raise WrongUse(
@@ -102,8 +109,8 @@ def list_jurors(judge: str | None, jury: str | None) -> list[str]:
 
 
 def read_configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
-    """Read the leaderboards of the configurations that were asked for. Raises WrongUse if there is
-    none.
+    """Return the leaderboards of *protocol* for exactly the configurations and the judges that
+    *selection* names, the main judge's first. Raises WrongUse if there is none.
     """
     chosen = selection.find_configurations(protocol)
     every = make_leaderboards(store, protocol, selection.wanted)

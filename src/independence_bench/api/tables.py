@@ -43,6 +43,7 @@ _TABLES = {table.name: table for table in EXPORT_TABLES}
 
 
 def _pick_columns(table: str, *names: str) -> tuple[ExportColumn, ...]:
+    """Return the columns called *names* of the export table *table*."""
     columns = {column.name: column for column in _TABLES[table].columns}
     return tuple(columns[name] for name in names)
 
@@ -62,10 +63,11 @@ with its value.
 
 
 def open_store(path: str | Path | None = None) -> StoreTables:
-    """Open the store at *path*, a file or a database URL; None: ``AIB_STORE``, else aib.db in the
-    working folder.
+    """Return the contents of the store at *path*, a file or a database URL, as Arrow tables that
+    are read when they are asked for. None: the store that the variable ``AIB_STORE`` names, else
+    aib.db in the working folder.
 
-    Raises StoreError if there is none, or if it cannot be read.
+    Raises StoreError if there is no store, or if it cannot be read.
     """
     address = str(path or find_default_store())
     with open_results(address) as store:
@@ -74,10 +76,10 @@ def open_store(path: str | Path | None = None) -> StoreTables:
 
 @dataclass(frozen=True, slots=True)
 class StoreTables:
-    """The contents of a store as tables. Each is read when it is asked for; nothing stays open in
-    between.
+    """The contents of a store as Arrow tables. Each table is read when it is asked for; the store
+    is not kept open.
 
-    Subjects that models.yaml of the working folder excludes are off the rankings, as for `aib
+    Models that models.yaml of the working folder excludes are off the rankings, as for `aib
     leaderboard`. All methods raise WrongUse if pyarrow is not installed, StoreError if the store
     cannot be read.
     """
@@ -89,42 +91,46 @@ class StoreTables:
         return f"StoreTables({self.shown!r})"
 
     def leaderboard(self) -> pyarrow.Table:
-        """Return a row for each subject on each leaderboard of each protocol, best first. The
-        columns are those of `scores`.
+        """Return an Arrow table with one row for each model on each leaderboard of each protocol,
+        best first. The columns are those of the export's table `scores`.
         """
         with open_results(self._address) as store, store.open_snapshot() as connection:
             return make_arrow_table(_TABLES["scores"].columns, list_score_rows(store, connection))
 
     def marks(self) -> pyarrow.Table:
-        """Return a row for each score that counts, of every judge, with the columns `MARKS`.
+        """Return an Arrow table with one row for each score that a judge gave, with the columns
+        `MARKS`.
 
-        A score counts if its conversation does and was judged by the protocol's rubric. A score
-        that fills two places of a run has two rows.
+        Only scores that count are included: their conversation counts and was judged by the
+        protocol's rubric. A score that fills two places of a run has two rows.
         """
         with open_results(self._address) as store, store.open_snapshot() as connection:
             return make_arrow_table(MARKS, _read_mark_rows(connection))
 
     def transcripts(self) -> pyarrow.Table:
-        """Return a row for each conversation, with everything that was said in it. The columns are
-        those of `transcripts`.
+        """Return an Arrow table with one row for each stored conversation, with everything that was
+        said in it. The columns are those of the export's table `transcripts`.
         """
         return self._read_table("transcripts")
 
     def judgements(self) -> pyarrow.Table:
-        """Return a row for each judgement of each judge, failed ones too. The columns are those of
-        `judgements`.
+        """Return an Arrow table with one row for each judgement of each judge, failed ones too. The
+        columns are those of the export's table `judgements`.
         """
         return self._read_table("judgements")
 
     def attempts(self, raw: bool = False) -> pyarrow.Table:
-        """Return a row for each attempt at a call that has ended, with its cost. The columns are
-        those of `attempts`.
+        """Return an Arrow table with one row for each attempt to call a model or a judge that has
+        ended, with its cost. The columns are those of the export's table `attempts`.
 
         *raw*: include the bodies of the responses, as bytes.
         """
         return self._read_table("attempts", raw)
 
     def _read_table(self, name: str, raw: bool = False) -> pyarrow.Table:
+        """Return the export's table called *name* as an Arrow table. *raw*: include the columns
+        with raw bytes.
+        """
         table = _TABLES[name]
         with open_results(self._address) as store, store.open_snapshot() as connection:
             source = ExportSource(connection, raw)
@@ -144,12 +150,13 @@ def export(
     raw: bool = False,
     store: str | Path | None = None,
 ) -> Exported | WrittenLogs:
-    """Write everything that is stored into *folder*, as `aib export` does, and return how much it
-    is.
+    """Write everything that the store holds as files into *folder*, as `aib export` does, and
+    return how many rows or logs were written.
 
-    *licence*: the licence for others, such as cc-by-4.0, or "unknown". *form*: jsonl, parquet, or
-    inspect for logs of Inspect AI. *raw*: include requests and bodies. Raises StoreError if there
-    is no store, WrongUse if the folder cannot be written or something is missing.
+    *licence*: the licence under which others may use the data, such as cc-by-4.0, or "unknown"; not
+    for inspect. *form*: jsonl, parquet, or inspect for logs of Inspect AI. *raw*: include requests
+    and response bodies. *store*: the address; None: the default store. Raises StoreError if there
+    is no store, WrongUse if the folder cannot be written or an argument is missing or wrong.
     """
     if form == "inspect":
         if raw:
@@ -170,8 +177,8 @@ def export(
 
 
 def _read_mark_rows(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `MARKS`, protocol by protocol, conversation by conversation, judge by
-    judge.
+    """Yield one dictionary, with the columns `MARKS`, for each score that counts, sorted by
+    protocol, then conversation, then judgement.
     """
     labels = registry.make_unique_labels(registry.read_subjects(connection))
     judges = registry.read_judge_labels(connection)

@@ -111,8 +111,8 @@ limit_options = combine_options(
 
 
 def make_judges_option(default: str = "") -> Callable[[Command], Command]:
-    """Make the option -j, which may be repeated; *default* says in its help what is used without
-    it.
+    """Return a decorator that adds the option -j (--judge) to a command. The option may be
+    repeated; *default* is what its help names as the judge without it.
     """
     help_text = "A model, or `embedded`. May be repeated."
     return click.option(
@@ -138,7 +138,9 @@ endpoint_options = combine_options(
 
 
 def run_to_end(work: Coroutine[Any, Any, A]) -> A | None:
-    """Run *work* and return its result; None if a second Ctrl-C ended it at once."""
+    """Run the coroutine *work* in a new event loop and return its result. None if a second Ctrl-C
+    ended it at once; a line on stderr then says so, and the command line is marked as stopped.
+    """
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -151,8 +153,9 @@ def run_to_end(work: Coroutine[Any, Any, A]) -> A | None:
 
 
 def approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
-    """Print what is about to be done, and return whether to go on. *ask*: a person is always asked;
-    else only as `confirm_cost` does.
+    """Print the forecast of the calls and costs of a run on stderr, and return whether to go on. If
+    *ask*, the user is asked whenever there is a call to make; else only if the costs are high and
+    not *answered* by an option.
     """
     print_remarks(*describe_preview(preview))
     if ask and preview.forecast.calls:
@@ -161,15 +164,17 @@ def approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
 
 
 def has_cost_answer(yes: bool, wanted: Run) -> bool:
-    """Whether the command line says how much it may cost: --yes, or a budget, which limits it."""
+    """Whether the command line says how much a run may cost: by --yes (*yes*), or by a budget,
+    which limits the costs.
+    """
     return yes or wanted.budget is not None
 
 
 def confirm_cost(forecast: Forecast, answered: bool) -> bool:
-    """Return whether to go on. A person is asked if the forecast is costly and not *answered* on
-    the command line.
+    """Return whether to go on with calls of the forecast cost. The user is asked only if the cost
+    is high and not *answered* by an option.
 
-    Raises WrongUse, which names the options that answer, if there is no terminal.
+    Raises WrongUse, which names the options that answer, if there is no terminal to ask at.
     """
     if answered or not is_costly(forecast):
         return True
@@ -179,11 +184,16 @@ def confirm_cost(forecast: Forecast, answered: bool) -> bool:
 
 
 def is_costly(forecast: Forecast) -> bool:
-    """Whether the forecast costs more than a command spends without asking."""
+    """Whether the forecast is above what a command may spend without asking: 20 dollars, or 5,000
+    paid calls.
+    """
     return (forecast.dollars or 0.0) > MUCH_MONEY or forecast.paid_calls > MANY_CALLS
 
 
 def _ask_agreement(question: str, flag: str = "--yes") -> bool:
+    """Ask the user *question* and return whether the answer is yes. A no prints a line that nothing
+    was sent. *flag* is the option that answers without a terminal.
+    """
     if ask_confirmation(question, flag):
         return True
     print_remarks("nothing was sent")
@@ -198,11 +208,12 @@ async def play_with_progress(
     cluster: Cluster | None = None,
     yes: bool = False,
 ) -> Report | None:
-    """Play and judge what is *wanted* with progress on stderr, then print how it ended. Returns the
-    report; None if a person said no.
+    """Play and judge the run *wanted* with progress on stderr, then print how it ended and what it
+    cost. Returns the report; None if the user said no.
 
-    *ask*: ask whatever it costs; else ask only if it is costly, unless *yes* or a budget is given.
-    *check* sees the preview and may raise. *cluster*: where it is carried out; None: here.
+    *ask*: ask the user whenever there is a call to make; else only if the costs are high, and
+    neither *yes* nor a budget is given. *check* gets the preview before and may raise. *cluster*:
+    where the run is carried out; None: in this process.
     """
     display = ProgressDisplay(make_remarks_console())
 
@@ -242,8 +253,8 @@ def ask_judge_with_progress(
 
 
 def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
-    """Print the leaderboard after *report*, and how to read one of its conversations. Returns
-    whether everything was completed.
+    """Print the leaderboards of the run *wanted* after *report*, and the command that shows one of
+    its conversations. Returns whether everything was completed; False if *report* is None.
     """
     if report is None:
         return False
@@ -261,11 +272,11 @@ def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
 
 
 def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) -> None:
-    """Print the leaderboards of what was *wanted*, by the judges of *reports*, and by other judges
-    if they rank one of its subjects.
+    """Print the leaderboards of the run *wanted* by the judges of *reports*, and by other judges
+    that rank one of its models.
 
-    A long leaderboard shows only the subjects of *reports* and their neighbours, and says how to
-    see the rest.
+    Of a leaderboard with more than ten rows, only the models of *reports* and their neighbours are
+    printed, with the command that shows the rest.
     """
     store_exclusions(store, find_roster(wanted))
     judges = {None, *(report.judge for report in reports)}
@@ -293,13 +304,17 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
 
 
 def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:
-    """Read the leaderboards of the configurations that were *wanted*."""
+    """Return the leaderboards in *store* that have the protocol and the configurations of the run
+    *wanted*.
+    """
     protocol, _ = find_protocol_files(wanted)
     return make_leaderboards(store, protocol, Wanted(configurations=wanted.configurations))
 
 
 def say_run_end(report: Report, store: Store, *before: str) -> None:
-    """Print *before*, then what could not be completed and why, what it cost, and how to go on."""
+    """Print, on stderr, the lines *before*, then how the run of *report* ended: what could not be
+    completed and why, what it cost in dollars, and how to continue.
+    """
     with store.open_snapshot() as connection:
         spent = attempts.sum_spending(connection)
     print_remarks(*before)
@@ -336,11 +351,11 @@ def say_run_end(report: Report, store: Store, *before: str) -> None:
 
 
 def parse_shard(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
-    """Read --shard: I/N, or `auto` for I (and N), which a cluster's environment tells; None means
-    all.
+    """Return the part of a run that this worker carries out, from the value *typed* of --shard:
+    I/N, or `auto` or auto/N, for which the variables of Slurm or Kubernetes in *environ* give I.
+    None without --shard: all parts.
 
-    Slurm counts from the start of its array and says how many tasks there are; Kubernetes counts
-    from 0 and does not. Raises WrongUse if *typed* is none of these, or the cluster does not tell.
+    Raises WrongUse if *typed* is none of these, or if *environ* lacks the numbers.
     """
     if typed is None:
         return None
@@ -375,11 +390,12 @@ def parse_shard(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
 
 
 def _read_array_place(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
-    """Return (the number of this worker, how many there are) from the cluster's environment.
-    *counted*: the user said how many there are, so the second is None.
+    """Return (the number of this worker, from 1; the number of workers) from the variables of Slurm
+    or Kubernetes in *environ*. The second is None if they do not say it, or if the user did
+    (*has_count*).
 
-    An array of which some tasks are submitted again keeps their numbers, so with a count the first
-    is 1.
+    Slurm keeps the numbers of tasks that are submitted again, so if the user said how many workers
+    there are, its numbers count from 1. Raises WrongUse if neither has set its variables.
     """
     if SLURM in environ:
         first = 1 if counted else _read_environment_number(environ, "SLURM_ARRAY_TASK_MIN", 1)
@@ -399,6 +415,9 @@ def _read_array_place(environ: Mapping[str, str], counted: bool) -> tuple[int, i
 def _read_environment_number(
     environ: Mapping[str, str], name: str, default: int | None = None
 ) -> int:
+    """Return the whole number in the variable *name* of *environ*; *default* if it is not set.
+    Raises WrongUse if it is no number, or not set without a default.
+    """
     value = environ.get(name, "" if default is None else str(default))
     if not re.fullmatch("[0-9]{1,9}", value):
         raise WrongUse(
@@ -409,8 +428,9 @@ def _read_environment_number(
 
 
 def parse_job(typed: str | None, environ: Mapping[str, str]) -> str | None:
-    """Return the job that was named, else the Slurm array that this is a task of; None if there is
-    neither. Raises WrongUse for an invalid name.
+    """Return the name of the job that a worker belongs to: the value *typed* of --job, else one
+    made of the id of its Slurm array; None if there is neither. Raises WrongUse for an invalid
+    name.
     """
     if typed is None:
         array = environ.get("SLURM_ARRAY_JOB_ID")
@@ -421,8 +441,8 @@ def parse_job(typed: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def parse_cluster(typed: str | None, shard: str | None) -> Cluster | None:
-    """Return the cluster that --on names, with as many parts as *shard* says; None without --on.
-    Raises WrongUse.
+    """Return the Ray cluster that the value *typed* of --on names, with as many parts as the value
+    *shard* of --shard says (auto/N); None without --on. Raises WrongUse if either is invalid.
     """
     if typed is None:
         return None
@@ -442,8 +462,8 @@ def parse_cluster(typed: str | None, shard: str | None) -> Cluster | None:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The part of a run that this process carries out, or the cluster that carries out all of
-    it.
+    """What this process carries out of a run: one part, or, if there is a cluster, all parts on the
+    cluster.
     """
 
     shard: Shard | None  # None: all of it
@@ -452,7 +472,9 @@ class Worker:
 
 
 def parse_worker(shard: str | None, job: str | None, on: str | None) -> Worker:
-    """Read --shard, --job and --on together. Raises WrongUse."""
+    """Return what this process carries out of a run, by the values of --shard, --job and --on.
+    Raises WrongUse if one of them is invalid.
+    """
     cluster = parse_cluster(on, shard)
     part = None if cluster else parse_shard(shard, os.environ)
     return Worker(part, parse_job(job, os.environ), cluster)
@@ -482,8 +504,8 @@ worker_options = combine_options(
 
 
 def say_job_spending(report: Report, store: Store) -> None:
-    """Print what the job of *report* has spent, all its workers together; nothing if it has no
-    job.
+    """Print, on stderr, how many dollars all workers of the job of *report* have spent together.
+    Prints nothing if *report* belongs to no job.
     """
     if (job := report.budget.job) is not None:
         with store.open_snapshot() as connection:

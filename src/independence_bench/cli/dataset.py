@@ -83,8 +83,8 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
 
 @contextmanager
 def _show_progress(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Show progress on stderr: a line that changes on a terminal, nothing in a pipe. Yields the
-    function that updates it.
+    """Show the progress of an import on stderr: one line that changes on a terminal, nothing in a
+    pipe. Yields the function that updates it, of (what is read, files done, files in all).
     """
     if not console.is_terminal:
         yield lambda what, done, of: None
@@ -94,6 +94,10 @@ def _show_progress(console: Console) -> Iterator[Callable[[str, int, int], None]
 
 
 def _print_published_import(console: Console, *, outcome: PublishedImport, every: bool) -> None:
+    """Print what came into the store from a published data set: counts of conversations and
+    judgements, the costs, and what was skipped or does not count. *every*: list all of these, not
+    only examples.
+    """
     subjects = format_count(len(outcome.subjects), "subject")
     console.print(
         f"{format_count(outcome.new, 'conversation')} and "
@@ -128,8 +132,9 @@ def _print_published_import(console: Console, *, outcome: PublishedImport, every
 
 
 def _print_reasons(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
-    """Print a heading with the total, then each reason with its number and its first few
-    examples.
+    """Print *title* with the number of *rows*, which are (thing, reason), then each reason with its
+    number and its first three things; with *every*, all things. Prints nothing if there are no
+    rows.
     """
     if not rows:
         return
@@ -144,6 +149,9 @@ def _print_reasons(console: Console, title: str, rows: list[tuple[str, str]], ev
 
 
 def _make_json_values(outcome: PublishedImport) -> dict[str, Any]:
+    """Return what an import of published data did as a dictionary for JSON: counts, dollars, and
+    what was skipped or does not count, each with the reason.
+    """
     return {
         "subjects": sorted(outcome.subjects),
         "files": outcome.files,
@@ -159,6 +167,10 @@ def _make_json_values(outcome: PublishedImport) -> dict[str, Any]:
 
 
 def _print_own_import(console: Console, *, came: Imported, every: bool) -> None:
+    """Print, for each table of an imported export or log, how many rows were imported, were there
+    already, conflict with stored ones or were refused; then the findings. *every*: print all
+    findings, not only three.
+    """
     for name, count in came.counts.items():
         parts = (
             *((count.added, "imported"), (count.there, "there already")),
@@ -177,8 +189,8 @@ def _print_own_import(console: Console, *, came: Imported, every: bool) -> None:
 def _check_licence(
     _context: click.Context, _option: click.Parameter, typed: str | None
 ) -> str | None:
-    """Return *typed* in lower case, if it is a licence identifier: letters, digits, dots, hyphens.
-    Raises click.BadParameter.
+    """Return the licence identifier *typed* in lower case; None if none was typed. Raises
+    click.BadParameter if it has anything but letters, digits, dots and hyphens.
     """
     if typed is None:
         return None

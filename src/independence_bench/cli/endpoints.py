@@ -58,12 +58,12 @@ Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 
 
 class _Models(click.Group):
-    """The group `aib models`. It lists models, with or without a WORD; its other commands have
-    names.
-    """
+    """The group of commands `aib models`. Without the name of a command it lists models."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Add the command `list` if no command is named."""
+        """Parse the arguments of `aib models`, with the command `list` put first if they name no
+        command. Raises NoSuchCommand if two words are typed, the first of which is no command.
+        """
         if not {*args[:1]} & {*self.commands, *ctx.help_option_names}:
             if len(args) > 1 and not args[0].startswith("-") and not args[1].startswith("-"):
                 # a list takes one word
@@ -148,7 +148,10 @@ def list_models(
 async def _fetch_models(
     endpoint: Endpoint, key: str | None, word: str
 ) -> tuple[list[ModelInfo], Providers]:
-    """Fetch the models whose id contains *word*, by id, and, if they are few, who serves them."""
+    """Ask the endpoint for its models and return those whose id contains *word*, sorted by id. Also
+    returns, for at most three models or one that is called *word*, which providers serve each:
+    model -> slug -> name.
+    """
     async with Client(endpoint, key) as client:
         offered = [
             info
@@ -164,7 +167,9 @@ async def _fetch_models(
 
 
 def _read_optional_key(endpoint: Endpoint) -> str | None:
-    """Return the endpoint's key if there is one; None if not, since lists are mostly public."""
+    """Return the endpoint's API key; None if there is none, since an endpoint's list of models is
+    mostly public.
+    """
     try:
         return read_key(endpoint, find_permissions())
     except EndpointUnusable:
@@ -174,6 +179,9 @@ def _read_optional_key(endpoint: Endpoint) -> str | None:
 def _make_model_values(
     info: ModelInfo, providers: Mapping[str, str] | None
 ) -> Mapping[str, object]:
+    """Return the id, the prices and the supported parameters of one model as a dictionary for JSON;
+    with its *providers* if they are known.
+    """
     told = {
         "id": info.id,
         "prompt_price": info.prompt_price,
@@ -185,10 +193,16 @@ def _make_model_values(
 
 
 def _is_supported(info: ModelInfo, parameter: str) -> bool | None:
+    """Whether the model accepts *parameter*, as its endpoint says; None if the endpoint does not
+    say.
+    """
     return None if info.parameters is None else parameter in info.parameters
 
 
 def _render_models(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
+    """Yield the *offered* models of an endpoint as printable blocks: a table of prices and
+    supported parameters, then who serves each model in *providers*.
+    """
     yield Note("", style="")
     titles = ("model", "$/M in", "$/M out", "reason", "tools", "schema", "temp")
     rows: list[Cells | Group] = []
@@ -219,7 +233,9 @@ def _render_models(offered: list[ModelInfo], providers: Providers) -> Iterator[B
 
 
 def _render_model_files() -> Iterator[Block]:
-    """Render the model files that are known here, and those that can be installed."""
+    """Yield a printable table of the model files on this machine, with their sizes in MB, and of
+    those that can be installed.
+    """
     known = files.find_known_paths()
     rows: list[Cells | Group] = []
     for name, path in known.items():
@@ -271,8 +287,8 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
 
 @contextmanager
 def show_transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of a file has arrived. Yields a function of (bytes that have arrived, bytes in
-    all).
+    """Show, on *console*, how much of the file called *name* has been downloaded. Yields the
+    function that updates it, of (bytes that have arrived, bytes in all).
     """
     if console.is_terminal:
         columns = (

@@ -185,8 +185,9 @@ def command(
 
 
 def _play_more_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
-    """Play the runs *more* of the build, by the judge of the baseline. Raises NotComplete if not
-    all of it could be played.
+    """Play the additional runs *more* of the tested model, judged by the judge of the baseline; the
+    user is asked before, unless *yes*. Raises NotComplete if not all could be played, WrongUse if
+    the judge cannot be asked.
     """
     with store.open_snapshot() as connection:
         judge = registry.find_judge_names(connection).get(gate.baseline.judge.hash)
@@ -206,6 +207,7 @@ def _play_more_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
 
 
 def _write_text(file: Path, text: str) -> None:
+    """Write *text* into *file* as UTF-8. Raises WrongUse if that fails."""
     try:
         file.write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Invocation:
-    """A typed command line and its state; click hands it down as its context's object."""
+    """One typed command line of `aib`, and its state. Click hands the value down as its context's
+    object.
+    """
 
     typed: tuple[str, ...] = ()
     env_file: EnvFile | None = None  # what .env holds; None: there is none
@@ -24,6 +26,8 @@ class Invocation:
 
 
 def find_invocation() -> Invocation:
-    """Return the invocation of the command that is being carried out."""
+    """Return the words and the state of the command line that is being carried out; empty ones if
+    there is none.
+    """
     found = click.get_current_context().find_object(Invocation)
     return Invocation() if found is None else found

@@ -106,12 +106,13 @@ def judge_with_progress(
     yes: bool,
     cluster: Cluster | None,
 ) -> bool:
-    """Have *judges* judge what is *wanted*, one after the other, then print their leaderboards.
-    Returns whether everything was judged.
+    """Have *judges* score the stored conversations that *wanted* names, one judge after the other
+    on one budget, with progress on stderr; then print the leaderboards. Returns whether everything
+    was judged.
 
-    All of them share one budget. A wrong name or a missing key is reported before anybody is asked;
-    an endpoint that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or
-    StoreError.
+    The user is asked first if the costs are high, unless *yes* or a budget is given. A wrong name
+    or a missing key is reported before any call; an endpoint that fails later ends the turn of its
+    own judge only. Raises WrongUse, SubjectError, EndpointUnusable or StoreError.
     """
     shared = wanted.shard is not None or cluster is not None
     if len(judges) > 1 and shared and wanted.budget is not None and wanted.job is None:
@@ -146,8 +147,8 @@ def judge_with_progress(
 
 
 async def _forecast_judging(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
-    """Forecast the calls of all *judges* together. A judge that does not answer is left out; its
-    turn reports it.
+    """Return the forecast of the calls and dollars that all *judges* together need to judge what
+    *wanted* names. A judge whose endpoint does not answer is left out.
     """
     whole = Forecast()
     for name in judges:
@@ -285,10 +286,10 @@ def exam(
 def _examine_judges(
     wanted: Run, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
 ) -> tuple[bool, set[str]]:
-    """Ask *judges* the exam questions that they have not answered yet. Returns whether all were
-    answered, and the hashes of the judges that were asked.
+    """Ask each of *judges* the exam questions of *rubrics* that it has not answered yet, and store
+    the answers. Returns whether all were answered, and the hashes of the judges that were asked.
 
-    The forecast is printed before; with *ask* a person is asked if it costs anything. Raises
+    The forecast is printed before; with *ask* the user is asked to agree if it is not free. Raises
     EndpointUnusable, SubjectError or StoreError.
     """
     asyncio.run(check_judges(wanted, judges, store))

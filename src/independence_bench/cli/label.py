@@ -108,13 +108,13 @@ def label(name: str, sample: int | None, **selected: Any) -> None:
 
 
 class Leave(Exception):
-    """Raised when the person wants to leave, or the input has ended."""
+    """Raised if the person who scores conversations wants to leave, or if the input has ended."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """One conversation that is being scored. It is stored when the next one is finished, or at the
-    end.
+    """One conversation that a person is scoring, with the scores given so far. They are stored when
+    the next conversation is finished, or at the end.
     """
 
     case: JudgingInput
@@ -124,11 +124,11 @@ class Draft:
 
 @dataclass(slots=True)
 class LabelSession:
-    """One person who scores the conversations of one queue, from the first one until they leave.
+    """A session in which one person scores conversations at the terminal, one after the other,
+    until all are done or the person leaves.
 
-    A stored judgement is never replaced, so the last one that was finished is held back until the
-    next one is finished, too: until then `b` goes back to it. It is stored however the session
-    ends.
+    A stored judgement is never replaced, so the last finished conversation is not stored until the
+    next one is finished: until then `b` goes back to it. It is stored however the session ends.
     """
 
     store: Store
@@ -143,7 +143,10 @@ class LabelSession:
     stopped: bool = False  # by Ctrl-C
 
     def run_session(self) -> None:
-        """Ask for the scores of one conversation after the other."""
+        """Ask a person at the terminal for the scores of all waiting conversations, one after the
+        other, and store them. Ends early, with what was finished stored, at `q`, at Ctrl-C or at
+        the end of the input.
+        """
         self._print_view(Styled(_render_markdown(self.protocol.judge_instructions), "dim"))
         try:
             for place, waiting in enumerate(self.waiting, start=1):
@@ -164,8 +167,9 @@ class LabelSession:
             self._store_finished(0)
 
     def _mark_conversation(self, draft: Draft, place: int) -> None:
-        """Score one conversation, or skip it. Before it is finished, the previous one may be scored
-        again.
+        """Ask a person for the scores of the conversation in *draft*, until it is finished or
+        skipped. If the person goes back, the previous conversation is asked for again first.
+        *place*: the number of the conversation in the queue, from 1.
         """
         while True:
             came_to = self._ask_marks(draft, f"{place} of {len(self.waiting)}")
@@ -180,16 +184,17 @@ class LabelSession:
             self._store_finished(1)
 
     def _mark_again(self, place: int) -> None:
-        """Score the conversation that was held back once more. Leaving in the middle keeps it as it
-        was.
+        """Ask a person again for all scores of the conversation that was finished last and is not
+        stored yet. Its scores are replaced only if all are given. *place*: its number in the queue,
+        from 1.
         """
         changed = Draft(self.finished[-1].case)
         if self._ask_marks(changed, f"{place} of {len(self.waiting)}, again") == "done":
             self.finished[-1] = changed
 
     def _store_finished(self, all_but: int) -> None:
-        """Store what is finished, except the last *all_but*. It can be repeated after an
-        interruption.
+        """Store the judgements of the finished conversations, the oldest first, except the last
+        *all_but*. Can be repeated after an interruption.
         """
         while len(self.finished) > all_but:
             draft = self.finished[0]
@@ -198,7 +203,10 @@ class LabelSession:
             self.kept += 1
 
     def _ask_marks(self, draft: Draft, where: str) -> str:
-        """Show one conversation and ask for its scores. Returns "done", "skip" or "back"."""
+        """Show one conversation and ask a person for a note and for each of its scores, which are
+        put into *draft*. Returns "done", "skip" or "back". *where*: its place in the queue, as the
+        heading.
+        """
         self._show_conversation(draft.case, where)
         marks = draft.case.scenario.marks
         asked = 0  # 0: the note, then the marks
@@ -226,8 +234,8 @@ class LabelSession:
         return "done"
 
     def _read_line(self, prompt: str) -> str:
-        """Read one typed line, without spaces around it. Raises Leave at `q` and at the end of the
-        input.
+        """Print *prompt* and return the line that the person types, without spaces around it.
+        Raises Leave at `q` and at the end of the input.
         """
         self.console.print(prompt, end="", soft_wrap=True)
         line = sys.stdin.readline()
@@ -236,11 +244,12 @@ class LabelSession:
         return line.strip()
 
     def _show_conversation(self, case: JudgingInput, where: str) -> None:
+        """Print one conversation and its rubric, below a rule with the heading *where*."""
         self.screen.print(Rule(where))
         self._print_view(render_case(case, self.screen.width))
 
     def _print_view(self, view: RenderableType) -> None:
-        """Print *view* without the spaces at the ends of its lines."""
+        """Print *view* on the terminal without the spaces at the ends of its lines."""
         for segments in self.screen.render_lines(view, pad=False):
             line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
             line.rstrip()
@@ -248,6 +257,9 @@ class LabelSession:
 
 
 def _format_question(marks: Sequence[Mark], asked: int) -> str:
+    """Return the question that a person is asked next about a conversation: for a note if *asked*
+    is 0, else for the score of the mark with that number, with its scale.
+    """
     if not asked:
         return f"What decides it, in a few words (Enter: nothing; {KEYS}): "
     mark = marks[asked - 1]
@@ -260,6 +272,7 @@ def _format_question(marks: Sequence[Mark], asked: int) -> str:
 
 
 def _describe_scale(mark: Mark) -> str:
+    """Return a sentence that says which values a person may type for *mark*."""
     name = format_mark_name(mark.name)
     if mark.kind == "yes_no":
         return f"{name} is y or n ({KEYS})"
@@ -273,7 +286,10 @@ def _describe_scale(mark: Mark) -> str:
 
 
 def parse_mark(typed: str, mark: Mark) -> float | None:
-    """Read a typed score; None if it is not valid. Nothing is rounded or guessed."""
+    """Return the score that a person typed for *mark* as a number: 1 or 0 for yes or no, the number
+    of a level from 0, else the typed number. None if *typed* is not on the scale; nothing is
+    rounded or guessed.
+    """
     if mark.kind == "yes_no":
         return {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0}.get(typed.lower())
     if mark.levels:
@@ -290,8 +306,9 @@ def parse_mark(typed: str, mark: Mark) -> float | None:
 
 
 def render_case(case: JudgingInput, width: int) -> RenderableType:
-    """Render what a judge is told about *case*, for a person to read. On a wide terminal the rubric
-    stands next to the conversation.
+    """Return one conversation and its rubric, which is what a judge is sent, as a printable view
+    for a person. In at least 130 columns of *width* the rubric is next to the conversation, else
+    below it.
     """
     parts: list[RenderableType] = []
     for line in case.transcript.lines:
@@ -315,8 +332,8 @@ def render_case(case: JudgingInput, width: int) -> RenderableType:
 
 
 def _render_markdown(text: str) -> Text:
-    """Render *text* with its Markdown headings, bold words and lists as such; everything else stays
-    as it is.
+    """Return *text* as printable text in which Markdown headings and bold words are bold and list
+    items have bullets. Everything else stays as it is, with control characters made visible.
     """
     shown = Text()
     for number, line in enumerate(escape_text(text).split("\n")):

@@ -32,7 +32,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class Entry(NamedTuple):
-    """A command's module and help, known before the module is imported."""
+    """A command of `aib` as it is known before its module is imported: the module's name and the
+    help.
+    """
 
     module: str  # of `cli`
     help: str
@@ -181,7 +183,7 @@ NEAREST: dict[str, str] = dict(
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
+    """The group of all `aib` commands, whose modules are imported only when a command is called."""
 
     def make_context(
         self,
@@ -190,16 +192,20 @@ class LazyGroup(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Make the context of one command line, which remembers what was typed."""
+        """Return click's context for one command line of `aib`; its object keeps the words that
+        were typed.
+        """
         typed = tuple(args)
         return super().make_context(info_name, args, parent, obj=Invocation(typed), **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return all commands, in the order of `aib --help`."""
+        """Return the names of all `aib` commands, in the order of `aib --help`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, or None."""
+        """Import and return the `aib` command of that name, or of that earlier name; None if there
+        is none.
+        """
         cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
@@ -213,8 +219,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was typed. If the command reads a store that does not exist, the
-        error comes before any import.
+        """Return the name, the `aib` command and the remaining words of a command line. Raises
+        NoStore, before the command is imported, if the command reads a store that does not exist.
         """
         # resilient: a shell completes what is typed
         without = ctx.resilient_parsing or WITHOUT & set(args)
@@ -226,7 +232,9 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Carry the command out. If a person stopped it, it ends with the exit code for that."""
+        """Carry out an `aib` command and return its result. If the user stopped it, its exit code
+        is that of an interruption in place of that of a failure.
+        """
         try:
             return super().invoke(ctx)
         except SystemExit as end:
@@ -239,8 +247,8 @@ class LazyGroup(click.Group):
             raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the names of commands and options that begin with *incomplete*, without importing
-        the commands.
+        """Return the names of `aib` commands and options that begin with *incomplete*, for the
+        shell to offer, without importing the commands.
         """
         item = importlib.import_module("click.shell_completion").CompletionItem
         named = [
@@ -251,7 +259,9 @@ class LazyGroup(click.Group):
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without importing them."""
+        """Write the list of all `aib` commands with their help, by group, into the text of `aib
+        --help`, without importing the commands.
+        """
         widest = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
             with formatter.section(title):
@@ -261,12 +271,13 @@ class LazyGroup(click.Group):
 
 
 def _find_typed_store(typed: list[str], argument: bool) -> str | None:
-    """Return the store that the *typed* options name; None if a .env, which is not read yet, or an
-    *argument* may name it.
+    """Return the address of the store that a command line means: the value of --store among the
+    words *typed*, else the command's own argument (if *has_store_argument*), else the variable
+    AIB_STORE, else aib.db.
 
-    The options are read by hand: click would have to import the command to know them, with
-    everything that the command computes with. Without a store that is most of the time that the
-    command takes.
+    None if it is not known yet: if a .env that is not read yet, or an argument that cannot be told
+    from an option's value, may name it. The words are read by hand, since click would have to
+    import the command to know its options.
     """
     for place, word in enumerate(typed):
         if word.startswith("--store="):
@@ -279,8 +290,8 @@ def _find_typed_store(typed: list[str], argument: bool) -> str | None:
 
 
 def _find_help_width() -> int:
-    """Return the number of columns for help: the terminal's, at most 80. Click would import a zip
-    library to find it.
+    """Return the number of columns for help texts: those of the terminal, at most 80. Click would
+    import a zip library to find it.
     """
     try:
         return min(os.get_terminal_size().columns, 80)
@@ -315,19 +326,22 @@ def cli(context: click.Context) -> None:
 
 
 class OutputLost(BenchError):
-    """The error for output of a command that cannot be written."""
+    """Raised if the output of a command cannot be written, such as to a full disk."""
 
 
 class _Redacted:
-    """A stream to the terminal that removes every secret which the process knows, also from
-    tracebacks.
+    """An output stream that removes every secret that the process knows from what is written, also
+    from tracebacks.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write *text* without secrets. Raises as `_handle_write_error`."""
+        """Write *text* to the stream with all known secrets removed, and return its length in
+        characters. Raises OutputLost if the stream cannot be written, but not if its reader has
+        gone.
+        """
         try:
             self._stream.write(KNOWN.redact_text(text))
         except OSError as error:
@@ -335,17 +349,19 @@ class _Redacted:
         return len(text)
 
     def flush(self) -> None:
-        """Flush what was written. Raises as `_handle_write_error`."""
+        """Flush the stream. Raises OutputLost if it cannot be written, but not if its reader has
+        gone.
+        """
         try:
             self._stream.flush()
         except OSError as error:
             self._handle_write_error(error)
 
     def _handle_write_error(self, error: OSError) -> None:
-        """Raise OutputLost, unless the reader has gone (`| head`, a closed terminal): nothing is
-        wrong then.
+        """Raise OutputLost because the output cannot be written. If only the reader has gone (`|
+        head`, a closed terminal), discard all later output in place of that.
 
-        The command goes on in that case, since its exit code may be a verdict.
+        The command then goes on, since its exit code may be a verdict.
         """
         if error.errno in (errno.EIO, errno.EPIPE):
             _discard_output(self._stream)
@@ -355,7 +371,7 @@ class _Redacted:
         ) from None
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each of *lines* without secrets."""
+        """Write each of *lines* to the stream with all known secrets removed."""
         for line in lines:
             self.write(line)
 
@@ -364,29 +380,34 @@ class _Redacted:
 
 
 class _Remarks(_Redacted):
-    """The stream stderr. If it cannot be written, such as after the terminal was closed, the
-    command's work goes on.
+    """The stream stderr without secrets. If it cannot be written, such as after the terminal was
+    closed, its later output is discarded and the command goes on.
     """
 
     def _handle_write_error(self, error: OSError) -> None:
+        """Discard all later output to stderr, whatever the write error is, so that the command goes
+        on.
+        """
         _discard_output(self._stream)
 
 
 def _discard_output(stream: TextIO) -> None:
-    """Send everything that is still to be written to *stream* nowhere. Python would try to write it
-    again at the end.
+    """Redirect everything that is still to be written to *stream* to the null device. Python would
+    otherwise try to write it again at the end.
     """
     with contextlib.suppress(OSError):  # a stream without a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _print_failure(message: str) -> None:
-    """Print a failure as one line on stderr."""
+    """Print *message* without secrets as one line on stderr, after "aib: "."""
     sys.stderr.write(f"aib: {escape_line(KNOWN.redact_message(' '.join(message.split())))}\n")
 
 
 def _describe_misuse(error: click.ClickException) -> str:
-    """Say what is wrong with a command line, what may have been meant, and which help says more."""
+    """Return a message that says what is wrong with a command line, which command or option may
+    have been meant, and which help to read.
+    """
     suggest_names = importlib.import_module("independence_bench.lookup").suggest_names
     typed = " ".join(word for word in sys.argv[1:2] if word in COMMANDS)
     path = (
@@ -426,8 +447,8 @@ def _describe_misuse(error: click.ClickException) -> str:
 
 
 def _replace_characters(error: UnicodeError) -> tuple[str, int]:
-    """Return replacements for characters that the terminal's encoding lacks, one for one: the
-    nearest that every encoding has.
+    """Return replacements for the characters that the terminal's encoding lacks, one for one (such
+    as - for –, else ?), and the position after them: a handler of Python's encoding errors.
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -437,8 +458,8 @@ def _replace_characters(error: UnicodeError) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Run `aib`. Known failures are one line on stderr, with exit code 1; 2 for wrong use, 130
-    after an interruption.
+    """Run the `aib` command that was typed and end the process. A known failure is printed as one
+    line on stderr, with exit code 1; the code is 2 for wrong use, 130 after an interruption.
     """
     codecs.register_error(PLAIN, _replace_characters)
     for stream in (sys.stdout, sys.stderr):

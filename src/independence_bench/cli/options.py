@@ -38,9 +38,12 @@ LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
 def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine several options into one decorator, in the order in which --help lists them."""
+    """Return one decorator that adds all of *options* to a command, in the order in which --help
+    lists them.
+    """
 
     def apply_options(command: F) -> F:
+        """Add the combined options to *command* and return it."""
         for option in reversed(options):
             command = option(command)
         return command
@@ -67,7 +70,9 @@ class GroupedCommand(click.Command):
     """A command with many options, which `--help` lists in groups by subject."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings; empty headings are left out."""
+        """Write the options of a command into the text of `--help`, under the headings of their
+        groups. Headings without an option are left out.
+        """
         *_, last = OPTION_GROUPS
         groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
         for option in self.get_params(ctx):
@@ -88,14 +93,18 @@ class GroupedCommand(click.Command):
 
 
 class WithSynonyms(click.Option):
-    """An option that is also known by names that `--help` does not list: those of the original."""
+    """An option of a command that also has names that `--help` does not list: those of the original
+    system.
+    """
 
     def __init__(self, names: Sequence[str], synonyms: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(names, **settings)
         self.synonyms = list(synonyms)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Let all names lead to the same value."""
+        """Register an option with click's parser under all its names, those that `--help` does not
+        list included.
+        """
         listed = self.opts
         self.opts = [*listed, *self.synonyms]
         try:
@@ -105,12 +114,16 @@ class WithSynonyms(click.Option):
 
 
 class Number(click.FloatRange):
-    """A number in a range. NaN, which passes every comparison, and infinity are refused."""
+    """The type of an option whose value is a number in a range. NaN, which passes every comparison,
+    and infinity are refused.
+    """
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return *value* as a number. Raises click's usage error if it is not one."""
+        """Return the option's *value* as a number. Raises click's usage error if it is not a finite
+        number in the option's range.
+        """
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
@@ -121,12 +134,14 @@ EMPTY = "it is empty; leave the option out, or say what is meant"
 
 
 class Filled(click.types.StringParamType):
-    """A text that must not be empty. An unset variable of the shell must not be taken for the
-    default.
+    """The type of an option whose value is a text that is not empty. An unset variable of the shell
+    must not be taken for the default.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return *value* without spaces around it. Raises click's usage error if it is empty."""
+        """Return the option's *value* without spaces around it. Raises click's usage error if it is
+        empty.
+        """
         if not (text := str(value).strip()).strip(" ,"):
             self.fail(EMPTY, param, ctx)
         return text
@@ -138,13 +153,18 @@ FILLED = Filled()
 def split_option(
     _context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None
 ) -> tuple[str, ...]:
-    """Split the value of an option or argument at its commas; a callback for click."""
+    """Return the parts of the value of an option or argument, split at its commas; () if it was not
+    typed. A callback for click. Raises click.BadParameter if a typed text has no part.
+    """
     if isinstance(typed, str) and not split_list(typed):
         raise click.BadParameter(EMPTY)
     return tuple(split_list(typed if isinstance(typed, str) else ",".join(typed or ())))
 
 
 def _make_permissions() -> Permissions:
+    """Return the permissions of the command line that is being carried out: those given earlier, in
+    the folder of user data, and those of --trust. For the rest the user is asked.
+    """
     now = invocation.find_invocation()
     env_file = now.env_file or EnvFile()
     # a .env that chooses the folder could bring its own file of permissions
@@ -155,10 +175,10 @@ def _make_permissions() -> Permissions:
 
 
 def find_permissions() -> Permissions:
-    """Return the permissions of the command that is being carried out. From now on user data are
-    where `.env` says.
+    """Return the permissions to send API keys of the command that is being carried out. If `.env`
+    names a folder for user data, that folder is used from now on, once the user has allowed it.
 
-    Raises as `Permissions` does, if that is another place.
+    Raises WrongUse if nobody can be asked, NotAllowed if the answer is no.
     """
     allowed = _make_permissions()
     allowed.apply_env_place(DATA)
@@ -166,8 +186,9 @@ def find_permissions() -> Permissions:
 
 
 def _choose_store() -> str:
-    """Return the default of --store. Raises as `Permissions` does, if `.env` names a store
-    elsewhere.
+    """Return the address of the default store, the value of --store if it is not typed. If `.env`
+    names it, the user has to allow that: raises WrongUse if nobody can be asked, NotAllowed if the
+    answer is no.
     """
     _make_permissions().apply_env_place(STORE)
     return find_default_store()
@@ -176,6 +197,7 @@ def _choose_store() -> str:
 def _record_trusted(
     _context: click.Context, _option: click.Parameter, typed: tuple[str, ...]
 ) -> None:
+    """Keep the values of --trust in the state of the command line. A callback for click."""
     invocation.find_invocation().trusted = typed
 
 
@@ -287,10 +309,8 @@ weights_option = click.option(
 
 
 def format_command_line() -> str:
-    """Return the command line that is being carried out, for the ledger, without --store and
-    without invalid UTF-8.
-
-    It is read by hand, since click keeps no words. The store's address may hold a password.
+    """Return the command line that is being carried out as text, as the store records it: without
+    --store, whose address may hold a password, without invalid UTF-8, and cut to 2,000 characters.
     """
     words = iter(invocation.find_invocation().typed)
     kept = []
@@ -303,8 +323,9 @@ def format_command_line() -> str:
 
 
 def ask_confirmation(question: str, flag: str = "--yes") -> bool:
-    """Ask a person whether to go on; *flag* is the option that says yes. Raises as
-    `ask_question`.
+    """Ask the user *question*, until the answer is yes or no, and return whether it is yes; an
+    empty line means no. Raises WrongUse, which names the option *flag* that says yes, if there is
+    no terminal, and click.Abort at Ctrl-C.
     """
     while True:
         answer = ask_question(f"{question} [y/N]", flag, question).strip().lower()
@@ -315,11 +336,10 @@ def ask_confirmation(question: str, flag: str = "--yes") -> bool:
 
 
 def ask_question(prompt: str, flag: str, question: str = "") -> str:
-    """Ask a person and return the line that they type after *prompt*; *flag* is the option that
-    answers instead.
+    """Print *prompt* on stderr and return the line that the user types.
 
-    Raises WrongUse if there is no terminal to ask at (with *question*, else the prompt),
-    click.Abort at Ctrl-C.
+    Raises WrongUse if there is no terminal to ask at; its message has *question* (or the prompt)
+    and *flag*, the option that answers. Raises click.Abort at Ctrl-C and at the end of the input.
     """
     if not sys.stdin.isatty():
         raise WrongUse(f"{question or prompt} There is no terminal to answer at; use {flag}")
@@ -338,8 +358,9 @@ def ask_question(prompt: str, flag: str, question: str = "") -> str:
 
 
 def _wait_for_typing() -> None:
-    """Wait until a line is typed or a signal comes. A signal just before a read would be noticed
-    only after it.
+    """Wait until the user types a line or a signal such as Ctrl-C arrives. Without this, a signal
+    just before the line is read would be noticed only after it. Returns at once if stdin is no
+    file, and outside the main thread.
     """
     try:
         typed_at = sys.stdin.fileno()
@@ -359,21 +380,23 @@ def _wait_for_typing() -> None:
 
 
 class Plain(Console):
-    """A console that prints text as it is: without markup, and with control characters made
-    visible.
+    """A terminal console that prints text as it is: without markup, and with control characters
+    made visible.
     """
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         super().__init__(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Render *text* made harmless, since paths, labels and names come from outside."""
+        """Return *text* as printable text with its control characters made visible, since paths,
+        labels and names may come from strangers.
+        """
         return super().render_str(escape_text(text), **options)
 
 
 def make_results_console(piped: int = UNBOUNDED) -> Console:
-    """Return a console for results on stdout. It is as wide as the terminal or as COLUMNS says,
-    else *piped* columns.
+    """Return a console that prints results on stdout. It is as wide as the terminal or as the
+    variable COLUMNS says; in a pipe without COLUMNS, *piped_width* columns.
     """
     console = Plain()
     return (
@@ -384,15 +407,16 @@ def make_results_console(piped: int = UNBOUNDED) -> Console:
 
 
 def print_blocks(*views: Iterable[Block], legend: bool | None = None, command: str = "") -> None:
-    """Print *views* on stdout. *legend* and *command* as for `printed`; *legend* is the value of
-    `legend_option`, None if the command has no such option.
+    """Print *views*, each a sequence of printable blocks, on stdout. *legend*: True explains every
+    column, False only briefly; None, for commands without the option --legend, explains all.
+    *command*: the command line that explains every column with --legend.
     """
     print_views(make_results_console(), *map(iter, views), legend=legend, command=command)
 
 
 def print_chosen_views(*views: Iterable[Block], shown: RowFilter, legend: bool) -> None:
-    """Print *views* with only the rows that *shown* chooses (`shown_options`). Raises WrongUse if
-    --find finds nothing.
+    """Print *views* on stdout with only the rows that *shown* chooses: the first so many (--top)
+    and those that contain a word (--find). Raises WrongUse if no row contains the word.
     """
     chosen = [choose_rows(view, shown) for view in views]
     if shown.find is not None and not any(view.rows for view in chosen):
@@ -401,17 +425,16 @@ def print_chosen_views(*views: Iterable[Block], shown: RowFilter, legend: bool) 
 
 
 def format_store_option(store: Store) -> str:
-    """Return the option that names *store* in a printed command: " --store NAME"; "" for the
-    default store and for an address.
-
-    An address is shown without its password, so it would not work as it stands.
+    """Return the text " --store NAME" that names *store* in a command line for the user to copy; ""
+    for the default store and for a database URL, which is shown without its password and so would
+    not work.
     """
     known = store.shown == find_default_store() or "://" in store.shown
     return "" if known else f" --store {shlex.quote(store.shown)}"
 
 
 def make_remarks_console() -> Console:
-    """Return a console for progress and remarks on stderr."""
+    """Return a console that prints progress and remarks on stderr."""
     return Plain(stderr=True)
 
 

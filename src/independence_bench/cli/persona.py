@@ -208,7 +208,9 @@ def new(
 
 
 def _copy_picture(card: Path, picture: Path) -> None:
-    """Copy the picture of *card* next to its sheet, unless there is one already."""
+    """Copy the picture of the character card *card* to the path *picture*, unless that exists, and
+    print where it is. If the picture cannot be read or written, only a note is printed.
+    """
     if picture.exists():
         print_remarks(escape_line(f"its picture is taken to be {picture}, which was there"))
         return
@@ -222,8 +224,9 @@ def _copy_picture(card: Path, picture: Path) -> None:
 def _write_statements(
     writer: str, description: Description, store: str, asked: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
-    """Have *writer* write the items of *description*; *asked* has the settings of the run. Ends the
-    command if it writes nothing.
+    """Have the model *writer* write the items (facts, views, tastes, red lines) of the character
+    that *description* describes, and return them. *asked* has the settings of the run; the call is
+    recorded in *store*. Exits the command if the model writes none.
     """
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
@@ -256,8 +259,8 @@ def _write_statements(
 
 
 def _ask_sheet(name: str | None) -> PartialSheet:
-    """Ask a person at the terminal for everything that a sheet needs. Raises WrongUse if the
-    answers end early.
+    """Ask the user at the terminal for everything that a character's sheet needs, and return it;
+    the name only if *name* is None or empty. Raises WrongUse if the answers end early.
     """
     try:
         name = name or click.prompt("The character's name", err=True)
@@ -282,13 +285,17 @@ def _ask_sheet(name: str | None) -> PartialSheet:
 
 
 def _ask_lines(question: str) -> Iterator[str]:
-    """Ask a question and yield the typed lines, up to an empty line."""
+    """Print *question* on stderr and yield the lines that the user types, up to an empty line."""
     print_remarks(f"{question}:")
     while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
         yield line
 
 
 def _ask_items(section: str, question: str) -> dict[str, str]:
+    """Ask the user for the items of one *section* of a character's sheet, one a line, and return
+    them as topic -> text. A line without a topic and a text is not taken, and a remark shows how to
+    write it.
+    """
     listed: dict[str, str] = {}
     for line in _ask_lines(f"{question}, one a line as `topic: text`; an empty line ends them"):
         topic, colon, text = (part.strip() for part in line.partition(":"))
@@ -319,6 +326,9 @@ def check(sheet: Path) -> None:
 
 
 def _describe_size(sheet: Sheet, protocol: Protocol) -> str:
+    """Return a text with the number of a character's items, and of the replies and judgements that
+    one run of it takes.
+    """
     items = format_count(1 + len(sheet.items), "item")
     return f"{items}: {protocol.reply_count} replies and {len(protocol.scenarios)} judgements a run"
 
@@ -446,8 +456,10 @@ def _write_missing_lines(
     yes: bool,
     store: str,
 ) -> bool:
-    """Have the judge of *wanted* write what is *left*, into *written*. Returns whether all of it
-    was written.
+    """Have the judge of *wanted* write what the person says to a character, for the items
+    *missing*, with progress on stderr; what it writes is added to *written*. Returns whether all of
+    it was written. The user is asked first if the costs are high, unless *yes* or a budget is
+    given.
     """
     print_remarks(
         f"{format_count(len(left), 'stem')} to be written by {escape_line(wanted.judge or '')}, in "
@@ -582,8 +594,9 @@ def run(
 
 
 def _parse_turns(typed: str) -> list[int]:
-    """Read the depths that --after names, the least first, each up to the reply to its last turn.
-    Raises WrongUse.
+    """Return the numbers of turns in *typed*, the value of --after, as a sorted list. An odd number
+    is raised by one, so that the chat ends with a reply, and a note on stderr says so. Raises
+    WrongUse if *typed* is not a list of numbers.
     """
     named = split_list(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
@@ -600,10 +613,12 @@ def _parse_turns(typed: str) -> list[int]:
 async def _play_depths(
     wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
-    """Play and judge each of *protocols* after all of them were forecast, and print the forecast
-    and how it ends.
+    """Play and judge each of *protocols* (a character after different numbers of turns of an
+    earlier chat), with progress on stderr. The forecast of all is printed before, and how it ended
+    after. Returns one report of all.
 
-    If it is costly a person is asked, unless *yes* or a budget is given. None if they say no.
+    If the costs are high the user is asked first, unless *yes* or a budget is given. None if the
+    answer is no.
     """
     display = ProgressDisplay(make_remarks_console())
     answered = calling.has_cost_answer(yes, wanted)
@@ -646,8 +661,9 @@ async def _play_depths(
 def _suggest_reading(
     depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store
 ) -> list[str]:
-    """Say how to read a conversation: the first in which a red line was crossed or the character
-    gave in, else the last.
+    """Return two lines with the commands that show one conversation of a character and all of them.
+    It is the first conversation in which a red line was crossed or the character gave in; if there
+    is none, the last one of the first model. [] if nothing was played.
     """
     at = format_store_option(store)
     lines: list[str] = []

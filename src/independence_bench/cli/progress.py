@@ -25,7 +25,7 @@ MOST_ROWS = 20  # more subjects than that are summed up
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Calls of one model that wait for the same cause."""
+    """Calls of one model that wait for the same cause before they are tried again."""
 
     model: str
     cause: str
@@ -33,14 +33,19 @@ class Waiting:
     until: float  # when the first of them goes out again, as `time.monotonic` has it
 
     def describe_wait(self, now: float, others: int = 0) -> str:
-        """Describe the wait in one line; *others*: how many more causes are waited for."""
+        """Return one line that says which model's calls wait, for what cause, and how long until
+        the next try. *now*: the time, in seconds, by `time.monotonic`. *others*: the number of
+        further causes that calls wait for.
+        """
         left = format_duration(max(self.until - now, 1.0))
         line = f"waiting for {escape_name(self.model)}: {self.cause}, next try in {left}"
         return f"{line}; and for {others} more" if others else line
 
 
 def list_waits(report: Report) -> list[Waiting]:
-    """List the causes that a command's calls wait for; the one with the most calls comes first."""
+    """Return one value for each model and cause that calls of *report* wait for, with the number of
+    waiting calls. The one with the most calls comes first; [] if no call waits.
+    """
     waits = [wait for tally in report.tallies for wait in [*tally.waits.values()]]
     alike: dict[tuple[str, str], list[Wait]] = {}
     for wait in waits:
@@ -53,13 +58,15 @@ def list_waits(report: Report) -> list[Waiting]:
 
 
 class Watched(Protocol):
-    """Work whose progress can be shown."""
+    """Work whose progress can be shown, since it has a report that is updated while it runs."""
 
     report: Report
 
 
 class ProgressDisplay:
-    """Shows the progress of some work until it is cancelled."""
+    """Shows the progress of a command's calls on a console until it is cancelled: live on a
+    terminal, as plain lines in a pipe.
+    """
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -67,7 +74,9 @@ class ProgressDisplay:
         self.begun: float | None = None  # when the first of several was shown
 
     async def __call__(self, work: Watched, table: bool = True) -> None:
-        """Show *work* until cancelled: a *table* of its subjects, if wanted, and a line."""
+        """Show the progress of *work*: on a terminal a live line, below a *table* of its models if
+        wanted; in a pipe plain lines. Never returns; ends by being cancelled.
+        """
         self.started = time.monotonic()
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
@@ -84,10 +93,15 @@ class ProgressDisplay:
                 await asyncio.sleep(REFRESH)
 
     async def show_one_line(self, work: Watched) -> None:
-        """Show *work* in one line, without a table of its subjects, until cancelled."""
+        """Show the progress of *work* as one line, without the table of its models. Never returns;
+        ends by being cancelled.
+        """
         await self(work, table=False)
 
     async def _print_lines(self, work: Watched) -> NoReturn:
+        """Print the progress of *work* as a plain line every ten seconds if it has changed, and
+        each new warning and wait. Never returns; ends by being cancelled.
+        """
         last, told, causes = "", set[str](), dict[str, str]()
         while True:
             for _ in range(round(LINE_EVERY)):
@@ -104,14 +118,17 @@ class ProgressDisplay:
             last = line
 
     def _print_warnings(self, report: Report, told: set[str]) -> None:
-        """Print each new warning once, above the progress."""
+        """Print each warning of *report* that is not in *printed* on the console, and add it to
+        *printed*.
+        """
         for warning in [text for text in report.warnings if text not in told]:
             self.console.print(escape_name(warning), soft_wrap=True, markup=False, highlight=False)
             told.add(warning)
 
     def format_progress(self, report: Report, over: bool = False) -> str:
-        """Format the progress as one line: done, failed, in flight, cost, tokens, time left (not
-        when it is *over*).
+        """Return the progress of *report* as one line: calls and conversations done, failed, in
+        flight, cost in dollars, tokens, time so far and time left. If *over*, it has the whole time
+        and no time left.
         """
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
@@ -150,6 +167,7 @@ class ProgressDisplay:
         return " · ".join(part for part in parts if part)
 
     def _format_time(self, report: Report) -> str:
+        """Return a text with the time so far and, after three answers, the estimated time left."""
         elapsed = time.monotonic() - self.started
         left = sum(r.calls_left for r in report.subjects)
         got = sum(t.answered for t in report.tallies)
@@ -160,6 +178,9 @@ class ProgressDisplay:
         )
 
     def _make_table(self, report: Report) -> rich.table.Table:
+        """Return a printable table with the progress of each model in *report*, those that are
+        being played first; at most 20 rows.
+        """
         table = rich.table.Table(
             box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
         )
@@ -187,7 +208,7 @@ class ProgressDisplay:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration as text: 7 s, 3 min 20 s, 48 min, 2 h 05 min."""
+    """Return a duration in *seconds* as text, such as 7 s, 3 min 20 s, 48 min, or 2 h 05 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -38,13 +38,17 @@ MOST_MISTAKES = 50  # lines of them; the rest is counted
 
 
 class _Named(click.Group):
-    """A group of commands that explains its use if a protocol's name is typed in place of a
-    command.
+    """The group of commands `aib protocols`. If a protocol's name is typed in place of a command,
+    its error says which command to type.
     """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name, the command and the remaining words of a command line of `aib
+        protocols`. Raises click.UsageError, which names the command to type, if the first word is a
+        protocol's name.
+        """
         typed = args[0]
         close = [typed] if typed in list_shipped() else find_similar_names(typed, list_shipped())
         if close and typed not in self.commands and not find_similar_names(typed, self.commands):
@@ -131,8 +135,8 @@ def copy(name: str, folder: Path, store: str) -> None:
 
 
 def _find_any_protocol(name: str, store: str) -> tuple[Protocol, Files]:
-    """Find the protocol of that name, in that folder, or of that name or hash in *store*. Returns
-    it with its files.
+    """Return a protocol with its files: the one that ships as *name* or is in the folder *name*,
+    else the one with that name or hash in *store*. Raises ProtocolError if there is none.
     """
     try:
         return load_protocol_and_files(name)
@@ -188,6 +192,9 @@ def check(path: str) -> None:
 
 
 def _describe_scenarios(protocol: Protocol) -> str:
+    """Return a text with the number of scenarios of *protocol*, or of its items and their branches
+    if it has these.
+    """
     stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
     if protocol.kinds:
         return f"{format_count(stems, 'stem')} with {len(protocol.scenarios)} branches"
@@ -195,8 +202,8 @@ def _describe_scenarios(protocol: Protocol) -> str:
 
 
 def _describe_unmarkable(protocol: Protocol) -> list[str]:
-    """Say which scores the embedded judge cannot give, and whether the index needs them; [] if it
-    can give all.
+    """Return up to two sentences that say which of the protocol's scores the embedded judge (the
+    small offline one) cannot give, and whether the index needs them; [] if it can give all.
     """
     if protocol.kinds:
         return [

@@ -102,12 +102,12 @@ def print_boards(
     marks: bool = True,
     legend: bool = False,
 ) -> None:
-    """Print the leaderboards *shown_boards*, one after the other, then a comparison of
-    configurations for each judge that has several.
+    """Print the leaderboards *shown_boards*, one after the other; then, for each judge with several
+    configurations, how these differ, unless *shown* limits the rows; then the blocks *below*.
 
-    *priced*: for each leaderboard, the cost of a run of its ranked subjects; empty: without
-    details. *below*: more blocks to print. *marks*: with the single scores. *at*: the store, as a
-    command names it.
+    *priced*: for each leaderboard, the costs of a run of its ranked models; empty: print no costs.
+    *marks*: also print the single scores. *store_flag*: the option that names the store in a
+    printed command, or "". *legend*: explain every column.
     """
     configurations = (
         []

@@ -196,8 +196,9 @@ def run(
 
 
 def _explain_stored_protocol(error: ProtocolError, name: str, store: str) -> BenchError:
-    """Return *error*, or an error that says what to type if the protocol *name* is a stored one, or
-    is made by an import. A protocol is played from its files.
+    """Return the error to show after a protocol called *name* was not found among the shipped ones
+    and the folders. If *store* has it, or an import would make it, the error says what to type,
+    since a protocol is played from files; else it is *error* itself.
     """
     if os.path.exists(name) or error.key:
         return error
@@ -221,8 +222,9 @@ LOCAL = {"LOCAL_MODEL_URL": "--local-url", "LOCAL_MODEL_ID": "--local-model"}
 
 
 def _warn_of_unread_variables(wanted: Run) -> None:
-    """Print a note if variables of the original are set that aib does not read: with them another
-    model would be played than the named one.
+    """Print a note on stderr if environment variables are set that choose a local model for the
+    original system, since aib does not read them; it names the options to use. Prints nothing if
+    *wanted* names a local model.
     """
     given = wanted.local_url or wanted.local_model
     if set_ := [] if given else [name for name in LOCAL if find_key_variables().get(name)]:
@@ -232,8 +234,8 @@ def _warn_of_unread_variables(wanted: Run) -> None:
 
 
 def _print_list_forecast(wanted: Run, store: str) -> None:
-    """Print the forecast of the shipped list, as far as it is known here; only lists of models are
-    read.
+    """Print, on stderr, the forecast of a run of all models in the list that ships with aib. Only
+    endpoints' lists of models are requested; if the forecast cannot be made, nothing is printed.
     """
     with suppress(BenchError), open_store(store) as opened:
         estimate = asyncio.run(forecast_run(replace(wanted, all=True), opened))
@@ -313,8 +315,8 @@ def rerun(
 
 
 def make_model_spec(subject: ChatModel) -> ModelSpec:
-    """Make the spec that gives *subject* again, as long as its endpoint serves the same weights
-    under its name.
+    """Return a specification from which *subject*, a stored model with its settings, is made again,
+    as long as its endpoint serves the same weights under its name.
     """
     return ModelSpec(
         subject.model,
@@ -328,10 +330,9 @@ def make_model_spec(subject: ChatModel) -> ModelSpec:
 
 
 def _find_main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
-    """Return the main judge of the configurations *played*, as a user types it; else that of the
-    protocol's other configurations.
-
-    If no judge that can be asked has judged, it is the one that the protocol names.
+    """Return the name, as a user types it, of the main judge of the stored conversations in the
+    configurations *played*, else in others. If no judge that can be asked has judged, it is the
+    judge that *protocol* names. Prints a note if other judges judged too.
     """
     scored = sorted(
         make_leaderboards(store, protocol),
@@ -356,7 +357,9 @@ def _find_main_judge(store: Store, protocol: Protocol, played: Sequence[Configur
 
 
 def check_same_subjects(preview: Preview, stored: Sequence[ChatModel]) -> None:
-    """Raise SubjectError if a stored subject would now be a different one."""
+    """Raise SubjectError if a model that is going to be played is none of the *stored* ones, since
+    its weights or its code have changed.
+    """
     known = {subject.hash for subject in stored}
     for subject in preview.session.subjects:
         if subject.hash not in known:

@@ -37,15 +37,15 @@ judged_options = combine_options(judge_option, jury_option, weights_option)
 
 
 def add_selection_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Give a command *options*, --protocol and --store; together they are the fields of a
-    `Selection`.
+    """Return a decorator that adds *options*, --protocol and --store to a command. Their values
+    together are the fields of a `Selection`, which says which stored results are meant.
     """
     return combine_options(*options, stored_protocol_option, store_option)
 
 
 def take_selection(asked: dict[str, Any]) -> Selection:
-    """Take the selection out of *asked*, the values of a command's options. The rest are settings
-    of a run.
+    """Remove the values that choose stored results from *asked*, the values of a command's options,
+    and return them as a `Selection`. What is left in *asked* are settings of a run.
     """
     mine = [field.name for field in fields(Selection) if field.name in asked]
     return Selection(**{name: asked.pop(name) for name in mine})

@@ -75,8 +75,8 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
 def _print_scenarios(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
 ) -> None:
-    """Print which scenarios of a subject are stored, and how to show one of them. Raises WrongUse
-    if there is none.
+    """Print which scenarios are stored of the model *label*, with their configurations and runs
+    (*stored*), and a command that shows one of them. Raises WrongUse if *stored* is empty.
     """
     if not stored:
         raise WrongUse(

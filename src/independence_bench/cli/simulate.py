@@ -136,8 +136,9 @@ def command(
 
 
 async def serve_simulation(settings: Settings, ledger: Path | None) -> Simulation:
-    """Serve the simulated models until Ctrl-C, or another signal that ends commands. Returns what
-    was served.
+    """Serve the simulated models on this machine until Ctrl-C, or another signal that ends
+    commands. Prints the address and example commands; requests are also written to the file
+    *ledger*, if given. Returns the simulation with the record of all requests.
     """
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
@@ -149,7 +150,9 @@ async def serve_simulation(settings: Settings, ledger: Path | None) -> Simulatio
 
 
 def parse_latency(text: str, scale: float) -> Latency:
-    """Read --latency and --scale. Raises WrongUse."""
+    """Return how long the simulated models take to answer: the value *text* of --latency (none,
+    seconds, or published) times *scale*. Raises WrongUse if it is none of these.
+    """
     if text == "published":
         return Latency("published", scale)
     try:
@@ -162,7 +165,9 @@ def parse_latency(text: str, scale: float) -> Latency:
 
 
 def parse_rates(written: tuple[str, ...]) -> dict[str, float]:
-    """Read --fault: name -> rate. Raises WrongUse."""
+    """Return fault's name -> the share of requests that get it, from the values NAME=RATE of
+    --fault. Raises WrongUse if a rate is not a number.
+    """
     rates: dict[str, float] = {}
     for text in written:
         name, _, rate = text.partition("=")
@@ -176,7 +181,9 @@ def parse_rates(written: tuple[str, ...]) -> dict[str, float]:
 
 
 def read_fault_lines(path: Path | None) -> dict[int, str]:
-    """Read the file of --script: number of a request -> fault; {} without one. Raises WrongUse."""
+    """Return number of a request -> the name of the fault that it gets, from the file *path* of
+    --script; {} if *path* is None. Raises WrongUse if the file cannot be read.
+    """
     if path is None:
         return {}
     try:
@@ -258,8 +265,9 @@ def demo(store: str, open_it: bool | None) -> None:
 
 
 def render_dialogue(wanted: Run, store: Store) -> Iterator[Block]:
-    """Render the last words of the human in one scenario, and the first words of the model that
-    holds and of the one that gives in.
+    """Yield the demo's dialogue as printable blocks: the human's last words in one scenario, the
+    reply of a simulated model that holds, and that of one that gives in. The conversations are read
+    from *store*.
     """
     scenario, *models = LINES
     yield Title("Two replies to the same words")
@@ -274,13 +282,17 @@ def render_dialogue(wanted: Run, store: Store) -> Iterator[Block]:
 
 
 def shorten_text(text: str) -> str:
-    """Return the beginning of *text*, on one line."""
+    """Return the beginning of *text* on one line: at most 100 characters, with … at the end if it
+    was cut.
+    """
     words = " ".join(text.split())
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
 def render_behaviours(board: Board) -> Iterator[Block]:
-    """Render the index of each simulated model next to the behaviour that it was written with."""
+    """Yield a printable table of the simulated models on the leaderboard *board*: the index of
+    each, next to the behaviour that it was written with.
+    """
     yield Title("What the characters do")
     columns = [Column("Index"), Column("Character", words=True), Column("Behaviour", words=True)]
     yield Table(
@@ -294,7 +306,9 @@ def render_behaviours(board: Board) -> Iterator[Block]:
 
 
 def _make_demo_run() -> Run:
-    """Make the run of the demo, its endpoint without an address."""
+    """Return the run that the demo plays: the simulated models, the protocol and the judge. The
+    address of its endpoint is still empty.
+    """
     endpoint = Endpoint(ENDPOINT, "", "openrouter", free=True)
     roster = Roster()
     roster = replace(roster, endpoints={**roster.endpoints, ENDPOINT: endpoint})
@@ -312,8 +326,8 @@ def _make_demo_run() -> Run:
 
 
 async def _play_demo(wanted: Run, store: Store) -> Report | None:
-    """Play and judge what is *wanted* against an endpoint of this process, and return the
-    report.
+    """Serve the simulated models in this process, play and judge the run *wanted* against them with
+    progress on stderr, and return the report.
     """
     async with simulate() as simulation:
         here = replace(wanted, roster=find_roster(wanted).move_endpoint(ENDPOINT, simulation.url))

@@ -111,12 +111,15 @@ def exclude(
 
 
 def _read_labels(store: Store) -> dict[str, str]:
+    """Return the hash of each stored model -> its label, which is unique in the store."""
     with store.open_snapshot() as connection:
         return make_unique_labels(registry.read_subjects(connection))
 
 
 def _print_decisions(store: Store) -> None:
-    """Print the decisions about subjects, a line each."""
+    """Print each decision to exclude a model from the rankings or to keep it in them, with its
+    reason, one line each; a remark if there is none.
+    """
     labels = _read_labels(store)
     with store.open_snapshot() as connection:
         known = registry.read_decisions(connection)
@@ -193,8 +196,9 @@ def clear(
 def _make_finder(
     store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
 ) -> Callable[[Connection], DeletionPlan]:
-    """Return a function that plans the deletion that the options mean. Raises WrongUse for a
-    subject that does not exist; the function raises it for a judge.
+    """Return a function that, given a connection to the store, plans which responses or judgements
+    (*what*) of which models, protocols and judges are deleted. Raises WrongUse for a model that
+    does not exist; the function raises it for a judge.
     """
     protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
     of = find_stored_subjects(store, None, subjects)
@@ -219,6 +223,7 @@ def _make_finder(
 
 
 def _describe_plan(plan: DeletionPlan) -> str:
+    """Return a text that says how many conversations, replies and judgements *plan* deletes."""
     parts = [
         format_count(len(found), noun)
         for found, noun in ((plan.transcripts, "conversation"), (plan.judgements, "judgement"))

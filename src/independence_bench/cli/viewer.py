@@ -101,10 +101,12 @@ def serve_viewer(
     person: Person | None = None,
     sample: int | None = None,
 ) -> None:
-    """Serve the viewer of *store* until Ctrl-C. *open_it*: open a browser, if there is a screen.
+    """Serve the viewer of *store* on this machine until Ctrl-C, and print its address. *open_it*:
+    open a browser, if there is a screen. *protocol_name*: show only this protocol; None: all that
+    are stored.
 
-    A *person* may score conversations of the protocol, in its default configurations; *sample*:
-    only so many of them.
+    *person*: who may score conversations of the protocol on the page, in its default
+    configurations; None: nobody. *sample*: how many of these conversations; None: all.
     """
     page = read_page()
     limit_kept_memory()
@@ -145,7 +147,7 @@ def serve_viewer(
 
 
 def has_screen() -> bool:
-    """Whether a browser would open in a window, not in this terminal."""
+    """Whether a browser would open in a window of its own, and not in this terminal."""
     return sys.platform in ("darwin", "win32") or bool(
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
