@@ -21,7 +21,7 @@ from independence_bench.engine.preview import Estimate, Preview
 from independence_bench.engine.run import Run
 from independence_bench.engine.schedule import play_protocols
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
-from independence_bench.personas.earlier import load_everyday_chat, make_depth_files
+from independence_bench.personas.earlier import add_earlier_chat, load_everyday_chat
 from independence_bench.personas.sheet import (
     EXAMPLES,
     Sheet,
@@ -45,7 +45,7 @@ async def played(
     before it.
     """
     files = [
-        make_depth_files(make_protocol_files(sheet), load_everyday_chat(sheet.language), turns)
+        add_earlier_chat(make_protocol_files(sheet), load_everyday_chat(sheet.language), turns)
         for turns in depths
     ]
     protocols = [(make_protocol(sheet, file), file) for file in files]

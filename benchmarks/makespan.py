@@ -222,7 +222,11 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
 
 def planned(protocol: Protocol, runs: int) -> int:
     """Calls of so many runs, judgements included."""
-    return runs * len(protocol.configurations) * (protocol.reply_count + len(protocol.scenarios))
+    return (
+        runs
+        * len(protocol.configurations)
+        * (protocol.configuration_reply_count + len(protocol.scenarios))
+    )
 
 
 def compare(seeds: int, runs: int, places: int) -> tuple[tuple[str, ...], Target]:

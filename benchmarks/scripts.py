@@ -58,7 +58,7 @@ def calls_of(protocol: Protocol) -> int:
     """How many calls one run of *protocol* in its default configuration takes, judgements
     included.
     """
-    return protocol.reply_count + len(protocol.scenarios)
+    return protocol.configuration_reply_count + len(protocol.scenarios)
 
 
 def _with_replies(protocol: Protocol, replies: int, count: int) -> list[str]:

@@ -42,7 +42,12 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
-from independence_bench.cli.simulate import READY, parse_latency, parse_rates, read_fault_lines
+from independence_bench.cli.simulate import (
+    READY,
+    parse_fault_rates,
+    parse_latency,
+    read_fault_lines,
+)
 from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.ask import Asker, Engine
 from independence_bench.engine.ask_judges import ExamAsker
@@ -81,7 +86,7 @@ def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
         seed=typed["seed"],
         latency=parse_latency(typed["latency"], typed["scale"]),
         faults=Faults(
-            parse_rates(typed["rates"]),
+            parse_fault_rates(typed["rates"]),
             read_fault_lines(typed["script"] and folder / typed["script"]),
         ),
         requests_per_minute=typed["requests_per_minute"],

@@ -31,9 +31,9 @@ from independence_bench.protocol.loader import load_protocol, parse_protocol
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.report.stored_view import (
+    describe_places,
     format_audit_json,
     format_show_command,
-    group_places,
 )
 from independence_bench.store import registry
 from independence_bench.store.blobs import pack_text, unpack_text
@@ -359,7 +359,7 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
     found = audited(store)
 
     assert counts(found) == {"store": 1}
-    assert group_places(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
+    assert describe_places(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
 
 
 def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Bench]) -> None:
@@ -643,9 +643,9 @@ def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(
         del data.files[path_of(ONE, 1, stem)]
     (place, *_) = found = places(audited(brought(data, tmp_path)), "missing")
 
-    assert group_places(found) == [f"{LABEL}, run 1, direct, rs01, rs02: not played"]
-    assert group_places([place, place]) == [f"{LABEL}, run 1, direct x 2: not played"]
-    (line,) = group_places([replace(place, scenario=f"s{number}") for number in range(20)])
+    assert describe_places(found) == [f"{LABEL}, run 1, direct, rs01, rs02: not played"]
+    assert describe_places([place, place]) == [f"{LABEL}, run 1, direct x 2: not played"]
+    (line,) = describe_places([replace(place, scenario=f"s{number}") for number in range(20)])
     assert line == f"{LABEL}, run 1, s0, s1, s2, s3, s4, s5, s6, s7, and 12 more: not played"
 
 

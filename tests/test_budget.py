@@ -41,7 +41,7 @@ def test_without_a_limit_everything_fits_and_is_counted() -> None:
     asyncio.run(buy(budget, 1e6, 2.5))
 
     assert budget.spent == 2.5
-    assert budget.has_room(1e12)
+    assert budget.can_afford(1e12)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_fits(limit: float, spent: float, most: float, fits: bool) -> None:
     budget = Budget(limit)
     budget.spent = spent
 
-    assert budget.has_room(most) is fits
+    assert budget.can_afford(most) is fits
 
 
 def test_a_call_that_cannot_fit_is_told_so_with_the_way_out() -> None:

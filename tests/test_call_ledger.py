@@ -22,12 +22,12 @@ from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import results, workers
 from independence_bench.store.attempts import ANSWERED, LEASE, Ended
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.owners import LeaseWatch, make_owner
+from independence_bench.store.owners import LeaseWatch, make_owner_name
 from independence_bench.store.results import Reply
 
 NOW = 1_700_000_000.0
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
-HERE = "|".join(make_owner().split("|")[:3])  # this machine, its boot, this process namespace
+HERE = "|".join(make_owner_name().split("|")[:3])  # this machine, its boot, this process namespace
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from independence_bench.analysis.statistics.sample_means import (
 from independence_bench.analysis.statistics.values import Floats
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.protocol.definition import Protocol, Scenario
-from independence_bench.protocol.item_scoring import build_ladder, compute_item_marks
+from independence_bench.protocol.item_scoring import compute_item_marks, score_pressure_turns
 from independence_bench.protocol.scoring import score_runs
 from independence_bench.store.results import Judgement, TranscriptRow
 
@@ -137,14 +137,14 @@ def test_the_values_of_known_characters() -> None:
 
 def test_a_single_yield_is_taken_back_and_a_second_one_is_a_fold() -> None:
     """One wrong reading in the middle costs one push; giving way again is a fold at the first."""
-    once = build_ladder(["same", "other", "same", "same", "same"], SCORE)
-    again = build_ladder(["same", "other", "same", "other", "same"], SCORE)
+    once = score_pressure_turns(["same", "other", "same", "same", "same"], SCORE)
+    again = score_pressure_turns(["same", "other", "same", "other", "same"], SCORE)
 
     assert (once.hold, once.fold) == (pytest.approx(0.8), None)
     assert (again.hold, again.fold, again.recovered) == (pytest.approx(0.2), 2, True)
-    assert build_ladder(["same"] * 4 + ["other"], SCORE).fold == 5
+    assert score_pressure_turns(["same"] * 4 + ["other"], SCORE).fold == 5
     with pytest.raises(ValueError, match="at least one push"):
-        build_ladder([], SCORE)
+        score_pressure_turns([], SCORE)
 
 
 def test_the_score_by_hand() -> None:

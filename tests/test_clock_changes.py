@@ -16,7 +16,7 @@ import pytest
 from scripted_model import Answer, Asked, Bench, ScriptedModel, both, once_each, steady
 
 from independence_bench.store.attempts import LEASE, Holder
-from independence_bench.store.owners import LeaseWatch, make_owner
+from independence_bench.store.owners import LeaseWatch, make_owner_name
 
 Benches = Callable[..., Bench]
 DAY = 86_400.0
@@ -120,7 +120,7 @@ def test_a_process_counts_as_ended_when_it_has_or_when_nothing_moves() -> None:
     """
     steps, clock = [0.0], time.time()
     watch = LeaseWatch(lambda: steps[0], LEASE)
-    ours = make_owner().split("|")
+    ours = make_owner_name().split("|")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         owner = "|".join((*ours[:3], str(child.pid), "", "x"))
         claim = Holder(owner, clock + LEASE)

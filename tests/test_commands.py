@@ -28,7 +28,7 @@ from independence_bench.store.integrity import check_store
 JUDGE = ("--judge", "sim:sim/judge")
 PROTOCOLS = protocols.SHIPPED
 V2 = load_protocol("v2")
-CALLS = V2.reply_count + len(V2.scenarios)  # of one run, its judgements included
+CALLS = V2.configuration_reply_count + len(V2.scenarios)  # of one run, its judgements included
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
         0.0,
         "nothing left",
     )
-    assert new["candidate"]["calls"] == V2.reply_count
+    assert new["candidate"]["calls"] == V2.configuration_reply_count
     assert told["dollars"] == new["dollars"]
     assert "nothing left" in " ".join(shown.stdout.split())
     assert counted(folder / store, "attempts") == before  # nothing was sent
@@ -400,7 +400,7 @@ def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) 
     assert done.returncode == 0, done.stderr
     assert f"at most {CALLS} calls" in done.stderr
     # it says what it said in the first run, which is judged
-    assert f"{V2.reply_count}/{V2.reply_count} calls" in done.stderr
+    assert f"{V2.configuration_reply_count}/{V2.configuration_reply_count} calls" in done.stderr
     assert "sim:sim/rock@none-t0.3" in done.stdout
     assert "judge: sim:sim/judge-object" in done.stdout
     assert (counted(folder / empty, "subjects"), counted(folder / empty, "judges")) == (1, 1)
@@ -422,10 +422,9 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
     done = aib(folder, "clear", "responses", "mirror", "-y", "--store", store)
 
     assert done.returncode == 0, done.stderr
-    assert (
-        f"this deletes {len(V2.scenarios)} conversations, {V2.reply_count} replies and"
-        in done.stderr
-    )
+    replies = V2.configuration_reply_count
+    said = f"this deletes {len(V2.scenarios)} conversations, {replies} replies and"
+    assert said in done.stderr
     assert counted(path, "transcripts") == 2 * len(V2.scenarios)
     assert counted(path, "subjects") == 2
     assert spending(path) == before
@@ -439,7 +438,7 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
         == 0
     )
     assert spending(path).total > before.total
-    assert counted(path, "replies") == 3 * V2.reply_count
+    assert counted(path, "replies") == 3 * V2.configuration_reply_count
 
 
 def test_a_cleared_call_starts_from_nothing(folder: Path, empty: str) -> None:

@@ -32,7 +32,7 @@ from independence_bench.report.stored_view import format_costs_json, render_cost
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS, VERSION
-from independence_bench.store.owners import make_owner
+from independence_bench.store.owners import make_owner_name
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -195,7 +195,9 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
             (key, *_) = doomed.replies
             claimed = attempts.CallInfo(key, "reply", "scripted", "acme/one", "{}")
             held = attempts.find_holders(connection, {key})
-            assert attempts.claim_calls(connection, [claimed], held, make_owner(), now) == {key}
+            assert attempts.claim_calls(connection, [claimed], held, make_owner_name(), now) == {
+                key
+            }
         before = costs_of(made)
 
         with (

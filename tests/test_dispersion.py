@@ -265,7 +265,7 @@ def pool(variances: list[float], rooms: list[float], degrees: float) -> np.ndarr
     own = np.where(np.array(variances) > 0, degrees, 0.0)
     return Variations(
         np.array(variances), np.array(rooms), own, np.full(number, True), np.full(number, degrees)
-    ).pool
+    ).pool_sums
 
 
 def test_the_weight_of_the_pool_worked_by_hand() -> None:

@@ -21,7 +21,7 @@ from independence_bench.analysis.costs import read_costs
 from independence_bench.errors import BudgetSpent
 from independence_bench.store import attempts, workers
 from independence_bench.store.database import open_store
-from independence_bench.store.owners import make_owner
+from independence_bench.store.owners import make_owner_name
 
 Benches = Callable[..., Bench]
 Serve = Callable[..., ScriptedModel]
@@ -133,7 +133,7 @@ def test_a_worker_that_was_killed_at_its_first_call_holds_nobody_up(
     made = bench(scripted=serve(costing(0.001), models=listed(TOO_LOW)))
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         pass
-    dead = "|".join((*make_owner().split("|")[:3], str(child.pid), "1", "x"))
+    dead = "|".join((*make_owner_name().split("|")[:3], str(child.pid), "1", "x"))
     with open_store(made.store) as store, store.open_transaction() as connection:
         workers.join_job(connection, dead, "night", 0.0)
         call = attempts.CallInfo("k", "reply", "scripted", "acme/one", "{}")

@@ -23,7 +23,7 @@ from test_http_client import Serve
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.endpoints import read_models_file
-from independence_bench.personas.earlier import load_everyday_chat, make_depth_files
+from independence_bench.personas.earlier import add_earlier_chat, load_everyday_chat
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol_files
 from independence_bench.protocol.conversation import Words, start_conversation
 from independence_bench.protocol.loader import load_protocol
@@ -224,7 +224,10 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(
     assert rows(place, "back.db", "lite") == before
     assert found["rows"][:2] == [8, 8 * 2 * len(load_protocol("lite").scenarios)]
     assert found["rows"][2] > found["rows"][1]
-    assert all(log["subject"] == 2 * load_protocol("lite").reply_count for log in found["logs"])
+    assert all(
+        log["subject"] == 2 * load_protocol("lite").configuration_reply_count
+        for log in found["logs"]
+    )
     assert all(log["usage"][log["model"]] > 0 for log in found["logs"])
 
 
@@ -250,7 +253,7 @@ def test_a_task_has_the_index_of_its_board(
     assert row.index == log["metrics"]["independence_index"]
     with closing(sqlite3.connect(place / store)) as database:
         (bought,) = database.execute("SELECT count(*) FROM replies").fetchone()
-    assert log["subject"] == bought == row.runs * load_protocol(task).reply_count
+    assert log["subject"] == bought == row.runs * load_protocol(task).configuration_reply_count
 
 
 def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
@@ -317,7 +320,7 @@ def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
 def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) -> None:
     """What Inspect's solver plays at a depth is what `aib` would have played there."""
     sheet = load_sheet(EXAMPLES / "toy.yaml")
-    for name, text in make_depth_files(
+    for name, text in add_earlier_chat(
         make_protocol_files(sheet), load_everyday_chat(sheet.language), 6
     ).items():
         (place / "deep" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -404,7 +407,7 @@ def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(
     assert json.loads(back.stdout)["findings"] == []
     assert {label for _, label in found} == {"inspect-parrot:grey@none-t0.7"}
     assert [row.index for row in found.values()] == [log["metrics"]["independence_index"]]
-    assert log["subject"] == load_protocol("lite").reply_count + 1
+    assert log["subject"] == load_protocol("lite").configuration_reply_count + 1
 
 
 # of a library of Inspect's

@@ -130,7 +130,7 @@ def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> 
     scores = make_rerun_scores(measured)
 
     assert measured.run_effects.ratio == pytest.approx(12)
-    assert measured.run_effects.beyond
+    assert measured.run_effects.is_beyond_validated_range
     assert rerun is None
     assert estimate_score_differences([(measured, None, 0.0)], first, second)[0][0] is None
     assert find_better_among_all(measured, None)[0] is None

@@ -28,7 +28,7 @@ from independence_bench.protocol.item_scoring import (
     find_needed_marks,
 )
 from independence_bench.protocol.loader import load_protocol, parse_protocol
-from independence_bench.protocol.plan import find_shared_openings, list_jobs
+from independence_bench.protocol.plan import find_paid_openings, list_jobs
 from independence_bench.protocol.scoring import Marks
 
 FILES = make_protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
@@ -133,11 +133,13 @@ def test_an_opening_is_bought_once() -> None:
     one that buys it.
     """
     every = list(list_jobs(PROTOCOL, [HERE], ChatModel("m", "e", 0.7, 100), [1]))
-    shared = find_shared_openings(every)
+    shared = find_paid_openings(every)
     stems = {one.scenario.stem for one in every}
 
     assert len(every) - len(shared) == len(stems)
-    assert PROTOCOL.reply_count == sum(len(one.scenario.asks) for one in every) - len(shared)
+    assert PROTOCOL.configuration_reply_count == sum(len(one.scenario.asks) for one in every) - len(
+        shared
+    )
 
 
 # ---------------------------------------------------------------- what rubrics quote

@@ -12,10 +12,10 @@ from independence_bench.analysis.statistics.intervals import (
 )
 from independence_bench.analysis.statistics.shared_effects import (
     JuryMarks,
-    add_judge_noise,
-    add_pair_judge_noise,
-    make_jury_marks,
+    add_judge_variance,
+    add_pair_judge_variance,
     measure_judge_noise,
+    measure_jury_differences,
 )
 from independence_bench.analysis.statistics.values import Floats
 
@@ -55,8 +55,8 @@ def test_one_judge_and_nobody_say_nothing() -> None:
 
     assert measure_judge_noise(whole_panel(np.zeros((5, 1))), middle(5)) is None
     assert measure_judge_noise(whole_panel(np.zeros((0, 3))), middle(0)) is None
-    assert add_judge_noise(scores, None) is scores
-    assert add_pair_judge_noise(scores, scores, None, ONE, ONE) == (scores, scores)
+    assert add_judge_variance(scores, None) is scores
+    assert add_pair_judge_variance(scores, scores, None, ONE, ONE) == (scores, scores)
 
 
 def test_one_subject_cannot_tell_taste_from_severity() -> None:
@@ -87,7 +87,7 @@ def test_the_mean_of_two_judges_worked_by_hand() -> None:
     of 1.5.
     """
     scores = make_plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
-    judged = add_judge_noise(scores, measure_judge_noise(BY_HAND, middle(2)))
+    judged = add_judge_variance(scores, measure_judge_noise(BY_HAND, middle(2)))
 
     assert judged.added.tolist() == [pytest.approx(0.025)] * 2
     assert judged.added_degrees.tolist() == [pytest.approx(25 / 17)] * 2
@@ -104,7 +104,7 @@ def test_two_judges_who_happen_to_agree_are_still_two() -> None:
 
     assert noise is not None
     assert noise.severity == 0
-    assert add_judge_noise(scores, noise).added_degrees.tolist() == [1.5] * 50
+    assert add_judge_variance(scores, noise).added_degrees.tolist() == [1.5] * 50
 
 
 def test_judges_add_most_where_there_is_room() -> None:
@@ -119,10 +119,10 @@ def test_judges_add_most_where_there_is_room() -> None:
 
     assert noise is not None
     assert noise.room == pytest.approx(0.17)
-    assert add_judge_noise(middling, noise).added.tolist() == pytest.approx(
+    assert add_judge_variance(middling, noise).added.tolist() == pytest.approx(
         [0.025 * 0.25 / 0.17, 0.025 * 0.09 / 0.17]
     )
-    assert add_judge_noise(at_the_end, noise).added.tolist() == pytest.approx(
+    assert add_judge_variance(at_the_end, noise).added.tolist() == pytest.approx(
         [0.025 * 0.25 / 0.17, 0.025 * 0.25]
     )
 
@@ -130,7 +130,7 @@ def test_judges_add_most_where_there_is_room() -> None:
 def test_severity_falls_out_of_a_difference_and_taste_does_not() -> None:
     """The same judges marked both: on each side taste / judges = 0.005."""
     scores = make_plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
-    first, second = add_pair_judge_noise(
+    first, second = add_pair_judge_variance(
         scores, scores, measure_judge_noise(BY_HAND, middle(2)), ONE, OTHER
     )
 
@@ -143,11 +143,11 @@ def test_judges_widen_intervals_and_never_narrow_them() -> None:
     scores = make_plain_scores(np.array([0.3, 0.6]), np.full(2, 0.01), np.full(2, 9.0))
     noise = measure_judge_noise(BY_HAND, scores.mean)
     low, high = compute_intervals(scores)
-    judged_low, judged_high = compute_intervals(add_judge_noise(scores, noise))
+    judged_low, judged_high = compute_intervals(add_judge_variance(scores, noise))
     one, other = scores.select_scores(ONE), scores.select_scores(OTHER)
     plain, judged = (
         compute_difference_limits(one, other),
-        compute_difference_limits(*add_pair_judge_noise(one, other, noise, ONE, OTHER)),
+        compute_difference_limits(*add_pair_judge_variance(one, other, noise, ONE, OTHER)),
     )
 
     assert (judged_low < low).all()
@@ -166,7 +166,7 @@ def test_a_juror_who_marked_half_worked_by_hand() -> None:
     that agrees.
     """
     shares = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
-    found = make_jury_marks(np.array([[0.5, 0.5]]), [shares])
+    found = measure_jury_differences(np.array([[0.5, 0.5]]), [shares])
     noise = measure_judge_noise(found, middle(1))
     scores = make_plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
@@ -177,7 +177,7 @@ def test_a_juror_who_marked_half_worked_by_hand() -> None:
     assert found.apart[0, 2].tolist() == [pytest.approx(0.4), pytest.approx(0.4), 0]
     assert noise is not None
     assert (noise.severity, noise.taste) == (pytest.approx(0.04), 0.0)
-    judged = add_judge_noise(scores, noise)
+    judged = add_judge_variance(scores, noise)
     assert judged.added.tolist() == [pytest.approx(0.04 * 0.375)]
     # two thirds of a judge beside the first
     assert judged.added_degrees.tolist() == [pytest.approx(1 / 0.375 - 1)]
@@ -188,7 +188,7 @@ def test_judges_who_lack_nothing_are_the_same_by_marks_and_by_scores() -> None:
     rng = np.random.default_rng(2)
     weights = np.array([[0.1, 0.2], [0.3, 0.4]])
     shares = rng.random((4, 3, 5, 2, 2))
-    of_marks = make_jury_marks(weights, list(shares))
+    of_marks = measure_jury_differences(weights, list(shares))
     of_scores = whole_panel(np.einsum("dk,shrdk->sh", weights, shares) / 5)
 
     for name in ("apart", "shared", "voices"):
@@ -214,9 +214,9 @@ def test_what_is_planted_is_found_though_marks_are_missing() -> None:
         for subject, cells in enumerate(missing):
             marks[subject, 2, 0, 0, cells] = np.nan
         jury = np.nanmean(marks, axis=1)
-        noise = measure_judge_noise(make_jury_marks(weights, list(marks)), middle(20))
+        noise = measure_judge_noise(measure_jury_differences(weights, list(marks)), middle(20))
         scores = make_plain_scores(np.full(20, 0.5), np.full(20, 0.01), np.full(20, 9.0))
-        added.append(add_judge_noise(scores, noise).added.mean())
+        added.append(add_judge_variance(scores, noise).added.mean())
         truth.append(np.square(jury.mean(axis=(1, 2, 3)) - 0.5).mean())
         away = np.nan_to_num(marks - jury[:, None]).mean(axis=(2, 3, 4))
         naive.append(np.square(away).sum(axis=1).mean() / 2 / 3)
@@ -236,10 +236,10 @@ def test_severity_is_in_a_difference_where_the_judges_voices_are_not_the_same() 
     whole = [[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, 1.0]]]]
     half = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
     noise = measure_judge_noise(
-        make_jury_marks(np.array([[0.5, 0.5]]), [half, np.array(whole)]), middle(2)
+        measure_jury_differences(np.array([[0.5, 0.5]]), [half, np.array(whole)]), middle(2)
     )
     scores = make_plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
-    sides = add_pair_judge_noise(
+    sides = add_pair_judge_variance(
         scores.select_scores(ONE), scores.select_scores(OTHER), noise, ONE, OTHER
     )
 

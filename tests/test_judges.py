@@ -37,7 +37,7 @@ from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protoco
 from independence_bench.report.board_notes import describe_judge_kinship
 from independence_bench.report.judges_view import (
     format_validations_json,
-    make_letters,
+    make_judge_letters,
     render_validation,
 )
 from independence_bench.store.database import open_store
@@ -726,8 +726,8 @@ def test_the_json_holds_everything(bench: Benches) -> None:
 
 def test_letters_go_on_after_z() -> None:
     """A column's heading for as many judges as anybody has."""
-    assert make_letters(28)[24:] == ["Y", "Z", "AA", "AB"]
-    assert make_letters(0) == []
+    assert make_judge_letters(28)[24:] == ["Y", "Z", "AA", "AB"]
+    assert make_judge_letters(0) == []
 
 
 # ---------------------------------------------------------------- commands

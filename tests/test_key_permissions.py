@@ -27,18 +27,18 @@ from test_cli import MARKS, User, only_line
 from independence_bench.api.named import read_permissions, store_permissions
 from independence_bench.cli.main import cli
 from independence_bench.errors import WrongUse
-from independence_bench.models.endpoints import move_openrouter, parse_models_file
+from independence_bench.models.endpoints import apply_openrouter_variables, parse_models_file
 from independence_bench.models.local.files import load_pins
 from independence_bench.models.spec import BUILT_IN, Endpoint
 from independence_bench.models.trust import (
     ASIDE,
     Permission,
-    check_key_place,
+    check_key_permission,
     find_key_variables,
     find_needed_permission,
     find_origin,
     load_env_file,
-    parse_route,
+    parse_proxy_or_certificate,
 )
 
 KEY = "sk-of-the-users-own-0123456789"
@@ -718,7 +718,7 @@ def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool
 
     assert found == (Permission(str(variable), find_origin(url)) if asked else None)
     with pytest.raises(WrongUse) if asked else contextlib.nullcontext():
-        check_key_place(endpoint, held)
+        check_key_permission(endpoint, held)
 
 
 @pytest.mark.parametrize(
@@ -737,10 +737,10 @@ def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool
 def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str | None) -> None:
     """What two programs could read in two ways is refused, and no password is repeated."""
     if place is not None:
-        assert parse_route("HTTPS_PROXY", value) == Permission("HTTPS_PROXY", place)
+        assert parse_proxy_or_certificate("HTTPS_PROXY", value) == Permission("HTTPS_PROXY", place)
         return
     with pytest.raises(WrongUse, match=r"\.env: HTTPS_PROXY is not the address of a proxy"):
-        parse_route("HTTPS_PROXY", value)
+        parse_proxy_or_certificate("HTTPS_PROXY", value)
 
 
 def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -832,14 +832,14 @@ def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:
 
     assert found["openai"] == Endpoint("openai", "http://x/v1", "openai", "OPENAI_API_KEY")
     assert (found["local"].key_variable, found["local"].dialect) == (None, "openai")
-    moved = move_openrouter(
+    moved = apply_openrouter_variables(
         {"OPENROUTER_BASE_URL": " http://z/v1/ "}, parse_models_file(text, "models.yaml")
     ).endpoints
     assert moved["openrouter"] == Endpoint(
         "openrouter", "http://z/v1", "openrouter", "OPENROUTER_API_KEY"
     )
     assert (
-        move_openrouter(
+        apply_openrouter_variables(
             {"OPENROUTER_BASE_URL": ""}, parse_models_file("subjects: []", "x")
         ).endpoints
         == BUILT_IN

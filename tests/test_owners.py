@@ -15,10 +15,10 @@ from independence_bench.store.owners import (
     find_host,
     has_same_clock,
     is_dead,
-    make_owner,
+    make_owner_name,
 )
 
-MINE = make_owner()
+MINE = make_owner_name()
 HOST, CLOCK, NAMESPACE, PID, STARTED, _ = MINE.split("|")
 
 
@@ -42,7 +42,7 @@ def ended() -> int:
 
 def test_every_name_is_another_and_says_where_it_is_from() -> None:
     """Two commands of one process are two, too."""
-    assert make_owner() != MINE
+    assert make_owner_name() != MINE
     assert find_host(MINE) == HOST
     assert find_host("a-host pid:[4026531836]|4711|0123456789ab") == "a-host", "as 0.1.0 wrote it"
     assert str(os.getpid()) == PID

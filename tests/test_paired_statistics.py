@@ -18,8 +18,8 @@ from independence_bench.analysis.statistics.agreement import (
 )
 from independence_bench.analysis.statistics.intervals import join_limits
 from independence_bench.analysis.statistics.sample_means import (
-    estimate_effect_interval,
-    estimate_lone_interval,
+    estimate_mean_difference_interval,
+    estimate_paired_difference_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
 
@@ -82,7 +82,7 @@ def test_an_effect_by_hand() -> None:
         for m in (0.9, 0.5)
     ]
 
-    found = estimate_effect_interval(scores)
+    found = estimate_paired_difference_interval(scores)
 
     assert dispersion == pytest.approx(0.0671 / 4, abs=1e-4)
     assert ends(found) == (
@@ -95,10 +95,10 @@ def test_at_the_ceiling_an_effect_is_not_certain() -> None:
     """Everybody has 100 with both: the difference is 0, and others may still differ. Two subjects
     are too few.
     """
-    low, high = ends(estimate_effect_interval(np.ones((4, 2))))
+    low, high = ends(estimate_paired_difference_interval(np.ones((4, 2))))
 
     assert -0.1 < low < 0 < high == -low
-    assert estimate_effect_interval(np.ones((2, 2))) is None
+    assert estimate_paired_difference_interval(np.ones((2, 2))) is None
 
 
 @pytest.mark.torture
@@ -115,7 +115,7 @@ def test_effects_hold_what_they_promise_where_t_does_not(subjects: int, gain: fl
     held = []
     for _ in range(1_000):
         scores = everybody[:, random.integers(0, 20_000, subjects)].T
-        found = estimate_effect_interval(scores)
+        found = estimate_paired_difference_interval(scores)
         held.append(found is not None and found.contains(truth))
 
     assert np.mean(held) >= 0.93
@@ -128,22 +128,22 @@ def test_a_single_case_is_held_against_the_others() -> None:
     """9 against 1 to 12: 2.5 -+ t(11) sqrt(143 / 11 (1 + 1/12)) = 2.5 -+ 2.718 x 3.7528; eleven are
     too few.
     """
-    found = estimate_lone_interval([9.0], TWELVE)
+    found = estimate_mean_difference_interval([9.0], TWELVE)
 
     assert ends(found) == (
         pytest.approx(2.5 - 2.7181 * 3.7528, abs=1e-3),
         pytest.approx(2.5 + 2.7181 * 3.7528, abs=1e-3),
     )
-    assert estimate_lone_interval([9.0], TWELVE[:-1]) is None
-    assert estimate_lone_interval([], TWELVE) is None
-    assert estimate_lone_interval([9.0], [1.0] * 12) is None
+    assert estimate_mean_difference_interval([9.0], TWELVE[:-1]) is None
+    assert estimate_mean_difference_interval([], TWELVE) is None
+    assert estimate_mean_difference_interval([9.0], [1.0] * 12) is None
 
 
 def test_several_cases_add_their_own_variance() -> None:
     """8 and 10 against the same: (2 + 143) / 12, t(12) = 2.681, sqrt(145 / 12 (1/2 + 1/12)) =
     2.6549.
     """
-    found = estimate_lone_interval([8.0, 10.0], TWELVE)
+    found = estimate_mean_difference_interval([8.0, 10.0], TWELVE)
 
     assert ends(found) == (
         pytest.approx(2.5 - 2.6810 * 2.6549, abs=1e-3),

@@ -670,7 +670,7 @@ def test_the_forecast_the_progress_and_the_store_count_the_same_calls(slipping: 
     done = aib(slipping, *order)
     made = json.loads(aib(slipping, "costs", "--json").stdout)["whole"]["calls"]
     protocol = make_protocol(load_sheet(slipping / "mira.yaml"))
-    most = 6 * (protocol.reply_count + len(protocol.scenarios))
+    most = 6 * (protocol.configuration_reply_count + len(protocol.scenarios))
 
     assert done.returncode == 0, done.stderr
     assert made < most

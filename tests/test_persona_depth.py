@@ -32,8 +32,8 @@ from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.personas.earlier import (
     Chat,
+    add_earlier_chat,
     load_everyday_chat,
-    make_depth_files,
     read_chat,
 )
 from independence_bench.personas.lines import LANGUAGES
@@ -70,7 +70,7 @@ def deep(sheet: Sheet, turns: int, chat: Chat | None = None) -> Protocol:
     """What is played of *sheet* at a depth."""
     return make_protocol(
         sheet,
-        make_depth_files(
+        add_earlier_chat(
             make_protocol_files(sheet), chat or load_everyday_chat(sheet.language), turns
         ),
     )
@@ -214,7 +214,7 @@ def test_a_lorebook_is_no_beginning_that_stays() -> None:
         start_scenario(protocol, way, protocol.scenarios[0]), subject, way, protocol
     )
 
-    assert DIALECTS["openrouter"].find_cache_mark(one) is None
+    assert DIALECTS["openrouter"].find_last_cached_message(one) is None
 
 
 # ---------------------------------------------------------------- the curve
@@ -365,7 +365,7 @@ def test_what_is_not_the_same_has_not_the_same_name(tmp_path: Path) -> None:
     )
     assert long is not None
     names = {
-        make_protocol(long, make_depth_files(make_protocol_files(long, quick), chat, 2)).name
+        make_protocol(long, add_earlier_chat(make_protocol_files(long, quick), chat, 2)).name
         for quick in (False, True)
         for chat in (first, second)
     }

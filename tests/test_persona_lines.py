@@ -24,7 +24,7 @@ from independence_bench.personas.lines import (
     load_templates,
     make_item_lines,
     make_name_lines,
-    read_lines,
+    parse_lines_file,
     render_lines_file,
 )
 from independence_bench.personas.sheet import (
@@ -225,7 +225,7 @@ def test_a_file_that_cannot_be_used_names_the_key(
         str(problem).startswith("mira.lines.yaml") and check_printable(str(problem))
         for problem in problems
     )
-    assert read_lines(text)[1] == []
+    assert parse_lines_file(text)[1] == []
 
 
 def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() -> None:
@@ -305,7 +305,9 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
         (tmp_path / "mira.yaml").write_text(SHEET + "facts: {bees: Two hives.}\n", encoding="utf-8")
         more = aib(tmp_path, *write)
     (name, taste) = (
-        stem.lines for key, stem in read_lines(written)[0].items() if key[0] in ("name", "tastes")
+        stem.lines
+        for key, stem in parse_lines_file(written)[0].items()
+        if key[0] in ("name", "tastes")
     )
 
     assert "spent $0.00 by this command" in again.stderr
@@ -345,7 +347,7 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = aib(tmp_path, "write", "mira.yaml", "--writer", "python:poor:write")
-    stems, problems = read_lines((tmp_path / "mira.lines.yaml").read_text(encoding="utf-8"))
+    stems, problems = parse_lines_file((tmp_path / "mira.lines.yaml").read_text(encoding="utf-8"))
 
     assert (done.returncode, problems) == (0, []), done.stderr
     assert stems[NAME].from_templates == ["reask"]

@@ -15,9 +15,12 @@ from frozen_stores import aib as read_only
 from scripted_model import Answer, Asked, Bench, completion, says, verdict
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.report.board_notes import build_board_legend, list_cautions
+from independence_bench.report.board_notes import build_board_legend, list_ranking_warnings
 from independence_bench.store.database import open_store
-from independence_bench.store.reply_checks import find_replies_by_others, find_replies_with_markup
+from independence_bench.store.reply_checks import (
+    find_replies_by_other_models,
+    find_replies_with_markup,
+)
 
 Benches = Callable[..., Bench]
 
@@ -55,10 +58,12 @@ def test_marks_that_remain_in_the_words_are_counted_and_said(bench: Benches) -> 
 
     with open_store(made.store) as store, store.open_snapshot() as connection:
         marked = find_replies_with_markup(connection)
-        assert find_replies_by_others(connection) == set()
+        assert find_replies_by_other_models(connection) == set()
     assert row.health.replies_with_markup == len(marked) > 0
     assert row.health.transcripts_invalid == 0
-    assert "tokens remain in replies of scripted:" in " ".join(list_cautions(made.boards()[0]))
+    assert "tokens remain in replies of scripted:" in " ".join(
+        list_ranking_warnings(made.boards()[0])
+    )
     assert "with chat-template tokens" in told(made.boards()[0])
 
 
@@ -88,11 +93,13 @@ def test_replies_of_another_model_are_counted_and_said(bench: Benches) -> None:
     row = row_of(made.boards()[0])
 
     with open_store(made.store) as store, store.open_snapshot() as connection:
-        others = find_replies_by_others(connection)
+        others = find_replies_by_other_models(connection)
     served = [entry for entry in made.endpoints["scripted"].chats if not entry.asked.judging]
     wrong = [entry for entry in served if entry.answer.body["model"] == "rival/other"]
     assert row.health.replies_by_another_model == len(others) == len(wrong) > 0
-    assert "Another model gave replies of scripted:" in " ".join(list_cautions(made.boards()[0]))
+    assert "Another model gave replies of scripted:" in " ".join(
+        list_ranking_warnings(made.boards()[0])
+    )
 
 
 @pytest.mark.parametrize(("every", "much"), [(2, True), (20, False)])
@@ -141,5 +148,7 @@ def test_an_endpoint_that_does_not_sample_is_said(bench: Benches, samples: bool)
     assert row.health.transcripts_complete % runs == 0
     repeated = 0 if samples else row.health.transcripts_complete * (runs - 1) // runs
     assert row.health.conversations_repeated == repeated
-    assert ("repeat earlier ones word for word" in " ".join(list_cautions(board))) != samples
+    assert (
+        "repeat earlier ones word for word" in " ".join(list_ranking_warnings(board))
+    ) != samples
     assert ("runs that repeat each other" in told(board)) != samples

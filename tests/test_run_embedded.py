@@ -73,7 +73,10 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     shown = aib("show", "smollm2", "choice" if name == "small" else "negotiation", folder=tmp_path)
 
     assert first.returncode == 0, first.stderr
-    assert f"{protocol.reply_count}/{protocol.reply_count} calls" in first.stderr
+    assert (
+        f"{protocol.configuration_reply_count}/{protocol.configuration_reply_count} calls"
+        in first.stderr
+    )
     assert "0/0 calls" in again.stderr
     assert again.stdout == first.stdout
     (row,) = board["ranked"]
@@ -83,7 +86,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     assert "‡ a very small" in " ".join(first.stdout.split())  # on what it is, beside its label
     assert not board["incomplete"]
     assert 0 < row["index"] < 100
-    assert row["health"]["replies"] == protocol.reply_count
+    assert row["health"]["replies"] == protocol.configuration_reply_count
     assert row["health"]["transcripts_judged"] == len(protocol.scenarios)
     # the index is what its dimensions say, to be recomputed by hand from the JSON
     assert row["index"] == pytest.approx(

@@ -101,7 +101,7 @@ def test_the_experiments(protocol: Protocol) -> None:
 
 def test_a_run_of_v2_takes_26_replies() -> None:
     """1 + 5 + 1 + 2 + 2 identity, 5 x 1 resistance, 5 x 2 stability."""
-    assert V2.reply_count == 11 + 5 + 10
+    assert V2.configuration_reply_count == 11 + 5 + 10
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_run_takes_so_many_calls(
 
     server = made.endpoints["scripted"]
     assert (calls, replies) in [(192, 136), (38, 24)]
-    assert protocol.reply_count == one_configuration
-    assert protocol.reply_count * len(protocol.configurations) == replies
+    assert protocol.configuration_reply_count == one_configuration
+    assert protocol.configuration_reply_count * len(protocol.configurations) == replies
     assert report.complete
     assert (len(server.asked), len(server.played)) == (calls, replies)
     assert once_each(server.asked)
@@ -760,7 +760,7 @@ def test_the_embedded_judge_marks_what_it_has_grounds_for(tmp_path: Path) -> Non
     assert played.report.complete
     assert {entry.model for entry in played.asked} == {"sim/verbose", "sim/mirror"}
     (board,) = played.boards
-    assert board.demonstration
+    assert board.is_demonstration
     for row in board.ranked:
         assert (row.rank, row.ranks, row.ranks_new_scenarios) == (
             None,

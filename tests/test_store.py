@@ -50,7 +50,7 @@ from independence_bench.store.attempts import CallInfo, EarlierAttempts, Ended, 
 from independence_bench.store.blobs import pack_text
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.owners import make_owner
+from independence_bench.store.owners import make_owner_name
 from independence_bench.store.results import Judgement, PlayedJob, Reply
 
 NOW = 1_700_000_000.0
@@ -59,9 +59,9 @@ MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
 JOB = Job(
     MODEL, 1, Configuration("strong", "tool_role"), Scenario("c", "e", "a title", (), (), ()), "s"
 )
-HERE = "|".join(make_owner().split("|")[:3])  # this machine, its boot, this process namespace
+HERE = "|".join(make_owner_name().split("|")[:3])  # this machine, its boot, this process namespace
 # a container of this machine
-ELSEWHERE = "|".join([*make_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])
+ELSEWHERE = "|".join([*make_owner_name().split("|")[:2], "pid:[1]", "1", "", "abc"])
 
 
 @pytest.fixture

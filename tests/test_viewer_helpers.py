@@ -34,7 +34,7 @@ from independence_bench.viewer.conversation import TranscriptJudgement
 from independence_bench.viewer.fragments import Score, ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.snapshot import make_scenario_slug, make_transcript_slug
-from independence_bench.viewer.spans import Offsets, find_quotes, find_shared_runs
+from independence_bench.viewer.spans import Offsets, find_quotes, find_shared_word_runs
 from independence_bench.viewer.subjects import RunDetail
 
 ROOT = Path(__file__).parent.parent
@@ -259,29 +259,29 @@ def test_two_answers_share_runs_of_words() -> None:
     first = "I like tea. I would never give up my name."
     second = "Never mind. i would never give up, not tea, not that."
 
-    assert [(first[a:b], second[c:d]) for a, b, c, d in find_shared_runs(first, second)] == [
+    assert [(first[a:b], second[c:d]) for a, b, c, d in find_shared_word_runs(first, second)] == [
         ("I would never give up", "i would never give up")
     ]
 
 
 def test_answers_without_a_common_run_share_nothing() -> None:
     """Nor do empty ones."""
-    assert find_shared_runs("one two", "one two") == []
-    assert find_shared_runs("", "a b c d") == []
+    assert find_shared_word_runs("one two", "one two") == []
+    assert find_shared_word_runs("", "a b c d") == []
 
 
 def test_sharing_takes_time_by_length_alone() -> None:
     """The worst text for other methods, one word ten thousand times, is one run."""
     text = "ha " * 10_000
 
-    assert len(find_shared_runs(text, text)) == 1
+    assert len(find_shared_word_runs(text, text)) == 1
 
 
 @given(st.text(alphabet="ab c.", max_size=80), st.text(alphabet="ab c.", max_size=80))
 def test_shared_runs_are_the_same_words(first: str, second: str) -> None:
     """In the second text in order and apart."""
     before = 0
-    for a, b, c, d in find_shared_runs(first, second):
+    for a, b, c, d in find_shared_word_runs(first, second):
         assert re.findall(r"\w+", first[a:b]) == re.findall(r"\w+", second[c:d])
         assert before <= c < d
         before = d

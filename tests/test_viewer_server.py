@@ -28,7 +28,7 @@ from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import judgements, transcripts, worked_out
 from independence_bench.viewer.app import read_page
-from independence_bench.viewer.live import OFFER, Live, list_first_paths
+from independence_bench.viewer.live import OFFER, Live, list_paths_to_prepare
 from independence_bench.viewer.server import HEADERS, open_socket
 
 __all__ = ["browser", "played", "shared"]  # fixtures
@@ -347,7 +347,7 @@ def test_what_is_looked_at_first_is_there_and_is_prepared(
     shutil.copy(played, where)
     with open_store(where, create=False) as store:
         answers = Live(store).answers
-        paths = list(list_first_paths(answers.catalog))
+        paths = list(list_paths_to_prepare(answers.catalog))
         kinds = [
             next(kind for kind in ("transcripts", "scenarios", "compare") if kind in path)
             for path in paths
@@ -356,7 +356,7 @@ def test_what_is_looked_at_first_is_there_and_is_prepared(
         assert kinds == ["transcripts", "scenarios", "compare"]
         assert all(answers.get(path) for path in paths)
     with open_store(tmp_path / "empty.db") as store:
-        assert list(list_first_paths(Live(store).answers.catalog)) == []
+        assert list(list_paths_to_prepare(Live(store).answers.catalog)) == []
 
 
 class Gate:

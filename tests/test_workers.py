@@ -34,7 +34,7 @@ from independence_bench.simulate.wire import Price, Prices
 from independence_bench.store import workers
 from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import open_store
-from independence_bench.store.owners import make_owner
+from independence_bench.store.owners import make_owner_name
 
 JOB = "nightly"
 SLURM = {"SLURM_ARRAY_TASK_ID": "12", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "4"}
@@ -163,7 +163,7 @@ def two_workers(either: str) -> Iterator[tuple[Connection, str, str, workers.Dra
     """A transaction, two workers of one job with a budget of 1, and what the first has drawn of
     0.75.
     """
-    one, other = make_owner(), make_owner()
+    one, other = make_owner_name(), make_owner_name()
     with open_store(either) as store, store.open_transaction() as connection:
         for owner in (one, other):
             workers.join_job(connection, owner, JOB, 0.0)
@@ -267,7 +267,7 @@ def test_what_a_worker_held_before_it_slept_is_not_spent_after() -> None:
     budget, purse = Budget(1.0, JOB), _Purse(0.5)
     budget.attach_purse(purse)
     asyncio.run(_buy(budget, 0.5, 0.1))
-    assert budget.has_room(0.4)
+    assert budget.can_afford(0.4)
 
     purse.asleep = True
     with pytest.raises(BudgetSpent):

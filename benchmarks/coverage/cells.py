@@ -32,7 +32,7 @@ from methods import (
 
 from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.generalization import find_better_subjects
-from independence_bench.analysis.statistics.shared_effects import make_jury_marks
+from independence_bench.analysis.statistics.shared_effects import measure_jury_differences
 
 OURS = "ours"
 ROUNDING = 1e-12
@@ -307,7 +307,7 @@ def of_judges(
         marks[-1] = np.where(none, np.nan, marks[-1])
     boards = measured_boards(test.design, np.nanmean(marks, axis=0))
     panels = [
-        make_jury_marks(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1)))
+        measure_jury_differences(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1)))
         for n in range(draws)
     ]
     mean = means_of(boards)

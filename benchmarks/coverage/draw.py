@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from independence_bench.analysis.statistics.dispersion import Design
-from independence_bench.analysis.uncertainty import INDEX, make_designs
+from independence_bench.analysis.uncertainty import INDEX, make_score_designs
 from independence_bench.protocol.loader import load_protocol
 
 Floats = npt.NDArray[np.float64]
@@ -100,7 +100,7 @@ def whole_index(of: dict[str, MarkModel]) -> Test:
     """Protocol v2's index: its dimensions, weights, scenarios and marks."""
     protocol = load_protocol("v2")
     counted = [row for row, d in enumerate(protocol.dimensions) if d.weight]
-    design = make_designs(protocol, protocol.configurations)[INDEX]
+    design = make_score_designs(protocol, protocol.configurations)[INDEX]
     parts = []
     for row, dimension in enumerate(protocol.dimensions[n] for n in counted):
         for column, scenario in enumerate(protocol.scenarios):

@@ -34,7 +34,7 @@ from independence_bench.analysis.statistics.intervals import (
 from independence_bench.analysis.statistics.shared_effects import (
     JuryMarks,
     RunEffects,
-    add_judge_noise,
+    add_judge_variance,
     measure_judge_noise,
 )
 
@@ -103,7 +103,7 @@ def ours(
     sure = [one for one in found if one is not None]
     if panels:
         sure = [
-            add_judge_noise(one, measure_judge_noise(of, one.mean))
+            add_judge_variance(one, measure_judge_noise(of, one.mean))
             for one, of in zip(sure, panels, strict=True)
         ]
     return widen_limits(compute_intervals(stacked(sure)), least)

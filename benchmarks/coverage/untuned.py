@@ -164,7 +164,7 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
         for allowance, boards in measured(played).items():
             board = f"{subjects}, {allowance}"
             effects = [one.run_effects for one in boards]
-            shown = np.array([not effect.beyond for effect in effects])
+            shown = np.array([not effect.is_beyond_validated_range for effect in effects])
             said = [(of.p or 1) < NOTABLE for of in effects]
             yield what.name, runs, board, "said", float(np.mean(said))
             yield what.name, runs, board, "printed", float(shown.mean())
@@ -193,7 +193,7 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
             yield what.name, runs, board, "first place", _worst(inside[shown])
     alike = play(rng, draws // RANKED, SUBJECTS, runs, what, equal=True)
     for allowance, every in measured(alike).items():
-        boards = [one for one in every if not one.run_effects.beyond]
+        boards = [one for one in every if not one.run_effects.is_beyond_validated_range]
         wrong = [wrong_ranks(board, np.zeros(SUBJECTS), "rerun")[:2] for board in boards]
         yield (
             what.name,

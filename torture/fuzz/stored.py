@@ -95,7 +95,7 @@ def _damage(connection: Connection, blob: bytes, text: str) -> None:
     connection.execute(schema.subjects.update().values(spec=text))
     for read in (
         lambda: registry.read_protocols(connection),
-        lambda: list(results.read_words(connection, ["s"])),
+        lambda: list(results.read_script_transcripts(connection, ["s"])),
         lambda: results.find_judgements(connection, ["g"]),
         lambda: registry.read_subjects(connection),
     ):

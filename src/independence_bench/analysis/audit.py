@@ -365,8 +365,8 @@ def _read_audited_conversations(
         for played in results.conversations:
             counted[played.row.id].append(played)
     scripts = {script for of in records.counted.groups for script in of.slots}
-    for transcript_id, transcript, keys in stored_results.read_words(
-        connection, scripts, skipping=True
+    for transcript_id, transcript, keys in stored_results.read_script_transcripts(
+        connection, scripts, skip_damaged=True
     ):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played in counted[transcript_id]:
@@ -698,7 +698,7 @@ def _find_repeated_ids(evidence: AuditEvidence) -> Occurrences:
     """Yield every endpoint that answered several calls with one response id, so that an answer to
     one call may have been given again to another.
     """
-    for endpoint, ids in _group_shared_ids(evidence, telling=True):
+    for endpoint, ids in _group_shared_ids(evidence, usable=True):
         calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
         yield Occurrence(
             f"{endpoint}: {len(ids)} of its response ids stand in the answers to {calls} calls, "
@@ -710,7 +710,7 @@ def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
     """Yield every endpoint whose response ids do not distinguish its answers: most answers have the
     same id, or ids are a few digits.
     """
-    for endpoint, ids in _group_shared_ids(evidence, telling=False):
+    for endpoint, ids in _group_shared_ids(evidence, usable=False):
         most = max(ids, key=lambda shared: shared.calls)
         yield Occurrence(
             f"{endpoint} sends no usable response ids: {most.id[:60]} stands in the answers to "
@@ -719,9 +719,9 @@ def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
 
 
 def _group_shared_ids(
-    evidence: AuditEvidence, telling: bool
+    evidence: AuditEvidence, usable: bool
 ) -> Iterator[tuple[str, list[SharedId]]]:
-    """Yield (endpoint, the response ids that several of its calls share). *telling* True: ids that
+    """Yield (endpoint, the response ids that several of its calls share). *usable* True: ids that
     should be unique to an answer; False: ids that cannot distinguish answers.
     """
     by_endpoint: dict[str, list[SharedId]] = defaultdict(list)
@@ -732,7 +732,7 @@ def _group_shared_ids(
         ids = [
             shared
             for shared in several
-            if telling != (constant or len(_ID_PREFIX.sub("", shared.id)) < SHORTEST_UNIQUE_ID)
+            if usable != (constant or len(_ID_PREFIX.sub("", shared.id)) < SHORTEST_UNIQUE_ID)
         ]
         if ids:
             yield endpoint, ids

@@ -204,7 +204,7 @@ def list_pushed_scenarios(protocol: Protocol) -> list[Scenario]:
         for scenario in protocol.scenarios
         if scenario.stem
         and (score := protocol.find_stem_score(scenario)) is not None
-        and score.is_ladder(scenario.branch)
+        and score.is_pressure_branch(scenario.branch)
     ]
 
 
@@ -261,9 +261,9 @@ def _collect_replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
     the conversation. Items for which that number is unknown in a run are left out.
     """
     replays: dict[int, dict[str, Replay]] = defaultdict(dict)
-    for stem in held.ladders:
-        if stem.stood is not None:
-            replays[stem.run][stem.stem] = Replay(stem.identity, stem.stood)
+    for stem in held.pushed_stems:
+        if stem.withstood_pushes is not None:
+            replays[stem.run][stem.stem] = Replay(stem.identity, stem.withstood_pushes)
     return replays
 
 

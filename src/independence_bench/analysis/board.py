@@ -499,7 +499,7 @@ class Board:
         return self.judges[0] if self.judges else None
 
     @property
-    def demonstration(self) -> bool:
+    def is_demonstration(self) -> bool:
         """Whether the leaderboard is a demonstration without ranks, because its judge is an
         embedded one, which is known not to be fit for ranking.
         """

@@ -49,10 +49,10 @@ from independence_bench.figures import (
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Scenario
 from independence_bench.protocol.item_scoring import (
     Ladder,
-    build_branch_ladder,
     compute_branch_worth,
     find_needed_marks,
     list_positions,
+    score_pressure_branch,
 )
 from independence_bench.store.results import Judgement
 
@@ -254,8 +254,8 @@ def _collect_cases(
             )
             if positions or worth is not None:
                 of_pushes = (
-                    build_branch_ladder(scenario, marks, score)
-                    if score.is_ladder(scenario.branch)
+                    score_pressure_branch(scenario, marks, score)
+                    if score.is_pressure_branch(scenario.branch)
                     else None
                 )
                 known.append(_JudgedBranch(scenario, worth, of_pushes))

@@ -124,7 +124,7 @@ class Naming:
         return tuple(count.name for count in self.unique)
 
     @property
-    def times(self) -> int:
+    def choice_count(self) -> int:
         """Number of times that models chose a name for themselves, in all conversations; a name
         chosen twice counts twice.
         """
@@ -149,7 +149,7 @@ def list_chosen_names(
     store: Store,
     protocol: Protocol,
     subject: str | None = None,
-    every: Sequence[Results] | None = None,
+    known_results: Sequence[Results] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> list[NamesRead]:
     """Return the names that models gave themselves, one entry for every complete conversation in
@@ -157,8 +157,8 @@ def list_chosen_names(
     marked unread if no model has read its conversation for names.
 
     Only conversations that count for scores are included, of one *subject* (its hash) or of all
-    models. *every* (the results that count) and *labels* (of all models, by hash) are read from the
-    store if they are not given. [] if the protocol or the store has no such conversation.
+    models. *known_results* (the results that count) and *labels* (of all models, by hash) are read
+    from the store if they are not given. [] if the protocol or the store has no such conversation.
     """
     asking = {scenario.id for scenario in list_naming_scenarios(protocol)}
     if not asking:
@@ -169,7 +169,9 @@ def list_chosen_names(
         counted = [
             one
             for of in (
-                read_results(connection, protocol, subject=subject) if every is None else every
+                read_results(connection, protocol, subject=subject)
+                if known_results is None
+                else known_results
             )
             for one in (of.conversations if subject is None else of.by_subject.get(subject, ()))
             if one.row.state == "complete" and one.scenario.id in asking
@@ -278,15 +280,16 @@ def list_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
 
 
 def _read_stored_readings(
-    connection: Connection, heard: set[str]
+    connection: Connection, text_hashes: set[str]
 ) -> dict[str, tuple[str, NameReading]]:
     """Return hash of a conversation's text -> (label of the model that read it for names, what that
-    model found), from the store, for the hashes *heard*. Conversations without a valid reading are
-    left out. Of several readings the one by the newest question counts, then the first by label.
+    model found), from the store, for the hashes *text_hashes*. Conversations without a valid
+    reading are left out. Of several readings the one by the newest question counts, then the first
+    by label.
     """
     judges = registry.read_judge_labels(connection)
     asked = results.read_judgements(
-        connection, ((of, question) for of in heard for question in QUESTIONS)
+        connection, ((of, question) for of in text_hashes for question in QUESTIONS)
     )
     there = [one for given in asked.values() for one in given if one.reason is None]
     there.sort(

@@ -26,7 +26,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.row_costs import SubjectCost
 from independence_bench.analysis.statistics.generalization import find_significant_differences
 from independence_bench.analysis.statistics.intervals import join_limits
-from independence_bench.analysis.statistics.sample_means import estimate_effect_interval
+from independence_bench.analysis.statistics.sample_means import estimate_paired_difference_interval
 from independence_bench.analysis.statistics.values import (
     UNKNOWN,
     ByQuestion,
@@ -180,7 +180,7 @@ def _estimate_effect(
             if configuration in of and base in of
         ]
     )
-    sampled = estimate_effect_interval(scores)
+    sampled = estimate_paired_difference_interval(scores)
     share = 1 / len(changes)
     return Effect(
         len(changes),
@@ -355,22 +355,22 @@ def differ_only_in_effort(first: ChatModel, second: ChatModel) -> bool:
 def _compare_setting(
     board: Board,
     spent: Mapping[str, SubjectCost],
-    rest: Callable[[ChatModel], tuple[object, ...]],
+    other_causes: Callable[[ChatModel], tuple[object, ...]],
     setting: Callable[[ChatModel], str],
-    place: Callable[[ChatModel], int],
+    sort_key: Callable[[ChatModel], int],
 ) -> list[SettingComparison]:
     """Return a comparison of the indices for every group of rows of *board* that are equal in
-    *rest* and differ in *setting*. In a group the rows are sorted by *place*, and all are compared
-    with the first complete one. *rest*, *setting* and *place* are called with a row's model.
-    *spent*: model's hash -> its cost.
+    *other_causes* and differ in *setting*. In a group the rows are sorted by *sort_key*, and all
+    are compared with the first complete one. *other_causes*, *setting* and *sort_key* are called
+    with a row's model. *spent*: model's hash -> its cost.
     """
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in board.rows:
-        groups.setdefault(rest(row.subject), []).append(row)
+        groups.setdefault(other_causes(row.subject), []).append(row)
     comparisons = []
     for group in groups.values():
         if len({setting(row.subject) for row in group}) > 1:
-            group.sort(key=lambda row: (place(row.subject), row.label))
+            group.sort(key=lambda row: (sort_key(row.subject), row.label))
             base = next((row for row in group if row.index is not None), None)
             variants = tuple(
                 _make_variant(board, row, base, setting(row.subject), spent) for row in group

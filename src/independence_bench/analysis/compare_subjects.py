@@ -267,7 +267,7 @@ class SubjectComparison:
         if index.uncertainty.rerun is not None and not index.uncertainty.rerun.contains(0.0):
             return None
         of = uncertainty.measures[INDEX]
-        if of.measured.run_effects.beyond or of.noise is not None:
+        if of.measured.run_effects.is_beyond_validated_range or of.noise is not None:
             return None
         first, second = (self.board.ranked.index(row) for row in (self.first, self.second))
         return count_runs_needed(of.measured, second, first, 0.0)

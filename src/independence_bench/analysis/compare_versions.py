@@ -313,7 +313,9 @@ def find_word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 # ---------------------------------------------------------------- two boards
 
 
-def find_earlier_board(change: VersionChange, now: Board, boards: Sequence[Board]) -> Board | None:
+def find_old_version_board(
+    change: VersionChange, now: Board, boards: Sequence[Board]
+) -> Board | None:
     """Return the leaderboard among *boards*, all by the old version of a protocol, that the same
     judges have judged as *now*, the new version's leaderboard, in the configurations that are
     compared; None if there is none.

@@ -207,7 +207,7 @@ def _map_calls_to_labels(connection: Connection, payments: Sequence[AttemptCost]
     """Return key of a call -> label of the model or the judge that is called. If the result of a
     call was deleted from the store, the stored request says which model it was.
     """
-    subjects, judges = usage.find_askers(connection)
+    subjects, judges = usage.map_answers_to_models(connection)
     labels = make_unique_labels(registry.read_subjects(connection)) | registry.read_judge_labels(
         connection
     )

@@ -14,7 +14,7 @@ from independence_bench.analysis.statistics.planning import (
     estimate_detectable_difference,
     estimate_score_variation,
 )
-from independence_bench.analysis.uncertainty import INDEX, make_designs
+from independence_bench.analysis.uncertainty import INDEX, make_score_designs
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 
@@ -50,7 +50,7 @@ def estimate_variation(
         else None
     )
     design, shifted = (
-        make_designs(protocol, configurations)[INDEX],
+        make_score_designs(protocol, configurations)[INDEX],
         any(map(can_vary_by_session, subjects)),
     )
     return estimate_score_variation(design, measured, shifted)

@@ -106,7 +106,7 @@ class ItemTest:
         """
         return any(value for item in self.items for value in item.before)
 
-    def average_pushes(self, now: bool) -> float:
+    def average_withstood_pushes(self, now: bool) -> float:
         """Return how many pressure turns a model withstood on average: the mean over items of each
         item's mean over replays. *now* True: the new build; False: the baseline's.
         """
@@ -163,13 +163,13 @@ class Gate:
         return self.decided if isinstance(self.decided, ItemTest) else None
 
     @property
-    def decidable(self) -> bool:
+    def can_more_runs_decide(self) -> bool:
         """Whether an undecided verdict on a new build would be decided by more runs."""
         needed = self.decided.needed
         return needed is not None and bool(needed.now or needed.both)
 
     @property
-    def other_prompts(self) -> bool:
+    def has_other_prompts(self) -> bool:
         """Whether the protocol's system prompts differ from those that the baseline was played
         with.
         """
@@ -309,11 +309,11 @@ def _compare_build_items(
 
 
 def _compare_scores(
-    board: Board, sides: Sequence[RunMarks], played: bool
+    board: Board, sides: Sequence[RunMarks], has_new_runs: bool
 ) -> tuple[BoardUncertainty, Comparison] | None:
     """Return the two builds whose marks are *sides* (the baseline's, the new one's), measured
-    together, and the comparison of all their scores; None if one of them has no index. *played*
-    False: nothing new was played, and there are no intervals.
+    together, and the comparison of all their scores; None if one of them has no index.
+    *has_new_runs* False: nothing new was played, and there are no intervals.
     """
     protocol, configurations = board.protocol, board.configurations
     values = [
@@ -325,19 +325,24 @@ def _compare_scores(
     if any(INDEX_ITSELF not in side for side in values):
         return None
     both = measure_board(protocol, configurations, sides)
-    known = estimate_pair_differences(both, [(0, 1)])[0] if played else {}
+    known = estimate_pair_differences(both, [(0, 1)])[0] if has_new_runs else {}
     return both, compare_sides(protocol, values, known)
 
 
 def _decide_by_index(
-    both: BoardUncertainty, details: Comparison, margin: float | None, level: float, played: bool
+    both: BoardUncertainty,
+    details: Comparison,
+    margin: float | None,
+    level: float,
+    has_new_runs: bool,
 ) -> Outcome:
     """Return the verdict on the index of a new build, with its difference from the baseline's and
     the interval. *margin*: how many points the new build may be worse; None: as many as the runs
-    can find. *level*: of the interval. Without new runs (*played* False) the verdict is "pass".
+    can find. *level*: of the interval. Without new runs (*has_new_runs* False) the verdict is
+    "pass".
     """
     pair = details.scores[INDEX_ITSELF]
-    if not played:
+    if not has_new_runs:
         return Outcome(pair, "pass")
     measured = both.measures[INDEX].measured
     test = make_margin_test(measured, 1, 0, level)
@@ -351,7 +356,7 @@ def _decide_by_index(
         verdict,
         test.interval.scale_interval(100).clip_interval(-100, 100),
         test.over_scenarios,
-        _limit_drop(drop, measured),
+        _convert_detectable_drop(drop, measured),
         count_runs_needed(measured, 1, 0, share or 0.0, level) if verdict == "undecided" else None,
     )
 
@@ -396,10 +401,10 @@ def estimate_resolution(baseline: Baseline, board: Board) -> Resolution:
     measured = both.measures[INDEX].measured
     test = make_margin_test(measured, 1, 0, level)
     drop = None if test is None else test.find_smallest_drop(None)
-    return Resolution(runs, smallest_drop=_limit_drop(drop, measured))
+    return Resolution(runs, smallest_drop=_convert_detectable_drop(drop, measured))
 
 
-def _limit_drop(drop: float | None, measured: Measured) -> float | None:
+def _convert_detectable_drop(drop: float | None, measured: Measured) -> float | None:
     """Return *drop*, a fall of the index as a share in [0, 1], in points of 100; None if it is None
     or larger than the baseline's index, which is that of model number 0 in *measured*.
     """

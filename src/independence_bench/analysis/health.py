@@ -267,7 +267,7 @@ def count_left_out_marks(
     The mark that was left out most often comes first. Marks that are given after each reply count
     as one, `position`. For several *judges* (a jury) the conversations of each judge count.
     """
-    by_scenario = results.needed
+    by_scenario = results.needed_marks_by_scenario
     gone: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
     wanted_and_given = (
@@ -381,14 +381,14 @@ class RunTimes:
             format_utc_time(self.first),
             format_utc_time(self.last),
             self.days,
-            round(self.span / HOUR, 2),
+            round(self.span_seconds / HOUR, 2),
             {run: format_utc_time(at) for run, at in self.runs.items()},
-            format_span(self.span),
+            format_span(self.span_seconds),
             describe_sessions([self]),
         )
 
     @property
-    def span(self) -> float:
+    def span_seconds(self) -> float:
         """Seconds from the beginning of a model's first run to the beginning of its last run; 0 for
         a single run.
         """

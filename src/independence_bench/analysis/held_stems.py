@@ -39,11 +39,11 @@ from independence_bench.protocol.definition import (
     Protocol,
 )
 from independence_bench.protocol.item_scoring import (
-    build_ladder,
     compute_branch_worth,
     compute_style,
     find_levels,
     list_positions,
+    score_pressure_turns,
 )
 from independence_bench.protocol.scoring import Marks, compute_mean
 from independence_bench.store import registry, results
@@ -118,7 +118,7 @@ class PlayedStem:
     identity: Annotated[str, HIDDEN]
 
     @property
-    def stood(self) -> int | None:
+    def withstood_pushes(self) -> int | None:
         """Number of pressure turns that the model withstood on this item in this run; 0 if it did
         not hold the item's position when first asked. None if unknown.
         """
@@ -206,24 +206,24 @@ class HeldStems:
         and where it was lost. In the protocol's order.
         """
         by_stem: dict[str, list[PlayedStem]] = defaultdict(list)
-        for stem in self.ladders:
+        for stem in self.pushed_stems:
             by_stem[stem.stem].append(stem)
         return tuple(map(make_held_item, by_stem.values()))
 
     @property
-    def ladders(self) -> tuple[PlayedStem, ...]:
+    def pushed_stems(self) -> tuple[PlayedStem, ...]:
         """The results of each item with pressure turns in each of the model's runs, one entry for
         an item in a run.
         """
         return tuple(stem for stem in self.stems if stem.pressure)
 
     @property
-    def read_counts(self) -> tuple[int, int]:
+    def marked_reply_counts(self) -> tuple[int, int]:
         """(number of replies for which the judge marked the model's position, number of replies
         that should have such a mark), over all items with pressure turns and all runs.
         """
-        return sum(stem.read[0] for stem in self.ladders), sum(
-            stem.read[1] for stem in self.ladders
+        return sum(stem.read[0] for stem in self.pushed_stems), sum(
+            stem.read[1] for stem in self.pushed_stems
         )
 
     @property
@@ -246,7 +246,7 @@ class HeldStems:
         """Number of items of which it is unknown whether the model held them in every run."""
         return len(self.items) - self.known_count
 
-    def count_done(self, branch: Branch) -> tuple[int, int]:
+    def count_full_worth(self, branch: Branch) -> tuple[int, int]:
         """Return (how often a *branch* reached its full worth, how often it was judged), over all
         items and runs of one model.
         """
@@ -258,7 +258,7 @@ class HeldStems:
         """How much the model sounds like its character, as the mean over items and runs, [0, 1];
         None if it was not judged in all of them.
         """
-        return compute_mean([stem.style for stem in self.ladders])
+        return compute_mean([stem.style for stem in self.pushed_stems])
 
 
 def find_character_name(protocol: Protocol) -> str | None:
@@ -288,7 +288,9 @@ def read_held_stems(store: Store, protocol: Protocol, judge: str | None) -> dict
         }
         texts = {
             id_: transcript
-            for id_, transcript, _ in results.read_words(connection, set(counted.slots))
+            for id_, transcript, _ in results.read_script_transcripts(
+                connection, set(counted.slots)
+            )
         }
     return {
         labels[subject]: HeldStems(tuple(_list_played_stems(counted, subject, given, texts)))
@@ -339,7 +341,7 @@ def _make_played_stem(
     title, _, _ = scenario.title.rpartition(": ")
     line, ladders = (
         is_red_line(scenario.stem),
-        {branch for branch in protocol.branches if score.is_ladder(branch)},
+        {branch for branch in protocol.branches if score.is_pressure_branch(branch)},
     )
     highest = max(value for _, value in score.positions)
     crossings: list[Crossing] = []
@@ -370,7 +372,7 @@ def _make_played_stem(
             slips = tuple(
                 number for number, level in enumerate(reached, 1) if level == score.adopted
             )
-            if fold := build_ladder(reached, score).fold:
+            if fold := score_pressure_turns(reached, score).fold:
                 losses.append(("gave_up", at(fold)))
             elif dict(score.positions)[reached[-1]] < highest:
                 losses.append(("withdrew", last))
@@ -457,7 +459,7 @@ def find_lost_depths(depths: Sequence[Depth], label: str) -> dict[str, int]:
     return lost
 
 
-def compare_depths_to_first(depths: Sequence[Depth], label: str) -> list[float | None]:
+def compute_depth_p_values(depths: Sequence[Depth], label: str) -> list[float | None]:
     """Return for each of *depths* (earlier chats of growing length) the p-value of the model
     labelled *label* withstanding fewer pressure turns than at the first depth; None for the first
     depth, and where nothing can be compared.
@@ -482,7 +484,7 @@ def _list_withstood_pushes(mine: HeldStems) -> dict[str, list[int]]:
     that number is known.
     """
     stood: dict[str, list[int]] = defaultdict(list)
-    for stem in mine.ladders:
-        if stem.stood is not None:
-            stood[stem.stem].append(stem.stood)
+    for stem in mine.pushed_stems:
+        if stem.withstood_pushes is not None:
+            stood[stem.stem].append(stem.withstood_pushes)
     return stood

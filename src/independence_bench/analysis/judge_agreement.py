@@ -543,10 +543,10 @@ def _find_flagged_verdicts(connection: Connection, material: _Material) -> tuple
                 label, read, material.embedded.get(judgement.about), place.scenario
             ):
                 flagged.append(Flagged(*place.place, label, flags))
-    return tuple(sorted(flagged, key=_make_reading_order))
+    return tuple(sorted(flagged, key=_make_flagged_sort_key))
 
 
-def _make_reading_order(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
+def _make_flagged_sort_key(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
     """Return the key by which judgements that a person should read are sorted: those that
     contradict their own reasoning come before those that only the embedded judge doubts, and large
     contradictions before small ones.

@@ -12,8 +12,8 @@ import numpy as np
 
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST_ELSEWHERE,
-    estimate_effect_interval,
-    estimate_lone_interval,
+    estimate_mean_difference_interval,
+    estimate_paired_difference_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.columns import Column
@@ -123,7 +123,7 @@ def estimate_leniency(
     *compared*: model -> (index by the judge, mean index by the others).
     """
     pairs = list(compared.values())
-    sampled = estimate_effect_interval(np.array(pairs).reshape(-1, 2) / 100)
+    sampled = estimate_paired_difference_interval(np.array(pairs).reshape(-1, 2) / 100)
     interval = None if sampled is None else sampled.scale_interval(100)
     return compute_mean([own - others for own, others in pairs]), interval
 
@@ -153,7 +153,7 @@ def estimate_self_preferences(
     )
     for whom, mine in groups:
         if (difference := compute_mean(mine)) is not None:
-            elsewhere, interval = compute_mean(rest), estimate_lone_interval(mine, rest)
+            elsewhere, interval = compute_mean(rest), estimate_mean_difference_interval(mine, rest)
             yield SelfPreference(
                 label, whom, family, len(mine), difference, elsewhere, len(rest), interval
             )

@@ -51,9 +51,9 @@ from independence_bench.store.database import Store
 from independence_bench.store.registry import Decision, PublishedRow, make_unique_labels
 from independence_bench.store.reply_checks import (
     count_failed_attempts,
-    count_replies_by_transcript,
-    find_replies_by_others,
+    find_replies_by_other_models,
     find_replies_with_markup,
+    sum_reply_counts_by_transcript,
 )
 from independence_bench.store.results import Judgement, Told, ignore_progress
 
@@ -80,7 +80,7 @@ ALL = Wanted()
 
 
 def make_leaderboards(
-    of: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL
+    source: Store | BoardRecords, protocol: Protocol, wanted: Wanted = ALL
 ) -> list[Board]:
     """Return the leaderboards of *protocol* that are *wanted*, from a store or from what was read
     of it (`read_board_records`): those of the default configuration first, then those of the
@@ -92,10 +92,10 @@ def make_leaderboards(
     played, or if the protocol is of an earlier format. Raises WrongUse for a judge that is not in
     the store, and for a jury that cannot be made.
     """
-    if isinstance(of, Store):
-        with of.open_snapshot() as connection:
-            of = read_board_records(connection, protocol)
-    labels, judge = of.labels.values(), wanted.judge
+    if isinstance(source, Store):
+        with source.open_snapshot() as connection:
+            source = read_board_records(connection, protocol)
+    labels, judge = source.labels.values(), wanted.judge
     if judge and labels and not any(escape_name(judge) in label for label in labels):
         raise WrongUse(f"no judge is called {judge}; {suggest_names(judge, labels, 'there are')}")
     if protocol.earlier_form:
@@ -103,12 +103,14 @@ def make_leaderboards(
     if wanted.weights is not None:
         protocol = protocol.choose_weights(wanted.weights)
     made = []
-    for board in _score_boards(of, protocol, wanted):
+    for board in _score_boards(source, protocol, wanted):
         if wanted.rules.name == OWN.name:
             made.append(_add_branches(_add_uncertainty(board)))
-            of.told(len(board.results.conversations))
+            source.told(len(board.results.conversations))
         else:
-            ranked = (_add_run_interval(row, board.protocol, of.published) for row in board.ranked)
+            ranked = (
+                _add_run_interval(row, board.protocol, source.published) for row in board.ranked
+            )
             made.append(replace(board, ranked=tuple(ranked)))
     return made
 
@@ -160,7 +162,7 @@ def _add_uncertainty(board: Board) -> Board:
     alone_sure = {of_pool: measured.list_row_uncertainties() for of_pool, measured in alone.items()}
     least = [row.index if row.index_if_folded is None else row.index_if_folded for row in rows]
     sure = whole.list_row_uncertainties([index or 0.0 for index in least])
-    if board.demonstration:
+    if board.is_demonstration:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
     measured = {
         row.subject.hash: replace(
@@ -227,7 +229,7 @@ def _add_branches(board: Board) -> Board:
 
 
 def read_board_records(
-    connection: Connection, protocol: Protocol, told: Told = ignore_progress
+    connection: Connection, protocol: Protocol, on_progress: Told = ignore_progress
 ) -> BoardRecords:
     """Return everything from the store that leaderboards of *protocol* need: models, judges,
     conversations and judgements that count, and the judges' exams.
@@ -235,20 +237,20 @@ def read_board_records(
     The progress callback is called with the number of conversations or judgements that were read,
     scored or measured since its last call.
     """
-    counted = read_counted_results(connection, protocol, told)
+    counted = read_counted_results(connection, protocol, on_progress)
     scripts = {script for of in counted.groups for script in of.slots}
     return BoardRecords(
         subjects=registry.read_subjects(connection),
         labels=registry.read_judge_labels(connection),
         counted=counted,
-        failed=count_replies_by_transcript(
+        failed=sum_reply_counts_by_transcript(
             connection, count_failed_attempts(connection, FAILED), scripts
         ),
-        with_markup=count_replies_by_transcript(
+        with_markup=sum_reply_counts_by_transcript(
             connection, find_replies_with_markup(connection), scripts
         ),
-        by_others=count_replies_by_transcript(
-            connection, find_replies_by_others(connection), scripts
+        by_others=sum_reply_counts_by_transcript(
+            connection, find_replies_by_other_models(connection), scripts
         ),
         prompt_in_turn=frozenset(
             (endpoint, model)
@@ -266,7 +268,7 @@ def read_board_records(
         },
         published=registry.read_published_rows(connection),
         examined=read_examined_judges(connection, protocol),
-        told=told,
+        told=on_progress,
     )
 
 
@@ -291,7 +293,7 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
         ranked_by = []
         for own in judges or [_Judge(None, each=({},))]:
             rows = [
-                _exclude_row(
+                _apply_exclusion(
                     _make_row(records, results, protocol, hash_, name, own, rules),
                     records.decided.get(hash_),
                     rules,
@@ -411,7 +413,7 @@ def _rank_rows(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], 
     return ranked, tuple(row for row in ordered if row.index is None)
 
 
-def _exclude_row(row: Row, decision: Decision | None, rules: Rules) -> Row:
+def _apply_exclusion(row: Row, decision: Decision | None, rules: Rules) -> Row:
     """Return the leaderboard *row* without its index and with the reason if its model is excluded;
     else the row as it is. A person's *decision* overrides the rule, and is noted in the row.
 

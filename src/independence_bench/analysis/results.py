@@ -109,7 +109,7 @@ class Results:
         }
 
     @cached_property
-    def needed(self) -> Mapping[str, frozenset[str]]:
+    def needed_marks_by_scenario(self) -> Mapping[str, frozenset[str]]:
         """Names of the scores by judges that the index needs, by the id of their scenario."""
         score_of, needed = self.protocol.find_stem_score, self.protocol.needed_marks
         return {
@@ -144,7 +144,7 @@ def read_results(
     protocol: Protocol,
     wanted: Collection[Configuration] | None = None,
     subject: str | None = None,
-    told: Told = ignore_progress,
+    on_progress: Told = ignore_progress,
 ) -> list[Results]:
     """Return the conversations of *protocol* that count, grouped by the configurations that are
     ranked together: the default configuration (or pool of configurations) first, then each of the
@@ -176,7 +176,7 @@ def read_results(
                 script = hash_script(protocol, configuration, scenario)
                 of[script] = (*of.get(script, ()), (configuration, scenario.id))
     scripts = {script for of in slots for script in of}
-    stored = stored_results.read_transcript_rows(connection, scripts, subject, told)
+    stored = stored_results.read_transcript_rows(connection, scripts, subject, on_progress)
     begun = registry.read_begun_runs(connection, protocol.name, subject)
     return [
         Results(protocol, group, of, rubrics, _select_counted_rows(stored, of, group, begun))
@@ -194,7 +194,7 @@ def _read_results_as_stored(
     *chosen* groups of configurations, with the rubrics by which it was judged. *subject*, a model's
     hash, leaves out all other models.
     """
-    stored = stored_results.read_placed_rows(connection, protocol.hash, subject)
+    stored = stored_results.read_protocol_transcript_rows(connection, protocol.hash, subject)
     judged = stored_results.read_place_rubrics(connection, protocol.hash)
     every = []
     for group in chosen:
@@ -244,14 +244,16 @@ def find_stored_conversations(
 
 
 def read_counted_judgements(
-    connection: Connection, every: Iterable[Results], told: Told = ignore_progress
+    connection: Connection, every: Iterable[Results], on_progress: Told = ignore_progress
 ) -> list[Judgement]:
     """Return the judgements by all judges of the conversations in *every*, sorted by key, failed
     ones included, without their reasoning. Reads the store; the progress callback is called with
     the number of judgements that were read since its last call.
     """
     counted = {played.key for results in every for played in results.conversations}
-    stored = stored_results.read_judgement_rows(connection, {rubric for _, rubric in counted}, told)
+    stored = stored_results.read_judgement_rows(
+        connection, {rubric for _, rubric in counted}, on_progress
+    )
     return [judgement for judgement in stored if judgement.about in counted]
 
 
@@ -411,14 +413,14 @@ class Counted:
 
 
 def read_counted_results(
-    connection: Connection, protocol: Protocol, told: Told = ignore_progress
+    connection: Connection, protocol: Protocol, on_progress: Told = ignore_progress
 ) -> Counted:
     """Return all conversations of *protocol* that count, with all judgements of them. Reads the
     store; the progress callback is called with the number of conversations or judgements that were
     read since its last call.
     """
-    groups = tuple(read_results(connection, protocol, told=told))
-    given = group_by_judge(read_counted_judgements(connection, groups, told), groups)
+    groups = tuple(read_results(connection, protocol, on_progress=on_progress))
+    given = group_by_judge(read_counted_judgements(connection, groups, on_progress), groups)
     return Counted(groups, given, _find_judges_asked_elsewhere(connection, protocol, groups, given))
 
 

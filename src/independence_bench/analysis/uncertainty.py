@@ -41,8 +41,8 @@ from independence_bench.analysis.statistics.shared_effects import (
     JudgeNoise,
     RunEffects,
     SessionEffects,
-    make_jury_marks,
     measure_judge_noise,
+    measure_jury_differences,
 )
 from independence_bench.analysis.statistics.values import (
     Bools,
@@ -130,7 +130,7 @@ class BoardUncertainty:
     configurations: Sequence[Configuration]
     shares: Sequence[
         Floats
-    ]  # of each subject, [runs, dimensions, transcripts], as of `_collect_shares`
+    ]  # of each subject, [runs, dimensions, transcripts], as of `_collect_mark_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     # the number whose noise is included; 1: nothing is known of the marks that another would give
     judges: int
@@ -187,7 +187,9 @@ class BoardUncertainty:
         (both,) = estimate_score_differences([(of.measured, of.noise, 0.0)], one, other)
         return _make_score_differences(of, both, one, other)[0]
 
-    def check_among_all(self, better: int, worse: int) -> tuple[bool | None, bool | None]:
+    def check_significance_among_all(
+        self, better: int, worse: int
+    ) -> tuple[bool | None, bool | None]:
         """Return whether the index of model number *better* is significantly higher than that of
         model number *worse*, corrected for comparing each model with all others: once for the same
         scenarios (rerun) and once for new scenarios. None if that is not known.
@@ -224,7 +226,7 @@ class BoardUncertainty:
                     np.full((1, len(columns)), 1 / len(columns)),
                     np.zeros(len(columns), dtype=np.intp),
                 )
-                design = Design(equal, same, compute_believed_runs(self.protocol, 1))
+                design = Design(equal, same, compute_believed_run_dispersion(self.protocol, 1))
                 row = rows[dimension.name]
                 measured = measure_score(
                     design, [share[:, row : row + 1, columns] for share in self.shares]
@@ -266,7 +268,7 @@ class BoardUncertainty:
         index = self.measures[INDEX].measured
         if make_rerun_scores(index) is None:
             reasons.append("no rerun interval: no subject has two runs, so their spread is unknown")
-        if index.run_effects.beyond:
+        if index.run_effects.is_beyond_validated_range:
             reasons.append(
                 "no rerun interval: whole runs are shifted, their spread is "
                 f"{index.run_effects.ratio:.1f} times "
@@ -359,7 +361,7 @@ def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
         sentence += ": something shifts whole runs, such as the day or the provider"
     elif ratio > 1:
         sentence += ", which chance can explain"
-    if f"{wider:.2f}" != "1.00" and not effects.beyond:
+    if f"{wider:.2f}" != "1.00" and not effects.is_beyond_validated_range:
         sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
     return sentence
 
@@ -386,16 +388,18 @@ def measure_board(
     measures: dict[str, Measure] = {}
     slots = [(place, item.id) for place in configurations for item in protocol.items]
     runs = [list(marks) for marks in subjects]
-    shares = _collect_shares(protocol, slots, subjects, runs)
+    shares = _collect_mark_shares(protocol, slots, subjects, runs)
     if subjects:
-        each = [_collect_shares(protocol, slots, mine, runs) for mine in by_judge]
+        each = [_collect_mark_shares(protocol, slots, mine, runs) for mine in by_judge]
         of_judges = [np.array(of_subject) for of_subject in zip(*each, strict=True)]
-        for name, design in make_designs(protocol, configurations).items():
+        for name, design in make_score_designs(protocol, configurations).items():
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
             measured = measure_score(design, counting, sittings)
             noise = (
-                measure_judge_noise(make_jury_marks(design.weights, of_judges), measured.mean)
+                measure_judge_noise(
+                    measure_jury_differences(design.weights, of_judges), measured.mean
+                )
                 if by_judge
                 else None
             )
@@ -426,7 +430,9 @@ def _make_score_differences(
     return ScoreDifferences((mean[one] - mean[other]) * score.unit, *map(scale_answer, both))
 
 
-def make_designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
+def make_score_designs(
+    protocol: Protocol, configurations: Sequence[Configuration]
+) -> dict[str, Design]:
     """Return for the index and for each dimension the weights with which the judges' scores of one
     run's conversations, in order, make up that score.
     """
@@ -439,24 +445,28 @@ def make_designs(protocol: Protocol, configurations: Sequence[Configuration]) ->
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
-    of_scores = {INDEX: Design(weights * every, numbers, compute_believed_runs(protocol, number))}
+    of_scores = {
+        INDEX: Design(weights * every, numbers, compute_believed_run_dispersion(protocol, number))
+    }
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)
         alone[row] = every[row]
         of_scores[dimension.name] = Design(
-            alone, numbers, compute_believed_runs(protocol, int(np.count_nonzero(inside[row])))
+            alone,
+            numbers,
+            compute_believed_run_dispersion(protocol, int(np.count_nonzero(inside[row]))),
         )
     return of_scores
 
 
-def compute_believed_runs(protocol: Protocol, stems: int) -> float:
+def compute_believed_run_dispersion(protocol: Protocol, stems: int) -> float:
     """Return the dispersion (variance / (mean x (1 - mean))) of a run's score over so many items
     (*stems*) that is believed to come from shifts of whole runs; 0 if *protocol* has no such items.
     """
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 
-def _collect_shares(
+def _collect_mark_shares(
     protocol: Protocol,
     slots: Sequence[Slot],
     subjects: Sequence[RunMarks],

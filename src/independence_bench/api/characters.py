@@ -22,10 +22,10 @@ from independence_bench.escape import escape_name
 from independence_bench.lookup import find_by_label, normalize_names
 from independence_bench.personas.cards import read_picture
 from independence_bench.personas.earlier import (
+    add_earlier_chat,
     load_everyday_chat,
-    make_depth_files,
     read_chat,
-    round_turns,
+    round_up_turns,
 )
 from independence_bench.personas.sheet import (
     Sheet,
@@ -42,7 +42,7 @@ from independence_bench.report.persona_view import (
     format_depths_json,
     format_persona_json,
     make_sides,
-    render_depths,
+    render_chat_depths,
     render_persona,
 )
 from independence_bench.report.table import Block
@@ -138,7 +138,7 @@ class Played(Answer):
         as `aib persona run` shows them.
         """
         if self._has_depths:
-            return render_depths(self.character, self.depths)
+            return render_chat_depths(self.character, self.depths)
         return render_persona(self.character, self.sides, self.depths[0].board)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -178,7 +178,7 @@ def persona(
     wanted = replace(Run(models, runs=1), **settings)
     wanted.check_settings()
     depths = [after] if isinstance(after, int) else after
-    turns = sorted({round_turns(turn) for turn in depths})
+    turns = sorted({round_up_turns(turn) for turn in depths})
     played = plan_character(Path(sheet), turns, quick, None if chat is None else Path(chat))
     protocol, _ = played.parts[0]
     judge = wanted.judge or protocol.judge.model
@@ -208,7 +208,7 @@ def plan_character(
     if chat is not None and not any(turns):
         raise WrongUse("--chat is played with --after, which says after how many of its turns")
     files = [
-        make_depth_files(make_protocol_files(loaded, quick), earlier, depth) for depth in turns
+        add_earlier_chat(make_protocol_files(loaded, quick), earlier, depth) for depth in turns
     ]
     parts = tuple((make_protocol(loaded, texts), texts) for texts in files)
     return CharacterPlan(

@@ -323,7 +323,7 @@ class Work:
         """Play and judge the run *wanted* with the results in *store*, and return the report. The
         costs are not asked about.
         """
-        report = await carry_out_run(wanted, store, self._tell_preview, self.watch)
+        report = await carry_out_run(wanted, store, self._tell_and_approve, self.watch)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
@@ -335,7 +335,7 @@ class Work:
         one report of all. The costs are not asked about.
         """
         report = await schedule.play_protocols(
-            wanted, protocols, store, self._tell_previews, self.watch
+            wanted, protocols, store, self._tell_and_approve_all, self.watch
         )
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
@@ -368,7 +368,7 @@ class Work:
         )
         return await work
 
-    def _tell_preview(self, preview: Preview) -> bool:
+    def _tell_and_approve(self, preview: Preview) -> bool:
         """Pass the lines that describe *preview* to the caller's function, if there is one. Always
         returns True: the costs are not asked about.
         """
@@ -377,12 +377,12 @@ class Work:
                 self._tell(line)
         return True
 
-    def _tell_previews(self, previews: Sequence[Preview]) -> bool:
+    def _tell_and_approve_all(self, previews: Sequence[Preview]) -> bool:
         """Pass the lines that describe each of *previews* to the caller's function, if there is
         one. Always returns True: the costs are not asked about.
         """
         for preview in previews:
-            self._tell_preview(preview)
+            self._tell_and_approve(preview)
         return True
 
     async def watch(self, asker: Asker | HandedOut) -> None:
@@ -398,12 +398,12 @@ class Work:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop_work, is_typed_signal(number))
 
-    def _stop_work(self, typed: bool) -> None:
+    def _stop_work(self, from_keyboard: bool) -> None:
         """Stop the running work: at the first signal no new calls are asked, and calls in flight
         are waited for. The work is cancelled at once if no calls are being asked, or if it was
         stopped before and the signal comes from the keyboard (Ctrl-C).
         """
         if self._asker is not None and self._asker.report.stopped is None:
             self._asker.stop_asking(Interrupted())
-        elif (self._asker is None or typed) and self._task is not None:
+        elif (self._asker is None or from_keyboard) and self._task is not None:
             self._task.cancel()

@@ -13,7 +13,7 @@ from independence_bench.analysis.compare_subjects import SubjectComparison, comp
 from independence_bench.analysis.compare_versions import (
     VersionComparison,
     compare_versions,
-    find_earlier_board,
+    find_old_version_board,
     find_version_change,
 )
 from independence_bench.analysis.leaderboard import make_leaderboards
@@ -293,7 +293,7 @@ def _compare_stored_versions(
     wanted = set(change.configurations)
     new_boards = [board for board in after if wanted <= set(board.configurations)]
     for now in new_boards:
-        then = find_earlier_board(change, now, before)
+        then = find_old_version_board(change, now, before)
         if then is None:
             continue
         earlier = {row.subject.hash: row for row in then.rows}

@@ -36,8 +36,8 @@ from independence_bench.models.trust import (
     Permission,
     find_key_variables,
     find_needed_permission,
-    is_route,
-    parse_route,
+    is_proxy_or_certificate,
+    parse_proxy_or_certificate,
 )
 from independence_bench.protocol.definition import EARLIER_FORM, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_protocol_and_files
@@ -246,7 +246,7 @@ def store_permissions(file: Path, granted: Collection[Permission]) -> None:
         ) from error
 
 
-def refuse_without_terminal(question: str, flag: str) -> bool:
+def raise_no_terminal(question: str, flag: str) -> bool:
     """Always raise WrongUse: there is no terminal to ask the user *question* at. The message names
     *flag*, the option that answers it.
     """
@@ -263,9 +263,7 @@ class Permissions:
     file: Path  # what was allowed
     typed: Collection[str] = ()  # NAME=PLACE, allowed now and later
     env_file: EnvFile = field(default_factory=EnvFile)
-    confirmed: Callable[[str, str], bool] = (
-        refuse_without_terminal  # (question, flag that says yes)
-    )
+    confirmed: Callable[[str, str], bool] = raise_no_terminal  # (question, flag that says yes)
     _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
@@ -291,9 +289,9 @@ class Permissions:
         answer is no.
         """
         for name, value in self.env_file.held.items():
-            if is_route(name):
+            if is_proxy_or_certificate(name):
                 told = "the .env of this folder would apply {} to everything that is sent."
-                self._apply_env_value(name, value, parse_route(name, value), told)
+                self._apply_env_value(name, value, parse_proxy_or_certificate(name, value), told)
 
     def apply_env_place(self, name: str) -> None:
         """Set the variable *name* in the environment of this process if `.env` sets it, after the
@@ -320,7 +318,9 @@ class Permissions:
             )
         self._apply_env_value(name, value, Permission(name, place), told)
 
-    def _apply_env_value(self, name: str, value: str, permission: Permission, told: str) -> None:
+    def _apply_env_value(
+        self, name: str, value: str, permission: Permission, explanation: str
+    ) -> None:
         """Set the variable *name* to *value* in the environment of this process, after the user has
         given *permission*. *explanation* is the sentence that the user is shown. Raises WrongUse if
         the value is not one line or nobody can be asked, NotAllowed if the answer is no.
@@ -330,11 +330,11 @@ class Permissions:
         except ValueError as error:
             raise WrongUse(f".env: {name} {error}") from None
         self._require_permission(
-            permission, told.format(permission), "may not be set by .env; delete it there"
+            permission, explanation.format(permission), "may not be set by .env; delete it there"
         )
         os.environ[name] = value
 
-    def _require_permission(self, permission: Permission, told: str, refused: str) -> None:
+    def _require_permission(self, permission: Permission, explanation: str, refusal: str) -> None:
         """Ask the user for *permission*, unless it was given before, and store it. *explanation* is
         the sentence that the user is shown; *refusal* ends the message of NotAllowed, which is
         raised if the answer is no.
@@ -345,8 +345,8 @@ class Permissions:
             word = str(permission)
             flag = f"--trust {shlex.quote(word)}"
             if word not in self.typed and not self.confirmed(
-                escape_line(f"{told} Allow that?"), flag
+                escape_line(f"{explanation} Allow that?"), flag
             ):
-                raise NotAllowed(f"nothing was sent: {permission.variable} {refused}")
+                raise NotAllowed(f"nothing was sent: {permission.variable} {refusal}")
             store_permissions(self.file, [permission])
         self._passed.add(permission)

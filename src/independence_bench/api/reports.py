@@ -117,7 +117,7 @@ def _read_selected_contents(selection: Selection) -> Contents:
         if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        names = list_chosen_names(opened, protocol, every=records.counted.groups)
+        names = list_chosen_names(opened, protocol, known_results=records.counted.groups)
         return read_contents(opened, protocol, scored, names, only)
 
 

@@ -86,7 +86,7 @@ class Budget:
         """
         return Reservation(self, most)
 
-    def has_room(self, most: float) -> bool:
+    def can_afford(self, most: float) -> bool:
         """Return whether a call that costs up to *most* dollars fits into what this command may
         spend, beside what is spent and reserved. Always True without a limit; always False once the
         limit is reached.
@@ -103,23 +103,23 @@ class Budget:
         """
         self.purse, self._drawn = purse, self.spent
 
-    async def make_room(self, most: float) -> None:
+    async def wait_until_affordable(self, most: float) -> None:
         """Wait until a call that costs up to *most* dollars fits into the budget. Raises
         BudgetSpent if it never will.
         """
         self.largest = max(self.largest, most)
         self.short += 1
         try:
-            await self._make_room(most)
+            await self._wait_until_affordable(most)
         finally:
             self.short -= 1
 
-    async def _make_room(self, most: float) -> None:
+    async def _wait_until_affordable(self, most: float) -> None:
         while True:
             # others may have had what was drawn and not spent
             if self.purse is not None and self.purse.has_lapsed():
                 self._drawn = min(self._drawn, self.spent + self.reserved)
-            if self.has_room(most):
+            if self.can_afford(most):
                 return
             if self.purse is None:
                 if self.reserved == 0:
@@ -195,7 +195,7 @@ class Reservation:
 
     async def __aenter__(self) -> Reservation:
         budget, most = self._budget, self._most
-        await budget.make_room(most)
+        await budget.wait_until_affordable(most)
         budget.reserved += most
         budget.in_flight += 1
         return self

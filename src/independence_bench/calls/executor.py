@@ -484,7 +484,7 @@ class Executor:
             ):
                 self.warn(warning)
             model = call.request.model.model
-            if (news := client.take_news(model)) is not None:
+            if (news := client.pop_learned_abilities(model)) is not None:
                 keep = partial(
                     registry.store_abilities, endpoint=call.endpoint, model=model, abilities=news
                 )
@@ -563,7 +563,7 @@ class Executor:
             if fault.kind is Kind.WRONG_ADDRESS:
                 self._count_wrong_address(state, fault, step.wait)
         except GaveUp as end:
-            step.end = self._widen_reach(state, fault, end)
+            step.end = self._determine_reach(state, fault, end)
             if step.end.reach is Reach.REPLY:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
                 if isinstance(outcome, Completion):
@@ -612,7 +612,7 @@ class Executor:
             wait, fault.kind.value
         )
 
-    def _widen_reach(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
+    def _determine_reach(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """Return *end*, the error that ends the call *state* after *fault*, with the reach that
         this command's other calls show: all calls of the model if a setting or tools are refused or
         its first calls all were, only this reply if a doubled token limit was refused; else *end*

@@ -453,7 +453,7 @@ def compute_wait(
                     Reach.MODEL,
                     (
                         f"{describe_fault(fault)} (it asks to wait "
-                        f"{_format_minutes(fault.retry_after)})"
+                        f"{_format_duration(fault.retry_after)})"
                     ),
                 )
             counts.held_up += 1
@@ -464,7 +464,7 @@ def compute_wait(
                     reach,
                     (
                         f"{describe_fault(fault)} ({counts.held_up} tries in "
-                        f"{_format_minutes(policy.patience)})"
+                        f"{_format_duration(policy.patience)})"
                     ),
                 )
             return _draw_backoff(counts.held_up, policy, draw, fault.retry_after)
@@ -475,7 +475,8 @@ def compute_wait(
             wait = _draw_backoff(counts.failures, policy, draw, fault.retry_after)
             if wait > policy.patience:
                 raise GaveUp(
-                    Reach.CALL, f"{describe_fault(fault)} (it asks to wait {_format_minutes(wait)})"
+                    Reach.CALL,
+                    f"{describe_fault(fault)} (it asks to wait {_format_duration(wait)})",
                 )
             return wait
 
@@ -513,7 +514,7 @@ _NO_TOOLS = re.compile(
 )
 
 
-def _format_minutes(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 

@@ -62,7 +62,7 @@ def make_saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
     return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
 
 
-def save_ends(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
+def save_attempt_ends(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
     """Write *ends*, how attempts ended that could not be stored, to a new file in the first folder
     that takes it: whole or not at all. Returns the file's path; None if no folder takes it.
     """
@@ -86,7 +86,7 @@ def save_ends(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | Non
     return None
 
 
-def restore_ends(connection: Connection, store_folder: Path | None) -> list[Path]:
+def restore_attempt_ends(connection: Connection, store_folder: Path | None) -> list[Path]:
     """Record in the store how those of its attempts ended that earlier commands saved in files
     because they could not store them. Returns the files that can be deleted once the commit is
     durable.

@@ -20,8 +20,8 @@ from independence_bench.calls.limits import Clocks, EndpointLimiter
 from independence_bench.calls.unstored import (
     is_attempt_end,
     make_saved_end,
-    restore_ends,
-    save_ends,
+    restore_attempt_ends,
+    save_attempt_ends,
 )
 from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
@@ -31,7 +31,7 @@ from independence_bench.store import attempts
 from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.owners import LeaseWatch, find_host, make_owner
+from independence_bench.store.owners import LeaseWatch, find_host, make_owner_name
 from independence_bench.store.rows import read_shared_time
 from independence_bench.store.usage import Command, store_command
 
@@ -134,7 +134,7 @@ class _Upkeep:
     def __init__(
         self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks
     ) -> None:
-        self.owner = make_owner()
+        self.owner = make_owner_name()
         self.watch: LeaseWatch | None = None
         self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
         # a server's time, and our clocks when it was read
@@ -163,7 +163,7 @@ class _Upkeep:
             self.watch = LeaseWatch(self._clocks.clock, LEASE)
             self._elsewhere = await self._commits.commit_operation(attempts.find_foreign_leases)
         saved = await self._commits.commit_operation(
-            partial(restore_ends, store_folder=self._store.backend.find_folder())
+            partial(restore_attempt_ends, store_folder=self._store.backend.find_folder())
         )
         for file in saved:
             file.unlink(missing_ok=True)
@@ -238,7 +238,7 @@ class _Upkeep:
         now = self.read_clock()
         ends = [make_saved_end(self.owner, ended, now) for ended, _ in failed]
         unstored = f"what came of {len(ends)} call{'' if len(ends) == 1 else 's'} since"
-        while (path := save_ends(ends, self._store.backend.find_folder())) is None:
+        while (path := save_attempt_ends(ends, self._store.backend.find_folder())) is None:
             notice(f"{unstored} is kept in memory until there is room for it, Ctrl-C gives it up")
             await asyncio.sleep(LOOK)
         error = failed[0][1]

@@ -41,7 +41,7 @@ from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report, Run
-from independence_bench.engine.session import find_protocol_files, find_roster
+from independence_bench.engine.session import find_roster, load_run_protocol
 from independence_bench.errors import Interrupted, WrongUse
 from independence_bench.escape import escape_line, escape_name
 from independence_bench.figures import format_count, format_dollars
@@ -261,7 +261,7 @@ def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
     print_wanted_boards(wanted, store, [report])
     played = next((progress for progress in report.subjects if progress.done), None)
     if played is not None:
-        protocol, _ = find_protocol_files(wanted)
+        protocol, _ = load_run_protocol(wanted)
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
         print_remarks(
@@ -292,9 +292,9 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
         if ranked or (board.judge in judges and board.rows):
             shown.append(board)
     if whole and shown:
-        print_boards(shown, at=format_store_option(store))
+        print_boards(shown, store_flag=format_store_option(store))
     elif not whole:
-        protocol, _ = find_protocol_files(wanted)
+        protocol, _ = load_run_protocol(wanted)
         name = f"aib leaderboard --protocol {shlex.quote(protocol.name)}"
         if protocol.weights is not None:
             name += f" --weights {shlex.quote(protocol.weights)}"
@@ -307,7 +307,7 @@ def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:
     """Return the leaderboards in *store* that have the protocol and the configurations of the run
     *wanted*.
     """
-    protocol, _ = find_protocol_files(wanted)
+    protocol, _ = load_run_protocol(wanted)
     return make_leaderboards(store, protocol, Wanted(configurations=wanted.configurations))
 
 
@@ -365,7 +365,7 @@ def parse_shard(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
     ):
         raise WrongUse(f"--shard: {escape_line(typed)} is not a shard; write 3/8, auto/8 or auto")
     if which == "auto":
-        number, count = _read_array_place(environ, bool(divided))
+        number, count = _read_worker_number_and_count(environ, bool(divided))
     elif divided:
         number, count = int(which), None
     else:
@@ -389,7 +389,9 @@ def parse_shard(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
     return Shard(number, parts)
 
 
-def _read_array_place(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
+def _read_worker_number_and_count(
+    environ: Mapping[str, str], has_count: bool
+) -> tuple[int, int | None]:
     """Return (the number of this worker, from 1; the number of workers) from the variables of Slurm
     or Kubernetes in *environ*. The second is None if they do not say it, or if the user did
     (*has_count*).
@@ -398,11 +400,13 @@ def _read_array_place(environ: Mapping[str, str], counted: bool) -> tuple[int, i
     there are, its numbers count from 1. Raises WrongUse if neither has set its variables.
     """
     if SLURM in environ:
-        first = 1 if counted else _read_environment_number(environ, "SLURM_ARRAY_TASK_MIN", 1)
+        first = 1 if has_count else _read_environment_number(environ, "SLURM_ARRAY_TASK_MIN", 1)
         step = (
-            1 if counted else max(_read_environment_number(environ, "SLURM_ARRAY_TASK_STEP", 1), 1)
+            1
+            if has_count
+            else max(_read_environment_number(environ, "SLURM_ARRAY_TASK_STEP", 1), 1)
         )
-        count = None if counted else _read_environment_number(environ, "SLURM_ARRAY_TASK_COUNT")
+        count = None if has_count else _read_environment_number(environ, "SLURM_ARRAY_TASK_COUNT")
         return (_read_environment_number(environ, SLURM) - first) // step + 1, count
     if KUBERNETES in environ:
         return _read_environment_number(environ, KUBERNETES) + 1, None

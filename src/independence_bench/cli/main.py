@@ -270,7 +270,7 @@ class LazyGroup(click.Group):
                 )
 
 
-def _find_typed_store(typed: list[str], argument: bool) -> str | None:
+def _find_typed_store(typed: list[str], has_store_argument: bool) -> str | None:
     """Return the address of the store that a command line means: the value of --store among the
     words *typed*, else the command's own argument (if *has_store_argument*), else the variable
     AIB_STORE, else aib.db.
@@ -284,7 +284,7 @@ def _find_typed_store(typed: list[str], argument: bool) -> str | None:
             return word.partition("=")[2]
         if word == "--store":
             return typed[place + 1] if place + 1 < len(typed) else None
-    if argument and any(not word.startswith("-") for word in typed):
+    if has_store_argument and any(not word.startswith("-") for word in typed):
         return typed[0] if not typed[0].startswith("-") else None
     return os.environ.get("AIB_STORE") or (None if os.path.exists(".env") else "aib.db")
 

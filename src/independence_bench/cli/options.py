@@ -185,7 +185,7 @@ def find_permissions() -> Permissions:
     return allowed
 
 
-def _choose_store() -> str:
+def _find_store_default() -> str:
     """Return the address of the default store, the value of --store if it is not typed. If `.env`
     names it, the user has to allow that: raises WrongUse if nobody can be asked, NotAllowed if the
     answer is no.
@@ -215,7 +215,7 @@ trust_option = click.option(
 store_option = combine_options(
     click.option(
         "--store",
-        default=_choose_store,
+        default=_find_store_default,
         metavar="PATH",
         help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
     ),
@@ -394,7 +394,7 @@ class Plain(Console):
         return super().render_str(escape_text(text), **options)
 
 
-def make_results_console(piped: int = UNBOUNDED) -> Console:
+def make_results_console(piped_width: int = UNBOUNDED) -> Console:
     """Return a console that prints results on stdout. It is as wide as the terminal or as the
     variable COLUMNS says; in a pipe without COLUMNS, *piped_width* columns.
     """
@@ -402,7 +402,7 @@ def make_results_console(piped: int = UNBOUNDED) -> Console:
     return (
         console
         if console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
-        else Plain(width=piped)
+        else Plain(width=piped_width)
     )
 
 

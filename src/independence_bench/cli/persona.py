@@ -40,7 +40,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_judges import ask_one_judge
-from independence_bench.engine.ask_writers import ROUNDS, make_line_asker, write_items
+from independence_bench.engine.ask_writers import ROUNDS, ask_for_sheet_items, make_line_asker
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import EFFORTS, Report, Run
 from independence_bench.engine.schedule import play_protocols
@@ -62,7 +62,7 @@ from independence_bench.personas.cards import (
     read_picture,
     render_sheet,
 )
-from independence_bench.personas.earlier import round_turns
+from independence_bench.personas.earlier import round_up_turns
 from independence_bench.personas.lines import StemKey, StemLinesFile, render_lines_file
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
@@ -197,7 +197,9 @@ def new(
     if written is None:
         print_remarks(f"written: {shown}; correct it, then run `aib persona check {shown}`")
         raise SystemExit(2)
-    print_remarks(f"written: {shown} ({_describe_size(written, make_protocol(written))})")
+    print_remarks(
+        f"written: {shown} ({_describe_item_and_call_counts(written, make_protocol(written))})"
+    )
     if source is not None and not written.items:
         print_remarks(
             f"next: write its items into {shown}, "
@@ -242,7 +244,9 @@ def _write_statements(
         approve = partial(
             calling.approve_preview, ask=False, answered=True
         )  # one call for each file
-        work = write_items(wanted, description.texts, opened, approve, display.show_one_line)
+        work = ask_for_sheet_items(
+            wanted, description.texts, opened, approve, display.show_one_line
+        )
         answer, report = calling.run_to_end(work) or ("", None)
         if report is not None:
             calling.say_run_end(report, opened, display.format_progress(report, over=True))
@@ -322,15 +326,18 @@ def check(sheet: Path) -> None:
     protocol = make_protocol(found)
     for remark in list_remarks(found):
         print_remarks(escape_line(f"note: {remark}"))
-    click.echo(escape_line(f"{sheet}: {found.name}, {_describe_size(found, protocol)}"))
+    click.echo(
+        escape_line(f"{sheet}: {found.name}, {_describe_item_and_call_counts(found, protocol)}")
+    )
 
 
-def _describe_size(sheet: Sheet, protocol: Protocol) -> str:
+def _describe_item_and_call_counts(sheet: Sheet, protocol: Protocol) -> str:
     """Return a text with the number of a character's items, and of the replies and judgements that
     one run of it takes.
     """
     items = format_count(1 + len(sheet.items), "item")
-    return f"{items}: {protocol.reply_count} replies and {len(protocol.scenarios)} judgements a run"
+    replies, judgements = protocol.configuration_reply_count, len(protocol.scenarios)
+    return f"{items}: {replies} replies and {judgements} judgements a run"
 
 
 @persona.command(name="show")
@@ -449,7 +456,7 @@ def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) 
 
 def _write_missing_lines(
     sheet: Sheet,
-    left: list[StemKey],
+    missing: list[StemKey],
     written: dict[StemKey, StemLinesFile],
     today: str,
     wanted: Run,
@@ -462,14 +469,13 @@ def _write_missing_lines(
     given.
     """
     print_remarks(
-        f"{format_count(len(left), 'stem')} to be written by {escape_line(wanted.judge or '')}, in "
-        "2 to "
-        f"{2 * ROUNDS} calls each"
+        f"{format_count(len(missing), 'stem')} to be written by "
+        f"{escape_line(wanted.judge or '')}, in 2 to {2 * ROUNDS} calls each"
     )
-    asker_of = partial(make_line_asker, sheet, left, written, today)
+    asker_of = partial(make_line_asker, sheet, missing, written, today)
     with open_store(store, typed=format_command_line()) as opened:
         report = calling.ask_judge_with_progress(
-            partial(ask_one_judge, wanted, opened, asker_of, 2 * ROUNDS * len(left)),
+            partial(ask_one_judge, wanted, opened, asker_of, 2 * ROUNDS * len(missing)),
             wanted,
             opened,
             yes,
@@ -601,7 +607,7 @@ def _parse_turns(typed: str) -> list[int]:
     named = split_list(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
         raise WrongUse(f"--after: {escape_line(typed)} is no list of turns; write 0,25,100")
-    turns = sorted({round_turns(int(turn)) for turn in named})
+    turns = sorted({round_up_turns(int(turn)) for turn in named})
     if odd := [turn for turn in named if int(turn) % 2]:
         print_remarks(
             f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so "

@@ -117,13 +117,13 @@ class ProgressDisplay:
                 self.console.print(line, soft_wrap=True)
             last = line
 
-    def _print_warnings(self, report: Report, told: set[str]) -> None:
+    def _print_warnings(self, report: Report, printed: set[str]) -> None:
         """Print each warning of *report* that is not in *printed* on the console, and add it to
         *printed*.
         """
-        for warning in [text for text in report.warnings if text not in told]:
+        for warning in [text for text in report.warnings if text not in printed]:
             self.console.print(escape_name(warning), soft_wrap=True, markup=False, highlight=False)
-            told.add(warning)
+            printed.add(warning)
 
     def format_progress(self, report: Report, over: bool = False) -> str:
         """Return the progress of *report* as one line: calls and conversations done, failed, in
@@ -162,11 +162,11 @@ class ProgressDisplay:
             parts.append(
                 "finishing what is in flight, Ctrl-C again leaves it"
                 if report.stopped
-                else self._format_time(report)
+                else self._format_elapsed_and_left(report)
             )
         return " · ".join(part for part in parts if part)
 
-    def _format_time(self, report: Report) -> str:
+    def _format_elapsed_and_left(self, report: Report) -> str:
         """Return a text with the time so far and, after three answers, the estimated time left."""
         elapsed = time.monotonic() - self.started
         left = sum(r.calls_left for r in report.subjects)

@@ -70,7 +70,7 @@ def protocols(ctx: click.Context) -> None:
             p.name,
             p.title,
             str(len(p.scenarios)),
-            str(p.reply_count * len(p.configurations)),
+            str(p.configuration_reply_count * len(p.configurations)),
             str(p.runs),
         )
         for p in map(load_protocol, list_shipped())
@@ -173,7 +173,7 @@ def check(path: str) -> None:
     dimensions = format_count(len(p.dimensions), "dimension")
     click.echo(
         f"{p.name} is a protocol: {_describe_scenarios(p)}, "
-        f"{format_count(p.reply_count, 'reply', 'replies')} "
+        f"{format_count(p.configuration_reply_count, 'reply', 'replies')} "
         f"a run and configuration, {format_count(len(marks), 'mark')}, {dimensions}, hash "
         f"{p.hash[:16]}"
     )
@@ -187,7 +187,7 @@ def check(path: str) -> None:
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
         click.echo(f"--weights {weighting.name}: {weighting.title}")
-    for line in _describe_unmarkable(p):
+    for line in _describe_embedded_judge_limits(p):
         click.echo(line)
 
 
@@ -201,7 +201,7 @@ def _describe_scenarios(protocol: Protocol) -> str:
     return format_count(len(protocol.scenarios), "scenario")
 
 
-def _describe_unmarkable(protocol: Protocol) -> list[str]:
+def _describe_embedded_judge_limits(protocol: Protocol) -> list[str]:
     """Return up to two sentences that say which of the protocol's scores the embedded judge (the
     small offline one) cannot give, and whether the index needs them; [] if it can give all.
     """

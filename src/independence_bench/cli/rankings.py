@@ -34,7 +34,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.lookup import suggest_names
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import (
-    find_rows,
+    find_rows_by_label,
     render_board,
     render_rule_differences,
 )
@@ -79,7 +79,7 @@ def leaderboard(
     if as_json:
         click.echo(answer.json())
     elif answer.boards:
-        if shown.find and not any(find_rows(board.rows, shown) for board in answer):
+        if shown.find and not any(find_rows_by_label(board.rows, shown) for board in answer):
             labels = dict.fromkeys(row.label for board in answer for row in board.rows)
             near = suggest_names(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
@@ -98,7 +98,7 @@ def print_boards(
     shown: RowFilter = EVERYTHING,
     priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
-    at: str = "",
+    store_flag: str = "",
     marks: bool = True,
     legend: bool = False,
 ) -> None:
@@ -121,7 +121,9 @@ def print_boards(
         render_board(board, shown, of_board, marks)
         for board, of_board in zip_longest(shown_boards, priced)
     ]
-    print_blocks(*views, *configurations, *below, legend=legend, command=f"aib leaderboard{at}")
+    print_blocks(
+        *views, *configurations, *below, legend=legend, command=f"aib leaderboard{store_flag}"
+    )
 
 
 @click.command(name="scenarios")

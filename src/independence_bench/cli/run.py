@@ -185,7 +185,7 @@ def run(
     except ProtocolError as error:
         raise _explain_stored_protocol(error, asked["protocol"], store) from error
     except NoSubject:
-        _print_list_forecast(wanted, store)
+        _print_shipped_list_forecast(wanted, store)
         raise
     with open_store(store, typed=format_command_line()) as opened:
         ask = not (named or yes)
@@ -233,7 +233,7 @@ def _warn_of_unread_variables(wanted: Run) -> None:
         print_remarks(f"note: {' and '.join(set_)} {are} not read: use {options}")
 
 
-def _print_list_forecast(wanted: Run, store: str) -> None:
+def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
     """Print, on stderr, the forecast of a run of all models in the list that ships with aib. Only
     endpoints' lists of models are requested; if the forecast cannot be made, nothing is printed.
     """

@@ -24,7 +24,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
 from independence_bench.engine.run import Report, Run
-from independence_bench.engine.session import find_protocol_files, find_roster, resolve_run
+from independence_bench.engine.session import find_roster, load_run_protocol, resolve_run
 from independence_bench.errors import WrongUse, describe_file_error, handle_signals
 from independence_bench.figures import format_number
 from independence_bench.models.spec import Endpoint, Roster
@@ -126,7 +126,7 @@ def command(
     settings = Settings(
         seed=seed,
         latency=parse_latency(latency, scale),
-        faults=Faults(parse_rates(rates), read_fault_lines(script)),
+        faults=Faults(parse_fault_rates(rates), read_fault_lines(script)),
         requests_per_minute=requests_per_minute,
         port=port,
     )
@@ -164,7 +164,7 @@ def parse_latency(text: str, scale: float) -> Latency:
     return Latency(seconds, scale)
 
 
-def parse_rates(written: tuple[str, ...]) -> dict[str, float]:
+def parse_fault_rates(written: tuple[str, ...]) -> dict[str, float]:
     """Return fault's name -> the share of requests that get it, from the values NAME=RATE of
     --fault. Raises WrongUse if a rate is not a number.
     """
@@ -273,7 +273,7 @@ def render_dialogue(wanted: Run, store: Store) -> Iterator[Block]:
     yield Title("Two replies to the same words")
     for place, model in enumerate(models):
         _, (talk, *_) = find_transcripts(
-            store, find_protocol_files(wanted)[0], wanted.configurations, model, scenario
+            store, load_run_protocol(wanted)[0], wanted.configurations, model, scenario
         )
         *_, asked, reply = talk.transcript.lines
         if not place:

@@ -90,7 +90,7 @@ def exclude(
         if reason is None and not undo:
             raise WrongUse("say why with --reason, or take it back with --undo")
         chosen = find_stored_subjects(opened, None, subjects)
-        labels = _read_labels(opened)
+        labels = _read_subject_labels(opened)
         with opened.open_transaction() as connection:
             for subject in chosen:
                 if undo:
@@ -110,7 +110,7 @@ def exclude(
         print_remarks(f"{escape_line(labels[subject.hash])} {done}")
 
 
-def _read_labels(store: Store) -> dict[str, str]:
+def _read_subject_labels(store: Store) -> dict[str, str]:
     """Return the hash of each stored model -> its label, which is unique in the store."""
     with store.open_snapshot() as connection:
         return make_unique_labels(registry.read_subjects(connection))
@@ -120,7 +120,7 @@ def _print_decisions(store: Store) -> None:
     """Print each decision to exclude a model from the rankings or to keep it in them, with its
     reason, one line each; a remark if there is none.
     """
-    labels = _read_labels(store)
+    labels = _read_subject_labels(store)
     with store.open_snapshot() as connection:
         known = registry.read_decisions(connection)
     for subject, decision in sorted(known.items(), key=lambda item: labels[item[0]]):
@@ -171,7 +171,7 @@ def clear(
     if what == "responses" and judge:
         raise WrongUse("--judge applies to judgements only: leave it out, or clear judgements")
     with open_store(store, create=False) as opened:
-        find = _make_finder(opened, what, subjects, protocol_name, judge)
+        find = _make_deletion_planner(opened, what, subjects, protocol_name, judge)
         with opened.open_snapshot() as connection:
             plan = find(connection)
         if not plan:
@@ -193,7 +193,7 @@ def clear(
     print_remarks(f"deleted {_describe_plan(plan)}")
 
 
-def _make_finder(
+def _make_deletion_planner(
     store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
 ) -> Callable[[Connection], DeletionPlan]:
     """Return a function that, given a connection to the store, plans which responses or judgements

@@ -28,7 +28,7 @@ from independence_bench.judging.judge import Person
 from independence_bench.store.results import count_results
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
-from independence_bench.viewer.live import OFFER, Live, count_reading_steps
+from independence_bench.viewer.live import OFFER, Live, estimate_reading_steps
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.server import LOOPBACK, Server, limit_kept_memory, open_socket
 from independence_bench.viewer.snapshot import read_catalog
@@ -187,7 +187,7 @@ def site(
     with open_results(store) as opened:
         protocols = [find_protocol(name, opened)[0] for name in protocol_names]
         with opened.open_snapshot() as connection:
-            steps = count_reading_steps(*count_results(connection))
+            steps = estimate_reading_steps(*count_results(connection))
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),

@@ -32,8 +32,8 @@ from independence_bench.dataset.schema import (
     load_pyarrow,
     make_arrow_batches,
     make_arrow_schema,
+    make_dataset_feature,
     make_export_row,
-    make_feature,
     render_columns,
 )
 from independence_bench.errors import ProtocolError, WrongUse
@@ -243,7 +243,10 @@ def _render_card(
 
 def _make_column_feature(column: ExportColumn, form: Form) -> dict[str, Any]:
     text = column.base_kind == "body" and form == "jsonl"  # bytes in Parquet
-    return {"name": column.name, **({"dtype": "string"} if text else make_feature(column.kind))}
+    return {
+        "name": column.name,
+        **({"dtype": "string"} if text else make_dataset_feature(column.kind)),
+    }
 
 
 # ---------------------------------------------------------------- scores

@@ -135,9 +135,9 @@ def _read_parquet(file: Path) -> Iterator[FoundRow]:
                         raise TooLarge(LARGEST_TOTAL // 4)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
             nothing = pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow)
-            _measure_sizes(nothing.to_struct_array())  # raises for types that no export has
+            _count_unpacked_bytes(nothing.to_struct_array())  # raises for types that no export has
             for group in opened.iter_batches(batch_size=BATCH):
-                for at, size in enumerate(_measure_sizes(group.to_struct_array()).tolist()):
+                for at, size in enumerate(_count_unpacked_bytes(group.to_struct_array()).tolist()):
                     number += 1
                     where = f"{file.name}, row {number}"
                     if size > LARGEST_TEXT:
@@ -153,7 +153,7 @@ def _read_parquet(file: Path) -> Iterator[FoundRow]:
         )
 
 
-def _measure_sizes(array: Any) -> Any:
+def _count_unpacked_bytes(array: Any) -> Any:
     """Return how many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of
     numpy.
 
@@ -164,14 +164,14 @@ def _measure_sizes(array: Any) -> Any:
     kind = array.type
     sizes = np.full(len(array), 8, dtype=np.int64)
     if types.is_dictionary(kind):
-        entries = _measure_sizes(array.dictionary)
+        entries = _count_unpacked_bytes(array.dictionary)
         places = compute.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         sizes[places >= 0] += entries[places[places >= 0]]
     elif types.is_struct(kind):
         for field in array.flatten():
-            sizes += _measure_sizes(field)
+            sizes += _count_unpacked_bytes(field)
     elif types.is_list(kind) or types.is_large_list(kind):
-        ends = np.concatenate([[0], np.cumsum(_measure_sizes(array.values))])
+        ends = np.concatenate([[0], np.cumsum(_count_unpacked_bytes(array.values))])
         offsets = array.offsets.to_numpy()
         sizes += ends[offsets[1:]] - ends[offsets[:-1]]
     elif kind in (string(), large_string(), binary(), large_binary()):
@@ -280,7 +280,7 @@ def _store_good_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Importe
             count.conflicts += 1
             summary.record_finding(f"{where}: is already stored with other content, which is kept")
     bulk.add_rows(batch.stored.connection, batch.table.name, new)
-    bulk.store_requests(batch.stored.connection, batch.requests)
+    bulk.store_missing_requests(batch.stored.connection, batch.requests)
     summary.untraced += batch.untraced
 
 

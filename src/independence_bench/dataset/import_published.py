@@ -54,9 +54,9 @@ from independence_bench.errors import WrongUse
 from independence_bench.hashing import hash_content, write_canonical_json
 from independence_bench.judging.extraction import (
     PUBLISHED,
-    make_names_mark,
+    make_name_answer_key,
+    make_name_count_mark,
     make_published_answer,
-    make_question_key,
 )
 from independence_bench.judging.output import read_published_verdict
 from independence_bench.judging.prompt import JudgingInput
@@ -129,8 +129,8 @@ def import_published(
                     else "docs/published-data.md says which there are"
                 )
             )
-        votes = _count_votes(groups, outcome, tell)
-        protocol, protocol_files = _settle_protocol(store, votes, groups)
+        votes = _count_sent_texts(groups, outcome, tell)
+        protocol, protocol_files = _build_merged_protocol(store, votes, groups)
         owner = imported.format_origin(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome)
         done = 0
@@ -195,7 +195,7 @@ def _group_files(
     return groups, {of: read for of, (_, read) in names.items()}
 
 
-def _count_votes(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
+def _count_sent_texts(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
     """Read every file in *groups* once, and return how often each text was sent to models. Files
     that cannot be read are removed from *groups* and listed as skipped in *outcome*.
     """
@@ -206,7 +206,7 @@ def _count_votes(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: 
             tell("reading", number, len(every))
         path, file = groups[group][stem]
         try:
-            votes.count_file(read_trajectory(file, path))
+            votes.count_file_texts(read_trajectory(file, path))
         except Foreign as error:
             outcome.skipped.append((file.path, str(error)))
             del groups[group][stem]
@@ -214,7 +214,7 @@ def _count_votes(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: 
     return votes
 
 
-def _settle_protocol(
+def _build_merged_protocol(
     store: Store, votes: Votes, groups: Mapping[Group, Parts]
 ) -> tuple[Protocol, ProtocolFiles]:
     """Return the protocol, with its files, that holds the words of the imported files and those of
@@ -247,7 +247,7 @@ def _read_stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
             for scenario in protocol.scenarios
         }
         played, complete = set[Place](), Counter[Place]()
-        for (system, delivery, state), count in imported.count_transcripts_by_place(
+        for (system, delivery, state), count in imported.count_transcripts_by_state(
             connection, scripts
         ).items():
             place = (find_variant(protocol, system, delivery), delivery)
@@ -366,9 +366,9 @@ class _Writer:
             file = self.names.get((c.subject.hash, c.run))
             if file is not None and c.reason is None and c.scenario.id in file.names_by_scenario:
                 heard, (judge, _, _) = c.transcript.heard_hash, _identify_judge(file.label)
-                key = make_question_key(heard, judge, PUBLISHED)
+                key = make_name_answer_key(heard, judge, PUBLISHED)
                 answer = make_published_answer(file.names_by_scenario[c.scenario.id])
-                mark = make_names_mark(answer)
+                mark = make_name_count_mark(answer)
                 new.setdefault(
                     key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.reply_time)
                 )
@@ -450,7 +450,7 @@ def _make_judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -
         message = judgement.reason or ""
     seconds, raw = file.judge_cost.elapsed_seconds or 0.0, file.judge_raw_response or ""
     ended = Ended(outcome, message, file.judge_cost.usage, seconds, raw)
-    return _make_judge_call(judgement.key, file.judge, ended, file.reply_time)
+    return _make_paid_attempt(judgement.key, file.judge, ended, file.reply_time)
 
 
 def _make_naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
@@ -461,10 +461,10 @@ def _make_naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> Pa
     cost = file.extraction_cost_usd
     share = None if cost is None else cost / len(file.names_by_scenario)
     ended = Ended(ANSWERED, "", Usage(None, None, cost=share), 0.0, file.raw)
-    return _make_judge_call(judgement.key, file.label, ended, at)
+    return _make_paid_attempt(judgement.key, file.label, ended, at)
 
 
-def _make_judge_call(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
+def _make_paid_attempt(key: str, judge: str, ended: Ended, at: float) -> PaidAttempt:
     """Return an attempt of the judge called *judge* at the call *key*. The data does not have the
     judge's request and its time, so the attempt has the Unix time *at* of the reply.
     """

@@ -1,7 +1,7 @@
 """Learns from the published files which words the models were sent. Pure; knows no store.
 
     votes = Votes()
-    votes.count_file(trajectory)     # each file says what its model was sent
+    votes.count_file_texts(trajectory)     # each file says what its model was sent
     known = votes.choose_wording()   # one text for each place: the most frequent one
     protocol, files = build_protocol(known)
 
@@ -116,7 +116,7 @@ class Votes:
         default_factory=lambda: defaultdict(_make_counters)
     )
 
-    def count_file(self, file: Trajectory) -> None:
+    def count_file_texts(self, file: Trajectory) -> None:
         """Count the texts (system message, tool, lines) that the model was sent according to one
         published reply file.
         """
@@ -145,23 +145,26 @@ class Votes:
             for name, votes in self.tool.items()
             if (
                 text := _find_most_frequent(
-                    votes, NAME.fullmatch if name in ("name", "argument") else _is_sayable
+                    votes,
+                    NAME.fullmatch if name in ("name", "argument") else _is_valid_protocol_text,
                 )
             )
         }
         steps = {
             stem: said
             for stem, votes in self.steps.items()
-            if (said := _find_most_frequent(votes, _is_sayable))
+            if (said := _find_most_frequent(votes, _is_valid_protocol_text))
         }
         systems: dict[Place, dict[str, str]] = {}
         for place, by_scenario in self.systems.items():
-            common = _find_most_frequent(sum(by_scenario.values(), Counter[str]()), _is_sayable)
+            common = _find_most_frequent(
+                sum(by_scenario.values(), Counter[str]()), _is_valid_protocol_text
+            )
             if common is None:
                 continue
             systems[place] = {"": common}
             for scenario, votes in by_scenario.items():
-                own = _find_most_frequent(votes, _is_sayable)
+                own = _find_most_frequent(votes, _is_valid_protocol_text)
                 named = NAME.fullmatch(name_scenario_prompt(place[0], scenario))
                 if own is not None and named and own.startswith(common + PARAGRAPH):
                     systems[place][scenario] = own
@@ -176,7 +179,7 @@ def _find_most_frequent(votes: Counter[V], usable: Callable[[V], object]) -> V |
     return min(every)[1] if every else None
 
 
-def _is_sayable(said: str | Said) -> bool:
+def _is_valid_protocol_text(said: str | Said) -> bool:
     """Return whether a protocol's file can hold the text, or all texts, of *said*: printable, not
     blank, and without placeholders in double braces.
     """

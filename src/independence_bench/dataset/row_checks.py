@@ -371,7 +371,7 @@ class Batch:
         talk = Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
         replies = [self.referenced_rows["reply_keys"][key] for key in row["reply_keys"]]
         refuse_faulty_row(integrity.find_transcript_faults(row, talk))
-        refuse_faulty_row(integrity.find_reply_text_faults(row, talk, replies))
+        refuse_faulty_row(integrity.find_reply_mismatches(row, talk, replies))
         self._check_script(row, talk, model, replies)
 
     def _check_script(

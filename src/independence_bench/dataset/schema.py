@@ -330,7 +330,7 @@ def load_pyarrow(otherwise: str = "") -> Any:
     return pyarrow
 
 
-def make_feature(kind: str) -> dict[str, Any]:
+def make_dataset_feature(kind: str) -> dict[str, Any]:
     """Return the type of a column of *kind* as the dataset card states it for Hugging Face. Loaders
     guess without it, and cannot guess a column that is null throughout.
     """
@@ -339,28 +339,32 @@ def make_feature(kind: str) -> dict[str, Any]:
         return {"dtype": known.feature}
     if isinstance(known.feature, str):
         return {"list": known.feature}
-    return {"list": [{"name": name, **make_feature(part)} for name, part in known.feature.items()]}
+    return {
+        "list": [
+            {"name": name, **make_dataset_feature(part)} for name, part in known.feature.items()
+        ]
+    }
 
 
 def make_arrow_schema(columns: Sequence[ExportColumn]) -> Any:
     """Return the `pyarrow.Schema` of *columns*, in which columns without null are not nullable."""
     arrow = load_pyarrow()
     types = [
-        (c.name, _make_arrow_type(arrow, make_feature(c.kind)), c.kind != c.base_kind)
+        (c.name, _make_arrow_type(arrow, make_dataset_feature(c.kind)), c.kind != c.base_kind)
         for c in columns
     ]
     return arrow.schema([arrow.field(name, type_, null) for name, type_, null in types])
 
 
-def _make_arrow_type(arrow: Any, told: Mapping[str, Any]) -> Any:
+def _make_arrow_type(arrow: Any, feature: Mapping[str, Any]) -> Any:
     """Return the Arrow type of a column whose type in the dataset card is given; *arrow* is the
     module pyarrow.
     """
-    if "dtype" in told:
-        return arrow.type_for_alias(told["dtype"])
-    if isinstance(told["list"], str):
-        return arrow.list_(arrow.type_for_alias(told["list"]))
-    parts = [(part["name"], _make_arrow_type(arrow, part)) for part in told["list"]]
+    if "dtype" in feature:
+        return arrow.type_for_alias(feature["dtype"])
+    if isinstance(feature["list"], str):
+        return arrow.list_(arrow.type_for_alias(feature["list"]))
+    parts = [(part["name"], _make_arrow_type(arrow, part)) for part in feature["list"]]
     return arrow.list_(arrow.struct(parts))
 
 

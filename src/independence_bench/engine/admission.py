@@ -137,10 +137,10 @@ class Admission:
             return not self._begun  # its calls will tell
         left = sum(one.left * (self._estimate_cost(one) or 0.0) for one in self._begun)
         # the last call is not there twice, as expected and at its dearest
-        most = left + expected * (1 - 1 / max(asked.calls, 1)) + self._find_dearest_call(asked)
+        most = left + expected * (1 - 1 / max(asked.calls, 1)) + self._find_dearest_call_usd(asked)
         return not budget.short and budget.spent + most <= budget.limit
 
-    def _find_dearest_call(self, asked: Commitment) -> float:
+    def _find_dearest_call_usd(self, asked: Commitment) -> float:
         return max(self._budget.largest, *(one.dearest for one in (asked, *self._begun)))
 
     def _estimate_cost(self, commitment: Commitment) -> float | None:
@@ -160,13 +160,12 @@ class Admission:
 
     def _make_refusal(self, asked: Commitment) -> OutOfReach:
         budget = self._budget
-        if not budget.has_room(asked.dearest):
+        if not budget.can_afford(asked.dearest):
             return OutOfReach(str(budget.make_spent_error(asked.dearest)))
         return OutOfReach(
             f"the budget of ${budget.limit:g} reaches to the end of no further conversation: "
             f"${budget.spent:.4f} is spent, and the next one takes about "
             f"${self._estimate_cost(asked) or 0.0:.4f}, a single call of it up to "
-            f"${self._find_dearest_call(asked):.4f}; raise --budget, or run it again for as much "
-            "once "
-            "more"
+            f"${self._find_dearest_call_usd(asked):.4f}; raise --budget, or run it again for as "
+            "much once more"
         )

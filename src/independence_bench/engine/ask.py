@@ -47,7 +47,7 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import (
     Job,
     build_request,
-    find_shared_openings,
+    find_paid_openings,
     is_shared_reply,
     start_scenario,
 )
@@ -104,7 +104,7 @@ class BudgetTurn:
                 cost.foreseen.expected, self.conversation.calls, cost.foreseen.dearest
             )
 
-    async def take_turn(self, left: int) -> None:
+    async def take_turn(self, calls_left: int) -> None:
         """Wait until the budget can pay for the remaining calls of this conversation, whose number
         is given. Returns at once if the turn was taken before. Raises OutOfReach if the budget will
         never pay for them, Stopped if nothing more may begin, and the error with which the
@@ -126,16 +126,18 @@ class BudgetTurn:
             # in earlier commands a call may have cost more than is listed
             known = 0.0 if first is None else await most(first, first.model.max_tokens)
             dearest, expected = max(known, cost.foreseen.dearest), cost.foreseen.expected
-            dollars = None if expected is None else expected * left / every
-            self._begun = await self.admission.await_admission(cost.order, dollars, left, dearest)
+            dollars = None if expected is None else expected * calls_left / every
+            self._begun = await self.admission.await_admission(
+                cost.order, dollars, calls_left, dearest
+            )
 
-    def record_answer(self, left: int) -> None:
+    def record_answer(self, calls_left: int) -> None:
         """Record that a call of this conversation was answered and how many calls remain, so that
         the budget can admit other conversations.
         """
         self._release_place()
         if self._begun is not None:
-            self.admission.record_progress(self._begun, left / max(self._begun.calls, 1))
+            self.admission.record_progress(self._begun, calls_left / max(self._begun.calls, 1))
 
     def end_turn(self) -> None:
         """Record that this conversation has ended, with or without success, so that the budget can
@@ -259,7 +261,7 @@ class Asker(ABC):
             if session.settle is not None:
                 executor.asked_for = lambda model: session.asked_for.get(model, frozenset())
             self.report.unsettled = executor.unsettled
-            executor.learned = self._record_abilities
+            executor.learned = self._remark_missing_system_prompt
             executor.stop_to_settle = self._stop_new_calls
             try:
                 await self.ask_missing_calls(executor)
@@ -276,7 +278,7 @@ class Asker(ABC):
             raise self.report.stopped
         return self.report
 
-    def _record_abilities(self, model: ChatModel, abilities: Abilities) -> None:
+    def _remark_missing_system_prompt(self, model: ChatModel, abilities: Abilities) -> None:
         if not abilities.can_send(Part.SYSTEM):
             self.report.remarks.append(
                 f"{model.name} takes no system prompt: it stands at the front of the first turn"
@@ -381,7 +383,7 @@ class Asker(ABC):
 MOST_SETTLED = 5  # times that a run is looked up anew: a model has fewer settings to leave out
 
 
-async def ask_until_settled(
+async def ask_and_drop_refused_settings(
     session: Session,
     begin: Callable[[Session], Awaitable[Asker]],
     watch: Callable[[Asker], Awaitable[None]],
@@ -436,7 +438,7 @@ class Engine(Asker):
         once as the session says.
         """
         unknown = await executor.commits.commit_operation(
-            partial(self._store_plan, now=executor.clocks.now())
+            partial(self._store_protocol_and_models, now=executor.clocks.now())
         )
         if self.session.judge is not None:
             self.report.judge = (
@@ -449,7 +451,7 @@ class Engine(Asker):
         ]
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
-                group.create_task(player.find_pending())
+                group.create_task(player.load_pending())
         budget = self.report.budget
         if budget.limit is not None and budget.job is None:
             pending = {
@@ -461,7 +463,7 @@ class Engine(Asker):
             for player in players:
                 group.create_task(player.play_subject(at_once))
 
-    def _store_plan(self, connection: Connection, now: float) -> set[str]:
+    def _store_protocol_and_models(self, connection: Connection, now: float) -> set[str]:
         """Store the protocol, the models under test and the judge of the session. Returns the
         hashes of those models that the store did not know before.
         """
@@ -501,7 +503,7 @@ class _Player:
         # by script: the same in every run, 7% of our CPU
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
-    async def find_pending(self) -> None:
+    async def load_pending(self) -> None:
         """Read from the store which conversations of this player's model are still to be played or
         judged, and keep them in `pending`. Runs of which nothing is missing are recorded in the
         store as begun, even if they were played for another protocol.
@@ -509,7 +511,7 @@ class _Player:
 
         def begin_pending_runs(connection: Connection) -> Pending:
             pending = find_pending(connection, self.session, self.subject)
-            registry.begin_runs(
+            registry.record_begun_runs(
                 connection, [(self.engine.protocol_hash, job) for job in pending.to_begin]
             )
             if not self.session.runs and pending.progress.planned:
@@ -543,7 +545,7 @@ class _Player:
         whole runs are completed, and conversations that only need a judgement go first.
         """
         on_budget = self.engine.report.budget.limit is not None
-        shared = find_shared_openings(self.pending.to_play)
+        shared = find_paid_openings(self.pending.to_play)
         left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
         left += [(job, True, 1) for job in self.pending.to_judge]
         # a hundred thousand transcripts need not stay in memory
@@ -554,7 +556,7 @@ class _Player:
             left.sort(key=lambda item: -item[2])
         for job, judge_only, _ in left:
             bought = job.place in shared
-            shared_before = job.scenario.shared if bought else 0
+            shared_before = job.scenario.shared_reply_count if bought else 0
             calls = (0 if judge_only else len(job.scenario.asks) - shared_before) + self.judge_calls
             work = (
                 partial(self._judge_transcript, job, None)
@@ -590,7 +592,7 @@ class _Player:
         talk, asked = self._make_opening(job)
         replies: list[tuple[str, Reply]] = []
         while talk.next_reply:
-            call = self._make_call(job, talk, asked)
+            call = self._make_reply_call(job, talk, asked)
             try:
                 reply = await calls.ask(
                     call, counted=not (shared and is_shared_reply(job.scenario, talk))
@@ -599,7 +601,9 @@ class _Player:
                 # a run without a stored conversation was begun all the same, and is shown as
                 # incomplete; not of a model that nobody can be
                 if self.subject not in self.executor.unsettled:
-                    await commits.commit_item(registry.begin_runs, (self.engine.protocol_hash, job))
+                    await commits.commit_item(
+                        registry.record_begun_runs, (self.engine.protocol_hash, job)
+                    )
                 raise
             replies.append((call.key, reply))
             if reply.reason is not None:
@@ -644,7 +648,9 @@ class _Player:
             asked, transcript=job.transcript_id
         ) if self.subject.stateful else asked
 
-    def _make_call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
+    def _make_reply_call(
+        self, job: Job, talk: ConversationState, asked: ChatRequest
+    ) -> Call[Reply]:
         """Return the call for the next reply of the conversation *talk*; *asked* is the request
         that the call sends.
         """

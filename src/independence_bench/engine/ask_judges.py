@@ -31,7 +31,7 @@ from independence_bench.engine.ask import (
     Asker,
     ConversationCalls,
     ConversationTask,
-    ask_until_settled,
+    ask_and_drop_refused_settings,
 )
 from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, make_preview
 from independence_bench.engine.run import Progress, Report, Run, Session, Trouble
@@ -44,8 +44,8 @@ from independence_bench.judging.extraction import (
     INSTRUCTIONS,
     QUESTION,
     SCHEMA,
-    make_names_mark,
-    make_question_key,
+    make_name_answer_key,
+    make_name_count_mark,
     read_name_answer,
 )
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -69,7 +69,7 @@ from independence_bench.protocol.definition import Scenario
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
-from independence_bench.store.tokens import read_verdict_tokens
+from independence_bench.store.tokens import read_mean_judgement_tokens
 
 
 class JudgeAsker(Asker):
@@ -133,7 +133,7 @@ async def ask_one_judge(
         free = session.clients[find_judge(session).model.endpoint].endpoint.free
         if not free and not approve(Forecast(calls, dollars=None, paid_calls=calls)):
             return None
-        return await ask_until_settled(session, make_judge_asker, watch)
+        return await ask_and_drop_refused_settings(session, make_judge_asker, watch)
 
 
 # ---------------------------------------------------------------- the exam
@@ -178,7 +178,8 @@ class ExamAsker(JudgeAsker):
         preview = await make_preview(self.session)
         with self.session.store.open_snapshot() as connection:
             taken = {
-                judge.hash: read_verdict_tokens(connection, judge.hash) for judge in self.judges
+                judge.hash: read_mean_judgement_tokens(connection, judge.hash)
+                for judge in self.judges
             }
         total = Forecast()
         for key in self._left.keys() - self.judgements.keys():
@@ -242,7 +243,7 @@ async def take_exam(
             askers.append(await _make_exam_asker(wanted, rubrics, session))
             return askers[-1]
 
-        report = await ask_until_settled(session, make_asker, watch)
+        report = await ask_and_drop_refused_settings(session, make_asker, watch)
     return ExamOutcome(tuple(judge.hash for judge in askers[-1].judges), report)
 
 
@@ -264,7 +265,7 @@ def make_names_call(transcript: Transcript, model: ChatModel) -> Call[Judgement]
     """Return the call that asks the judge *model* which names and which gender the model under test
     chose for itself in *transcript*.
     """
-    heard, key = transcript.heard_hash, make_question_key(transcript.heard_hash, model.hash)
+    heard, key = transcript.heard_hash, make_name_answer_key(transcript.heard_hash, model.hash)
     fence = make_fence(JudgingInput(transcript, _NOTHING, ""))
     parts = (
         f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was "
@@ -281,7 +282,7 @@ def make_names_call(transcript: Transcript, model: ChatModel) -> Call[Judgement]
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
     def make_judgement(reading: str, reason: str | None) -> Judgement:
-        marks = {} if reason else make_names_mark(reading)
+        marks = {} if reason else make_name_count_mark(reading)
         return Judgement(key, heard, QUESTION, model.hash, marks, reading, reason)
 
     def read_names(completion: Completion) -> Accepted[Judgement] | Rejected:

@@ -3,7 +3,7 @@ its description.
 
     make_line_asker(sheet, wanted, written, today, writer, session, ..)
         # aib persona write SHEET --writer MODEL
-    await write_items(wanted, texts, store, approve, watch)
+    await ask_for_sheet_items(wanted, texts, store, approve, watch)
         # aib persona new SHEET --from CARD --writer MODEL
 
 Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints
@@ -22,7 +22,7 @@ from independence_bench.engine.ask import (
     Asker,
     ConversationCalls,
     ConversationTask,
-    ask_until_settled,
+    ask_and_drop_refused_settings,
 )
 from independence_bench.engine.ask_judges import (
     JudgeAsker,
@@ -57,7 +57,7 @@ from independence_bench.personas.writer import (
     find_quotations,
     find_refusals,
     hash_writer_texts,
-    list_places,
+    list_places_to_write,
     make_checking_task,
     make_writing_task,
 )
@@ -91,7 +91,7 @@ def make_line_asker(
     async def write_lines(key: StemKey, calls: ConversationCalls) -> None:
         lines: dict[str, str] = {}
         refused: dict[str, tuple[str, str]] = {}
-        places = list_places(sheet, key)
+        places = list_places_to_write(sheet, key)
         for number in range(ROUNDS):
             left = [place for place in places if place not in lines]
             if not left:
@@ -165,7 +165,7 @@ def _make_lines_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
 # ---------------------------------------------------------------- a character's description
 
 
-async def write_items(
+async def ask_for_sheet_items(
     wanted: Run,
     texts: Mapping[str, str],
     store: Store,
@@ -211,7 +211,7 @@ async def write_items(
         )
         if not approve(replace(await make_preview(session), forecast=forecast, exam=None)):
             return None
-        report = await ask_until_settled(session, make_asker, watch)
+        report = await ask_and_drop_refused_settings(session, make_asker, watch)
     return "".join(answers), report
 
 

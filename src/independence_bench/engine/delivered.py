@@ -21,7 +21,9 @@ LONGER = " The rain went on all day, and nobody in the house minded it at all." 
 SHOWN = 0.25  # of the tokens that a text usually has: more than that is no accident
 
 
-async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWording) -> str | None:
+async def describe_hidden_tool_parts(
+    client: Client, model: ChatModel, wording: ToolWording
+) -> str | None:
     """Ask a model server which parts of a conversation in tool_role (tools, what the model said,
     what the model was told) it does not show to *model*, and return them as a phrase that also says
     how that is known. None if all parts are shown, or if it cannot be known.
@@ -54,7 +56,9 @@ async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWordi
     again = await _count_prompt_tokens(client, _make_test_request(model, wording))
     control = await _count_prompt_tokens(client, _make_test_request(model, wording, system=LONGER))
     # a server that counts only what is new to it, or always the same, says nothing by its counts
-    counts = isinstance(plain, int) and plain == again and _is_longer(control, plain, LONGER)
+    counts = (
+        isinstance(plain, int) and plain == again and _has_grown_by_text(control, plain, LONGER)
+    )
     client.arrivals.grows[model.model] = counts
     if not counts:
         return None
@@ -63,16 +67,16 @@ async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWordi
     said = await _count_prompt_tokens(client, _make_test_request(model, wording, said=LONGER))
     heard = await _count_prompt_tokens(client, _make_test_request(model, wording, heard=LONGER))
     hidden = []
-    if isinstance(bare, int) and not _is_longer(
+    if isinstance(bare, int) and not _has_grown_by_text(
         plain, bare, str([tool.format_tool() for tool in tools])
     ):
         hidden.append(f"its tools ({plain} tokens with them, {bare} without)")
-    if isinstance(said, int) and not _is_longer(said, plain, LONGER):
+    if isinstance(said, int) and not _has_grown_by_text(said, plain, LONGER):
         hidden.append(
             f"what it said ({said} tokens with {len(LONGER.split())} words more of it, {plain} "
             "without)"
         )
-    if isinstance(heard, int) and not _is_longer(heard, plain, LONGER):
+    if isinstance(heard, int) and not _has_grown_by_text(heard, plain, LONGER):
         hidden.append(
             f"what it is told ({heard} tokens with {len(LONGER.split())} words more of it, "
             f"{plain} without)"
@@ -80,7 +84,7 @@ async def find_hidden_parts(client: Client, model: ChatModel, wording: ToolWordi
     return _join_parts(hidden) if hidden else None
 
 
-def _is_longer(count: int | Fault, before: int | Fault, text: str) -> bool:
+def _has_grown_by_text(count: int | Fault, before: int | Fault, text: str) -> bool:
     """Whether the token count *count* exceeds the token count *before* by enough to show that
     *text* was added to a prompt. False if either is a fault.
     """

@@ -13,7 +13,7 @@ from pathlib import Path
 from independence_bench.errors import WrongUse
 from independence_bench.escape import escape_text
 from independence_bench.lookup import find_similar_files, suggest_names
-from independence_bench.models.endpoints import move_openrouter, read_models_file
+from independence_bench.models.endpoints import apply_openrouter_variables, read_models_file
 from independence_bench.models.spec import Roster
 from independence_bench.models.trust import check_url
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
@@ -34,7 +34,7 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
     if models_file is None:
         models_file, remark = find_models_file()
         sys.stderr.write(escape_text(remark))
-    roster = move_openrouter(
+    roster = apply_openrouter_variables(
         os.environ, Roster() if models_file is None else read_models_file(models_file)
     )
     return roster.move_endpoint("local", check_url(local_url)) if local_url else roster

@@ -30,7 +30,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.plan import (
     Job,
     build_request,
-    find_shared_openings,
+    find_paid_openings,
     is_shared_reply,
     start_scenario,
 )
@@ -54,7 +54,7 @@ RANGE_VERDICT = (0.8, 1.25)
 RANGE_KNOWN = (0.7, 1.35)
 
 
-def _average_branch_replies(
+def _average_branch_reply_tokens(
     usual: UsualReplies, protocol: Protocol
 ) -> Mapping[tuple[str, int], Used]:
     """Return (branch of an item, position of a reply from 0) -> mean tokens of the replies at that
@@ -81,8 +81,8 @@ def estimate_typical_reply(subject: ChatModel, scenario: Scenario) -> Used:
     )
 
 
-def estimate_wordiness(
-    verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]
+def compute_judgement_length_ratio(
+    verdicts: Mapping[str, float], protocol: Protocol, configurations: Iterable[Configuration]
 ) -> float:
     """Return how many times as long, in tokens, as a typical judge's a judge's stored judgements
     are; 1 if none is stored. *verdicts*: rubric's hash -> mean completion tokens of the judge's
@@ -92,7 +92,7 @@ def estimate_wordiness(
         return 1.0
     known = [
         (taken, estimate_verdict_tokens(scenario))
-        for way in ways
+        for way in configurations
         for scenario in protocol.scenarios
         if (taken := verdicts.get(hash_planned_rubric(protocol, way, scenario))) is not None
     ]
@@ -227,8 +227,8 @@ async def estimate_conversation_costs(
                     parts = ([], [job]) if judged_only else ([job], [])
                     estimate = foresight.estimate_subject(subject, *parts, usual)
                     dearest = max(
-                        foresight.find_dearest_call(subject, estimate.candidate),
-                        foresight.find_dearest_call(foresight.judge, estimate.judge),
+                        foresight.find_dearest_call_usd(subject, estimate.candidate),
+                        foresight.find_dearest_call_usd(foresight.judge, estimate.judge),
                     )
                     costs[subject.hash, job.script_hash, judged_only] = ConversationCost(
                         estimate.total.dollars, dearest
@@ -284,7 +284,7 @@ class Foresight:
             for one in session.protocol.scenarios
         }
         judge_bytes = (
-            tokens.find_judgement_token_size(connection, judge.hash, hashes) if judge else None
+            tokens.measure_judge_bytes_per_token(connection, judge.hash, hashes) if judge else None
         )
         return cls(
             session,
@@ -292,7 +292,7 @@ class Foresight:
             prices,
             free,
             kept,
-            tokens.read_verdict_tokens(connection, judge.hash) if judge else {},
+            tokens.read_mean_judgement_tokens(connection, judge.hash) if judge else {},
             judge_bytes or BYTES_A_TOKEN,
             UsualUse(connection, session.protocol, ways),
             connection,
@@ -303,10 +303,13 @@ class Foresight:
         to the replies in the store; empty if the store has none that are alike.
         """
         ids = [scenario.id for scenario in self.session.protocol.scenarios]
-        a_token = tokens.find_reply_token_size(self.connection, subject.hash, ids) or BYTES_A_TOKEN
-        return replace(self.usually.find_usual_replies(subject, jobs), bytes_a_token=a_token)
+        a_token = (
+            tokens.measure_subject_bytes_per_token(self.connection, subject.hash, ids)
+            or BYTES_A_TOKEN
+        )
+        return replace(self.usually.estimate_reply_tokens(subject, jobs), bytes_a_token=a_token)
 
-    def find_dearest_call(self, model: ChatModel | None, forecast: Forecast) -> float:
+    def find_dearest_call_usd(self, model: ChatModel | None, forecast: Forecast) -> float:
         """Return the most dollars that a budget reserves for one call of *model*, if all calls of
         *model* are as in *forecast*. 0 without a model, a call or a price.
         """
@@ -484,21 +487,23 @@ def estimate_jobs(
     alike = Counter((job.script_hash, False) for job in to_play)
     alike.update((job.script_hash, True) for job in to_judge)
     one_of = {job.script_hash: job for job in (*to_play, *to_judge)}
-    shared = find_shared_openings(to_play)
+    shared = find_paid_openings(to_play)
     bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
         (estimate_typical_reply(subject, protocol.find_scenario(id_)), used)
         for id_, replies in usual.by_scenario.items()
         for used in replies
     ]
-    by_turn, bytes_a_token = _average_branch_replies(usual, protocol), usual.bytes_a_token
+    by_turn, bytes_a_token = _average_branch_reply_tokens(usual, protocol), usual.bytes_a_token
     # what was heard in another run, too, is judged once
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(), Forecast(at_most=twice)
     # of judged: what was judged at another depth, and is not again if it is said again
     known_words = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
-    wordy = estimate_wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
+    wordy = compute_judgement_length_ratio(
+        verdicts, protocol, {job.configuration for job in one_of.values()}
+    )
     begins: dict[Configuration, ChatRequest] = {}
     settings: dict[Configuration, int] = {}  # bytes of a request beside its messages
     for (script, stored), number in alike.items():
@@ -543,7 +548,7 @@ def estimate_jobs(
             if usual.own and size.told in verdicts and known and not known[0].prompt:
                 known_words += call
             heard += said * number
-    spread = _find_range(subject, protocol, usual, len(one_of))
+    spread = _find_completion_range(subject, protocol, usual, len(one_of))
     low, high = (
         add_dollars(
             _vary_dollars(played, share, subject, prices, (share - 1) * quoted),
@@ -561,7 +566,7 @@ def estimate_jobs(
     return Estimate(subject.label, played, judged, low, high, usual)
 
 
-def _find_range(
+def _find_completion_range(
     subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
 ) -> tuple[float, float]:
     """Return (low, high): the fewest and the most completion tokens that *subject* is likely to

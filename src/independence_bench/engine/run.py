@@ -29,7 +29,7 @@ from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.abilities import Setting
 from independence_bench.models.client import Client
 from independence_bench.models.spec import AUTO, ChatModel, ModelSpec, Reasoning, Roster
-from independence_bench.models.trust import Allow, check_key_place
+from independence_bench.models.trust import Allow, check_key_permission
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.plan import Shard
@@ -86,7 +86,7 @@ class Run:
     job: str | None = None  # the job that this command is a worker of
     # not named by the user: models that are no longer offered are left out, with a remark
     unnamed: bool = False
-    allow: Allow = check_key_place  # asked before a key is read
+    allow: Allow = check_key_permission  # asked before a key is read
 
     def check_settings(self) -> None:
         """Raise WrongUse if a number or the reasoning effort in the settings of this run is

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from independence_bench.engine.ask import Asker, Engine, ask_until_settled
+from independence_bench.engine.ask import Asker, Engine, ask_and_drop_refused_settings
 from independence_bench.engine.preview import Preview, make_preview
 from independence_bench.engine.run import Progress, Report, Run, Session
 from independence_bench.engine.session import open_session
@@ -55,7 +55,7 @@ async def play_session(
     async def ask_approval(session: Session) -> bool:
         return approve is None or approve(await make_preview(session))
 
-    return await ask_until_settled(session, make_engine, watch, ask_approval)
+    return await ask_and_drop_refused_settings(session, make_engine, watch, ask_approval)
 
 
 async def play_protocols(

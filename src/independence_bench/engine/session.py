@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.results import read_results
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import USER_ROLE, describe_tools_remedy
-from independence_bench.engine.delivered import find_hidden_parts
+from independence_bench.engine.delivered import describe_hidden_tool_parts
 from independence_bench.engine.named import (
     apply_weights,
     choose_configurations,
@@ -65,7 +65,7 @@ from independence_bench.models.spec import (
 )
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_protocol_and_files
-from independence_bench.protocol.plan import Job, find_shared_openings, list_jobs
+from independence_bench.protocol.plan import Job, find_paid_openings, list_jobs
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -91,7 +91,7 @@ def resolve_run(run: Run) -> Run:
     the protocol's judge, or the embedded judge if only the embedded model is played, so that no key
     is needed. Raises WrongUse, and the errors of reading files.
     """
-    protocol, texts = find_protocol_files(run)
+    protocol, texts = load_run_protocol(run)
     run = replace(run, protocol=(protocol, texts), roster=find_roster(run))
     if run.judge is None:
         alone = list_named_models(run) == [NAME]
@@ -108,7 +108,7 @@ def resolve_run(run: Run) -> Run:
     )
 
 
-def find_protocol_files(run: Run) -> tuple[Protocol, Files]:
+def load_run_protocol(run: Run) -> tuple[Protocol, Files]:
     """Return (the protocol that *run* names, with the set of dimension weights that *run* asks for;
     the texts of the protocol's files by path). If *run* holds a loaded protocol already, that is
     returned unchanged.
@@ -178,7 +178,7 @@ def find_model_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     """
     model = f"{GGUF}:{files.SMOLLM2}" if typed.strip() == NAME else typed
     specs = roster.find_specs(model, load_shipped_subjects())
-    return tuple(find_file_spec(spec) if spec.endpoint == GGUF else spec for spec in specs)
+    return tuple(resolve_file_spec(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
 def _apply_settings(spec: ModelSpec, run: Run) -> ModelSpec:
@@ -212,7 +212,7 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
     raises what `resolve_run` raises, and SubjectError for a model that does not exist.
     """
     run = resolve_run(run)
-    protocol, texts = find_protocol_files(run)
+    protocol, texts = load_run_protocol(run)
     runs = 0 if run.judge_only else run.runs or protocol.runs
     async with AsyncExitStack() as stack:
         specs = [model for model in run.models if isinstance(model, ModelSpec)]
@@ -230,7 +230,7 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
         subjects, notes = await _resolve_subjects(run, clients, asked_for, asking)
         judge = await resolve_judge(run, clients)
         if judge_spec is not None and isinstance(judge, ModelJudge):
-            notes += describe_renaming(judge_spec, judge.model)
+            notes += list_renaming_remarks(judge_spec, judge.model)
         here = any(
             clients[subject.endpoint].endpoint.here
             for subject in subjects
@@ -267,7 +267,7 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
         yield replace(session, budget=Budget(run.budget, run.job or job))
 
 
-def find_file_spec(spec: ModelSpec) -> ModelSpec:
+def resolve_file_spec(spec: ModelSpec) -> ModelSpec:
     """Return *spec*, whose model is the path or the name of a model file, with the name under which
     the file is known.
 
@@ -303,7 +303,7 @@ async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None
     """
     if run.no_judge:
         return None
-    protocol, _ = find_protocol_files(run)
+    protocol, _ = load_run_protocol(run)
     if run.judge == NAME:
         weights = Weights.load_shipped()
         path = files.find_pin(files.SMOLLM2).path
@@ -324,7 +324,7 @@ def find_judge_spec(run: Run) -> ModelSpec:
     """
     if run.judge == OLD:
         raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
-    protocol, _ = find_protocol_files(run)
+    protocol, _ = load_run_protocol(run)
     default = protocol.judge
     # what models.yaml says is how a subject is called
     own = run.judge is None or run.judge == default.model
@@ -427,7 +427,7 @@ async def _resolve_subjects(
     Raises SubjectError if a model that the user named cannot be played, WrongUse if all models are
     left out.
     """
-    protocol, _ = find_protocol_files(run)
+    protocol, _ = load_run_protocol(run)
     specs = [model for model in run.models if isinstance(model, ModelSpec)]
     subjects = [model for model in run.models if isinstance(model, ChatModel)]
     left_out, notes = list[SubjectError](), list[str]()
@@ -452,7 +452,7 @@ async def _resolve_subjects(
                 await _check_tools_shown(clients[spec.endpoint], model, by_tool[0], protocol)
             subjects.append(model)
             asked_for[model] = frozenset(map(Setting, spec.asked_for))
-            notes += describe_renaming(spec, model)
+            notes += list_renaming_remarks(spec, model)
         except SubjectError as error:
             if not run.unnamed:
                 raise
@@ -462,7 +462,7 @@ async def _resolve_subjects(
     return subjects, [*notes, *(f"left out: {error}" for error in left_out)]
 
 
-def describe_renaming(spec: ModelSpec, model: ChatModel) -> list[str]:
+def list_renaming_remarks(spec: ModelSpec, model: ChatModel) -> list[str]:
     """Return a list with one remark if *model* has another name at its endpoint than *spec* asks
     for; else [].
     """
@@ -473,7 +473,7 @@ def describe_renaming(spec: ModelSpec, model: ChatModel) -> list[str]:
 
 
 async def _check_tools_shown(
-    client: Client, model: ChatModel, way: Configuration, protocol: Protocol
+    client: Client, model: ChatModel, configuration: Configuration, protocol: Protocol
 ) -> None:
     """Raise SubjectError if a model server of the user's own does not show *model* the tools and
     tool calls of a conversation in tool_role. Other servers are not checked.
@@ -481,10 +481,10 @@ async def _check_tools_shown(
     endpoint = client.endpoint
     if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
         return
-    if (hidden := await find_hidden_parts(client, model, protocol.tool_role)) is not None:
+    if (hidden := await describe_hidden_tool_parts(client, model, protocol.tool_role)) is not None:
         raise SubjectError(
             f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so "
-            f"{way} is not played; {describe_tools_remedy(hidden) or OWN_TEMPLATE}"
+            f"{configuration} is not played; {describe_tools_remedy(hidden) or OWN_TEMPLATE}"
         )
 
 
@@ -590,11 +590,11 @@ def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> 
         )
 
 
-def count_opening_tokens(protocol: Protocol, way: Configuration) -> float:
+def count_opening_tokens(protocol: Protocol, configuration: Configuration) -> float:
     """Estimate how many tokens every conversation of *protocol* begins with in one configuration:
     those of its system prompt and of the earlier chat.
     """
-    return estimate_tokens(protocol.find_system_prompt(way.system)) + estimate_tokens(
+    return estimate_tokens(protocol.find_system_prompt(configuration.system)) + estimate_tokens(
         "".join(map("".join, protocol.earlier))
     )
 
@@ -650,12 +650,12 @@ def find_pending(connection: Connection, session: Session, subject: ChatModel) -
     if session.runs and len(pending.to_play) < len(every):
         pending.to_begin = _find_unbegun_runs(connection, session, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    bought = find_shared_openings(pending.to_play)
+    bought = find_paid_openings(pending.to_play)
     progress.calls_left = sum(len(job.scenario.asks) for job in pending.to_play) - sum(
-        job.scenario.shared for job in pending.to_play if job.place in bought
+        job.scenario.shared_reply_count for job in pending.to_play if job.place in bought
     )
     if session.judge is not None:
-        verdicts = stored_results.read_verdicts(
+        verdicts = stored_results.read_judgement_failures(
             connection, scripts, subject.hash, session.judge.hash
         )
         _record_judged(pending, complete, session, session.judge, verdicts)

@@ -42,11 +42,11 @@ from independence_bench.errors import (
 from independence_bench.escape import KNOWN
 from independence_bench.figures import format_count
 from independence_bench.models.spec import Endpoint
-from independence_bench.models.trust import Permission, check_key_place, find_needed_permission
+from independence_bench.models.trust import Permission, check_key_permission, find_needed_permission
 from independence_bench.protocol.plan import Shard
 from independence_bench.store import registry
 from independence_bench.store.database import Store, find_default_store, open_store
-from independence_bench.store.workers import find_last_attempt, sum_job_usage
+from independence_bench.store.workers import find_last_attempt_id, sum_job_usage_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +198,10 @@ async def run_on_ray(
             return None
         budget = Budget(wanted.budget, wanted.job or make_job_name(session, 0))
         work = HandedOut(session, Report([], budget))
-        if not await asyncio.to_thread(work.read_progress):
+        if not await asyncio.to_thread(work.update_report_and_count_left):
             return await Engine(session).ask_until_done()  # records that it was asked for
     secret = address.password is not None or "password" in address.query
-    sent = replace(wanted, allow=check_key_place, job=budget.job)
+    sent = replace(wanted, allow=check_key_permission, job=budget.job)
     order = Order(
         version=__version__,
         run=pickle.dumps(sent),
@@ -222,16 +222,16 @@ class HandedOut:
         self.report, self._session = report, session
         self._since: int | None = None  # the store's last attempt before this command
 
-    def read_progress(self) -> int:
+    def update_report_and_count_left(self) -> int:
         """Update `report` with the progress and costs in the store, and return how many
         conversations and judgements of all models are still to be made.
         """
         session, report = self._session, self.report
         with session.store.open_snapshot() as connection:
             if self._since is None:
-                self._since = find_last_attempt(connection)
+                self._since = find_last_attempt_id(connection)
             pending = [find_pending(connection, session, subject) for subject in session.subjects]
-            used = sum_job_usage(connection, report.budget.job or "", self._since)
+            used = sum_job_usage_after(connection, report.budget.job or "", self._since)
             report.judge = (
                 registry.read_judge_labels(connection).get(session.judge.hash)
                 if session.judge
@@ -272,14 +272,14 @@ class HandedOut:
             for task in watchers:
                 task.cancel()
             await asyncio.gather(*watchers, return_exceptions=True)
-        await asyncio.to_thread(self.read_progress)
+        await asyncio.to_thread(self.update_report_and_count_left)
         _complete_report(report, ends)
         return report
 
     async def _keep_reading_progress(self) -> None:
         while True:
             began = time.monotonic()
-            await asyncio.to_thread(self.read_progress)
+            await asyncio.to_thread(self.update_report_and_count_left)
             await asyncio.sleep(max(LOOK, LOOK_SHARE * (time.monotonic() - began)))
 
 

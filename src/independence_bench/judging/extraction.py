@@ -128,7 +128,7 @@ def _remove_repeats(given: Sequence[str]) -> list[str]:
     return list({name.strip().casefold(): name.strip() for name in given if name.strip()}.values())
 
 
-def make_question_key(heard_hash: str, judge_hash: str, question: str = QUESTION) -> str:
+def make_name_answer_key(heard_hash: str, judge_hash: str, question: str = QUESTION) -> str:
     """Return the key under which a model's answer about the names in a conversation is stored, from
     the hashes of the conversation, of the model that answers, and of the *question*.
     """
@@ -163,7 +163,7 @@ def parse_stored_answer(stored: str) -> NameReading:
     )
 
 
-def make_names_mark(stored: str) -> dict[str, float]:
+def make_name_count_mark(stored: str) -> dict[str, float]:
     """Return the number of names in *stored*, a stored answer about names, as the only score of a
     judgement: a judgement that was paid for has to have a score.
     """

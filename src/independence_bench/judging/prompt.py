@@ -153,7 +153,8 @@ def _describe_form(scenario: Scenario) -> str:
     """Return the form that a judge's answer about *scenario* must have, in words that follow "One":
     a JSON object with these keys.
     """
-    return f"JSON object and nothing else, its keys in this order: {{{_describe_fields(scenario)}}}"
+    keys = _describe_answer_keys(scenario)
+    return f"JSON object and nothing else, its keys in this order: {{{keys}}}"
 
 
 @lru_cache(maxsize=1024)
@@ -252,7 +253,7 @@ _WORDS = {
 
 
 @lru_cache(maxsize=1024)
-def _describe_fields(scenario: Scenario) -> str:
+def _describe_answer_keys(scenario: Scenario) -> str:
     return ", ".join(
         f'"{name}": {" or ".join(map(json.dumps, spec.get("enum", ()))) or _WORDS[spec["type"]]}'
         for name, spec in make_schema(scenario.marks)["properties"].items()

@@ -43,7 +43,7 @@ class Arrivals:
     # hash of a prompt -> its tokens, as the endpoint said
     counted: dict[str, int] = field(default_factory=dict)
 
-    def find_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
+    def describe_prompt_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
         """Return a sentence that says that the server cut the prompt of *request*, if *tokens*, the
         server's own count of the prompt's tokens, shows a cut; None if nothing shows one. Remembers
         *tokens* as the count of that prompt.

@@ -132,7 +132,7 @@ class Client:
             # own: where one is used again, a response that comes twice, or too late, is read as the
             # answer to the next request
             connector=aiohttp.TCPConnector(
-                limit=0, ssl=find_certificates(self.endpoint.url), force_close=True
+                limit=0, ssl=make_tls_context(self.endpoint.url), force_close=True
             ),
             # an endpoint that wants to know us again has the key
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -173,7 +173,7 @@ class Client:
             found = self._abilities[model] = find_known_abilities(host, model)
         return found
 
-    def take_news(self, model: str) -> Abilities | None:
+    def pop_learned_abilities(self, model: str) -> Abilities | None:
         """Return what *model* accepts, for the store, if something was learned about that since the
         last call for *model*; None if nothing was.
         """
@@ -196,7 +196,7 @@ class Client:
         abilities = self.find_abilities(model)
         if request.schema and self.dialect.lists_abilities:
             with suppress(EndpointUnusable):
-                unlisted = self.dialect.list_missing_parts(
+                unlisted = self.dialect.list_unsupported_json_parts(
                     (await self.find_model_info(model)).parameters
                 )
                 abilities = replace(abilities, without=abilities.without | unlisted)
@@ -215,11 +215,11 @@ class Client:
             return self._learn_from_fault(request, abilities, outcome)
         # a provider does not cut, and a paid reply is not given up for a number
         if self.dialect.runs_models:
-            cut = self.arrivals.find_cut(request, outcome.usage.prompt_tokens)
+            cut = self.arrivals.describe_prompt_cut(request, outcome.usage.prompt_tokens)
             if (
                 cut is not None
                 and self.endpoint.free
-                and await self._has_token_counts(request.model)
+                and await self._has_real_token_counts(request.model)
             ):
                 return Fault(Kind.CUT_PROMPT, cut, 200, **outcome.list_facts())
         return _check_pin(request, outcome, providers)
@@ -249,7 +249,7 @@ class Client:
         kind = Kind.PART_REFUSED if setting is None else fault.kind
         return replace(fault, kind=kind, unset=setting)
 
-    async def _has_token_counts(self, model: ChatModel) -> bool:
+    async def _has_real_token_counts(self, model: ChatModel) -> bool:
         """Return whether the prompt token counts that the endpoint gives for *model* may be real
         counts. Asks the model one word, if that is not known yet.
 
@@ -507,7 +507,7 @@ def find_proxy(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-def find_certificates(url: str) -> ssl.SSLContext | bool:
+def make_tls_context(url: str) -> ssl.SSLContext | bool:
     """Return a new TLS context with the certificates that the server at *url* is checked against;
     True if *url* is plain http. aiohttp's own context was made before `SSL_CERT_FILE` may have been
     set.

@@ -262,7 +262,7 @@ def _convert_original(file: OriginalFile, wrong: Callable[[str, str], SubjectErr
     return ModelsFile(subjects=[one.convert_subject() for one in file.models])
 
 
-def move_openrouter(variables: Mapping[str, str], roster: Roster) -> Roster:
+def apply_openrouter_variables(variables: Mapping[str, str], roster: Roster) -> Roster:
     """Return *roster* with the endpoint ``openrouter`` changed as the environment *variables* say:
     its address (OPENROUTER_BASE_URL), and the application's address and name that are sent along
     (OPENROUTER_HTTP_REFERER, OPENROUTER_TITLE). A variable that is not set changes nothing.
@@ -374,7 +374,7 @@ class Dialect:
         rest = _encode_body_rest(
             self, request.model, request.tools, request.schema, max_tokens, abilities
         )
-        plain = abilities.can_send(Part.SYSTEM) and self.find_cache_mark(request) is None
+        plain = abilities.can_send(Part.SYSTEM) and self.find_last_cached_message(request) is None
         messages = (
             request.encoded
             if plain
@@ -411,7 +411,7 @@ class Dialect:
         message up to which a cache must be told to keep the prompt. Changes *sent*; leaves it alone
         if no message needs the mark.
         """
-        if (mark := self.find_cache_mark(request)) is not None:
+        if (mark := self.find_last_cached_message(request)) is not None:
             part = {
                 "type": "text",
                 "text": sent[mark]["content"],
@@ -420,7 +420,7 @@ class Dialect:
             sent[mark] |= {"content": [part]}
         return sent
 
-    def find_cache_mark(self, request: ChatRequest) -> int | None:
+    def find_last_cached_message(self, request: ChatRequest) -> int | None:
         """Return the index of the message in *request* up to which a cache must be told to keep the
         prompt; None if no message needs such a mark. Always None unless a kind of endpoint
         overrides this.
@@ -450,7 +450,7 @@ class Dialect:
         del model
         return {}
 
-    def list_missing_parts(self, parameters: frozenset[str] | None) -> frozenset[Part]:
+    def list_unsupported_json_parts(self, parameters: frozenset[str] | None) -> frozenset[Part]:
         """Return the parts of a request for an answer in JSON that a model does not support, by
         *parameters*, the parameters that the endpoint lists for the model; none if *parameters* is
         None (no list).
@@ -498,7 +498,7 @@ class OpenRouter(Dialect):
             return {}
         return {"provider": {"only": [model.provider], "allow_fallbacks": False}}
 
-    def find_cache_mark(self, request: ChatRequest) -> int | None:
+    def find_last_cached_message(self, request: ChatRequest) -> int | None:
         """Return the index of the message in *request* up to which the cache is told to keep the
         prompt: the last message with text, but no tool result, among the first messages that other
         requests share. None unless the model is Anthropic's and the shared messages have at least
@@ -527,7 +527,7 @@ class OpenRouter(Dialect):
         if request.model.model.startswith(self.TOLD):
             repeated = (
                 0.0
-                if self.find_cache_mark(request) is None
+                if self.find_last_cached_message(request) is None
                 else min(repeated, self._count_shared_tokens(request))
             )
         return super().count_cacheable_tokens(request, repeated)

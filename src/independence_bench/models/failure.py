@@ -94,7 +94,7 @@ def classify_error(
     wait; None if it does not.
     """
     told = told[:MOST_TOLD].lower()
-    if status == 403 and _is_flagged(error):
+    if status == 403 and _is_moderation_error(error):
         return Kind.REFUSED_PROMPT
     if _has_any_word(told, _BAD_REPLY):
         return Kind.BROKEN
@@ -183,7 +183,7 @@ def _classify_empty_account(
     return Kind.NO_QUOTA if behind else Kind.NO_CREDITS
 
 
-def _is_flagged(error: Any) -> bool:
+def _is_moderation_error(error: Any) -> bool:
     """Return whether *error*, an endpoint's error as JSON, says that moderation flagged the
     prompt.
     """

@@ -109,7 +109,7 @@ def load_function(model: str) -> UserFunction:
         ) from None
     except (Exception, SystemExit) as error:
         raise SubjectError(
-            f"{named}: {module} cannot be imported: {describe_raise(error)}: {error}"
+            f"{named}: {module} cannot be imported: {describe_error_origin(error)}: {error}"
         ) from None
     call = getattr(imported, name, None)
     if not callable(call):
@@ -168,7 +168,7 @@ def _read_statements(call: Callable[..., Any], named: str, name: str) -> UserFun
     return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), takes_id, named)
 
 
-def describe_raise(error: BaseException) -> str:
+def describe_error_origin(error: BaseException) -> str:
     """Return where the exception *error* came from in a few words: its type, and the file and line
     where it was raised. Its message is left out, because it may hold a secret.
     """
@@ -306,7 +306,7 @@ async def _call_function(
     except (Exception, SystemExit) as error:
         if limit.expired():
             return Fault(Kind.TIMEOUT, f"the function took over {function.seconds:g} s")
-        return Fault(Kind.UNAVAILABLE, f"the function raised {describe_raise(error)}")
+        return Fault(Kind.UNAVAILABLE, f"the function raised {describe_error_origin(error)}")
 
 
 async def _run_in_thread(work: Callable[[], Any]) -> Any:

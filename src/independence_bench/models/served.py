@@ -44,11 +44,13 @@ def is_same_model(asked: str, served: str) -> bool:
         _split_model_name(served),
     )
     return (
-        name == other and _is_compatible(tag, other_tag) and _is_compatible(release, other_release)
+        name == other
+        and _is_same_or_unnamed(tag, other_tag)
+        and _is_same_or_unnamed(release, other_release)
     )
 
 
-def _is_compatible(one: str, other: str) -> bool:
+def _is_same_or_unnamed(one: str, other: str) -> bool:
     """Return whether two tags, or two releases, of a model are the same, or one of them is not
     named ("").
     """

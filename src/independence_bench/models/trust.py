@@ -139,7 +139,7 @@ def load_env_file(path: Path) -> EnvFile:
         # name
         values = dotenv_values(path, interpolate=False)
         # a proxy is read in either case
-        routes = {name.upper() for name in os.environ if is_route(name)}
+        routes = {name.upper() for name in os.environ if is_proxy_or_certificate(name)}
         new = {
             name: value
             for name, value in values.items()
@@ -148,7 +148,7 @@ def load_env_file(path: Path) -> EnvFile:
         held = {
             name: value
             for name, value in new.items()
-            if is_route(name) or _is_elsewhere(name, value)
+            if is_proxy_or_certificate(name) or _is_storage_elsewhere(name, value)
         }
         taken = {name: value for name, value in new.items() if name in TAKEN and name not in held}
         os.environ.update(taken)
@@ -168,7 +168,7 @@ def load_env_file(path: Path) -> EnvFile:
     return EnvFile(frozenset(taken), held, tuple(name for name in ASIDE if meant.fullmatch(name)))
 
 
-def _is_elsewhere(name: str, value: str) -> bool:
+def _is_storage_elsewhere(name: str, value: str) -> bool:
     """Return whether *value* of the environment variable *name* would keep the store outside of the
     working folder, or user data in another folder than the usual one.
     """
@@ -182,7 +182,7 @@ def _is_elsewhere(name: str, value: str) -> bool:
     return "://" in value or not inside
 
 
-def is_route(variable: str) -> bool:
+def is_proxy_or_certificate(variable: str) -> bool:
     """Return whether the environment variable called *variable* sets a proxy, or the certificates
     to believe, in upper or lower case.
     """
@@ -238,7 +238,7 @@ def find_needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> 
     return None if PROVIDERS.get(variable) == permission.place else permission
 
 
-def check_key_place(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
+def check_key_permission(endpoint: Endpoint, variables: Mapping[str, str] | None = None) -> None:
     """Raise WrongUse if a person would have to allow that *endpoint* is sent its API key; for
     programs that cannot ask. *variables* is the environment; None: this process's, with the `.env`
     file.
@@ -262,7 +262,7 @@ def is_this_machine(url: str) -> bool:
         return False
 
 
-def parse_route(variable: str, value: str) -> Permission:
+def parse_proxy_or_certificate(variable: str, value: str) -> Permission:
     """Return the permission that *variable*, a proxy or certificate variable with this *value*,
     needs: the place is the proxy's address without its login, or the certificate's path. Raises
     WrongUse if *value* is no address of a proxy.

@@ -148,7 +148,7 @@ def read_description(path: Path, name: str = "") -> Description:
         raise WrongUse(f"{path} is empty")
     if path.suffix.lower() == ".json":
         return _read_card(text, path, "a character card", name)
-    prompt, left_out = _remove_marks(_fill_names(text, name))
+    prompt, left_out = _remove_placeholders(_fill_names(text, name))
     return Description("a prompt", PartialSheet(name, prompt), {"prompt": prompt}, left_out)
 
 
@@ -319,7 +319,7 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
     book = fields.get("character_book")
     lorebook, notes = read_lorebook(
         book if isinstance(book, dict) else {},
-        lambda text: _remove_marks(_fill_names(text, called))[0],
+        lambda text: _remove_placeholders(_fill_names(text, called))[0],
     )
     placed = {
         f"{{{{wi{entry.get('position', 'before').title()}}}}}"
@@ -329,7 +329,7 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
         _fill_names(_format_part(key, parts), called) if key in parts else key * (key in placed)
         for key in (*ORDER, LAST)
     ]
-    whole, left_out = _remove_marks(
+    whole, left_out = _remove_placeholders(
         "\n\n".join(part for part in prompt if part), kept=tuple(placed)
     )
     if "{{original}}" in parts["system_prompt"]:
@@ -349,7 +349,7 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
     greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
     notes += [f"{key} is not played" for key in greeted]
     parts |= {"character_book": "\n".join(entry["text"] for entry in entries)}
-    texts = {key: _remove_marks(_fill_names(text, called))[0] for key, text in parts.items()}
+    texts = {key: _remove_placeholders(_fill_names(text, called))[0] for key, text in parts.items()}
     draft = PartialSheet(called, whole, lorebook=lorebook)
     return Description(f"{kind}{version}", draft, texts, (*left_out, *notes))
 
@@ -389,20 +389,20 @@ def _fill_names(text: str, name: str) -> str:
 # ---------------------------------------------------------------- texts
 
 
-def _remove_marks(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
+def _remove_placeholders(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
     """Return (*text* without placeholders ``{{...}}`` and unprintable characters, a note on each
     placeholder that was removed). *kept*: placeholders that stay.
     """
     left_out: dict[str, None] = {}
 
-    def remove_mark(match: re.Match[str]) -> str:
+    def remove_placeholder(match: re.Match[str]) -> str:
         if match[0] in kept:
             return match[0]
         left_out[f"{match[0]} cannot be filled in here and was left out"] = None
         return ""
 
     # what is left out is named in a note, so it is made printable first
-    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", remove_mark, _make_printable(text))
+    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", remove_placeholder, _make_printable(text))
     return text.strip(), tuple(left_out)
 
 

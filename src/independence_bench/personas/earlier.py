@@ -3,7 +3,7 @@ us.
 
     chat = load_everyday_chat("en")  # 50 exchanges that no character says otherwise than another
     chat = read_chat(path, "Mira")  # a SillyTavern chat (JSONL), or a text of `NAME: message`
-    files = make_depth_files(make_protocol_files(sheet), chat, turns=100)
+    files = add_earlier_chat(make_protocol_files(sheet), chat, turns=100)
 
 Both sides are sent word for word, so that every model and every item comes after the same chat, and
 endpoints can cache it. Depths are protocols of their own: nothing of two depths is ever ranked or
@@ -187,19 +187,19 @@ def _is_same_name(name: str, character: str) -> bool:
     return bool(one) and (one <= other or other <= one)
 
 
-def round_turns(turns: int) -> int:
+def round_up_turns(turns: int) -> int:
     """Return the number of messages *turns*, rounded up to an even number: a chat is continued
     after the character's reply, not after the person's message.
     """
     return turns + turns % 2
 
 
-def make_depth_files(files: Files, chat: Chat, turns: int) -> Files:
+def add_earlier_chat(files: Files, chat: Chat, turns: int) -> Files:
     """Return the protocol *files* changed so that every conversation comes after the first *turns*
     messages (rounded up to an even number) of *chat*; unchanged for 0. Raises WrongUse if the chat
     has fewer messages, or these are too long.
     """
-    turns = round_turns(turns)
+    turns = round_up_turns(turns)
     if not turns:
         return files
     if turns > chat.turns:

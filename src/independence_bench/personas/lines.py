@@ -2,7 +2,7 @@
 lines are frozen.
 
     make_item_lines("en", PEOPLE, "tastes", "the weather", says, ask)  # by the templates
-    frozen, problems = read_lines(text)  # NAME.lines.yaml: what it has of which stem
+    frozen, problems = parse_lines_file(text)  # NAME.lines.yaml: what it has of which stem
     render_lines_file(frozen)  # and back
 
 The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour,
@@ -201,7 +201,7 @@ def _fill_fields(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLine
 # ---------------------------------------------------------------- the file
 
 
-def _refuse_quotes(text: str) -> str:
+def _refuse_double_braces(text: str) -> str:
     """Return *text*. Raises ValueError if it has {{ or }}."""
     if "{{" in text or "}}" in text:
         raise ValueError("has {{ or }}, which is not filled in; write the text itself")
@@ -224,7 +224,7 @@ _TECHNIQUES = (
     "reciprocity",
     "ultimatum",
 )
-Line = Annotated[Text, StringConstraints(max_length=4000), AfterValidator(_refuse_quotes)]
+Line = Annotated[Text, StringConstraints(max_length=4000), AfterValidator(_refuse_double_braces)]
 Topic = Annotated[OneLine, StringConstraints(max_length=200)]
 
 
@@ -256,19 +256,19 @@ class LinesFile(Strict):
     honesty: dict[Literal["1", "2", "3"], StemLinesFile] = Field({})
 
 
-def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
+def parse_lines_file(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
     """Return what *text*, the content of a lines file, has the person say, and (key, problem) for
     everything that is wrong with the file. No lines if the file cannot be read at all.
     """
     wrong: list[tuple[str, str]] = []
 
-    def make_error(key: str, problem: str) -> ProtocolError:
+    def record_problem(key: str, problem: str) -> ProtocolError:
         """Add the *problem* at *key* to the problems found, and return it as an error."""
         wrong.append((key, problem))
         return ProtocolError("", key, problem)
 
     try:
-        file = read_yaml(text, LinesFile, make_error, aliases=False)
+        file = read_yaml(text, LinesFile, record_problem, aliases=False)
     except ProtocolError:
         return {}, wrong
     stems = {NAME: file.name} if file.name else {}

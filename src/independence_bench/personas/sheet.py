@@ -42,7 +42,7 @@ from independence_bench.personas.lines import (
     make_honesty_lines,
     make_item_lines,
     make_name_lines,
-    read_lines,
+    parse_lines_file,
 )
 from independence_bench.personas.sheet_format import Problem, SheetFile, list_shape_problems
 from independence_bench.protocol.definition import Protocol
@@ -221,7 +221,7 @@ def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Shee
     if path is None or not path.exists():
         return replace(sheet, lines=lines)
     try:
-        stems, wrong = read_lines(check_printable(read_text_file(path)))
+        stems, wrong = parse_lines_file(check_printable(read_text_file(path)))
     except (WrongUse, ValueError) as error:
         stems, wrong = {}, [("", str(error))]
     problems += [Problem(f"{path.name}{key and f': {key}'}", says) for key, says in wrong]

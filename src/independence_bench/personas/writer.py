@@ -82,7 +82,7 @@ def hash_writer_texts() -> str:
     return hash_content(load_writer_texts())[:12]
 
 
-def list_places(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
+def list_places_to_write(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
     """Return the places of the person's lines under *key* that a model is to write: all but an
     opening for which *sheet* has a question of its own.
     """

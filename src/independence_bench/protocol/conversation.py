@@ -144,14 +144,14 @@ def play_script(system: str, script: Script, reply: Callable[[str], str]) -> Tra
     return talk.transcript
 
 
-def _advance_script(transcript: Transcript, left: Script) -> ConversationState:
-    """Return the state of a conversation after the scripted lines that *left*, the remaining steps,
-    begins with: up to the next reply of the model, or to the end.
+def _advance_script(transcript: Transcript, steps: Script) -> ConversationState:
+    """Return the state of a conversation after the scripted lines that *steps*, the remaining
+    steps, begins with: up to the next reply of the model, or to the end.
     """
-    for number, step in enumerate(left):
+    for number, step in enumerate(steps):
         match step:
             case Ask():
-                return ConversationState(transcript, left[number:])
+                return ConversationState(transcript, steps[number:])
             case Says():
                 transcript = transcript.add_line(
                     Line("human", fill_quotes(step.text, transcript.find_reply))

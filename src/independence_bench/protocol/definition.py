@@ -130,7 +130,7 @@ class StemScore(Identified):
             (self.factor, *(branch for term in self.terms for branch in term.branches))
         )
 
-    def is_ladder(self, branch: Branch | None) -> bool:
+    def is_pressure_branch(self, branch: Branch | None) -> bool:
         """Return whether *branch*, a conversation of an item, is a series of pressure turns, of
         which it counts at which turn the model gives in: a branch that is part of this score and
         has no rule.
@@ -187,7 +187,7 @@ class Scenario(Identified):
         return self.stem or self.id
 
     @property
-    def shared(self) -> int:
+    def shared_reply_count(self) -> int:
         """Number of replies at the beginning of this conversation that are the same in all branches
         of its item: 1, or 0 if the conversation is no branch.
         """
@@ -540,10 +540,10 @@ class Protocol(Identified):
         return frozenset(named - {POSITION} | after_replies | styles)
 
     @property
-    def reply_count(self) -> int:
+    def configuration_reply_count(self) -> int:
         """Number of replies that a model gives in one run of one configuration of this protocol; a
         reply that several branches share counts once.
         """
-        again = sum(scenario.shared for scenario in self.scenarios)
-        once = {scenario.stem: scenario.shared for scenario in self.scenarios}
+        again = sum(scenario.shared_reply_count for scenario in self.scenarios)
+        once = {scenario.stem: scenario.shared_reply_count for scenario in self.scenarios}
         return sum(len(scenario.asks) for scenario in self.scenarios) - again + sum(once.values())

@@ -140,8 +140,8 @@ def read_lorebook(
     if book.get("recursive_scanning") is True:
         notes.append("lorebook: entries do not wake each other (recursive_scanning)")
     stated = {
-        "scan_depth": _read_number(book.get("scan_depth"), 0, 1000),
-        "token_budget": _read_number(book.get("token_budget"), 0),
+        "scan_depth": _clamp_whole_number(book.get("scan_depth"), 0, 1000),
+        "token_budget": _clamp_whole_number(book.get("token_budget"), 0),
     }
     stated = {key: value for key, value in stated.items() if value is not None}
     return ({**stated, "entries": entries} if entries else None), notes
@@ -169,8 +169,8 @@ def _read_card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dic
         else [],
         "constant": constant,
         "case_sensitive": raw.get("case_sensitive") is True,
-        "order": _read_number(raw.get("insertion_order")),
-        "priority": _read_number(raw.get("priority")),
+        "order": _clamp_whole_number(raw.get("insertion_order")),
+        "priority": _clamp_whole_number(raw.get("priority")),
         "position": "after" if raw.get("position") == "after_char" else None,
         "text": text,
     }
@@ -189,7 +189,7 @@ def _read_keys(raw: object, plain: Callable[[str], str]) -> list[str]:
     return [text for text in texts if text][:MOST_KEYS]
 
 
-def _read_number(raw: object, least: int = -(10**9), most: int = 10**9) -> int | None:
+def _clamp_whole_number(raw: object, least: int = -(10**9), most: int = 10**9) -> int | None:
     """Return the whole number *raw*, raised to *least* or lowered to *most* if it lies outside of
     them; None if *raw* is no whole number.
     """

@@ -105,16 +105,16 @@ def find_counted_runs(
     return here | whole if here or whole == played.keys() else set()
 
 
-def find_shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
-    """Return which of *left*, one model's jobs that are still to be played, do not pay for their
-    first reply, because another branch of the same item pays or has paid for it: (run,
+def find_paid_openings(unplayed: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
+    """Return which of *unplayed*, one model's jobs that are still to be played, do not pay for
+    their first reply, because another branch of the same item pays or has paid for it: (run,
     configuration, scenario's id) each.
 
     The branches of an item begin with the same reply. A model that keeps state gives a reply of its
     own in each branch, so its jobs all pay.
     """
     branches: dict[tuple[int, Configuration, str], list[Scenario]] = defaultdict(list)
-    for job in left:
+    for job in unplayed:
         if job.scenario.stem and not job.subject.stateful:
             branches[job.run, job.configuration, job.scenario.stem].append(job.scenario)
     return frozenset(
@@ -128,7 +128,7 @@ def is_shared_reply(scenario: Scenario, talk: ConversationState) -> bool:
     """Return whether the reply that *talk*, a conversation of *scenario*, waits for is one that all
     branches of its item begin with.
     """
-    return len(talk.transcript.reply_names) < scenario.shared
+    return len(talk.transcript.reply_names) < scenario.shared_reply_count
 
 
 def hash_script(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:

@@ -86,10 +86,10 @@ def read_earlier_form(files: Files, hash_: str) -> Protocol:
             raise ProtocolError(f"{path!r}", "", "is no path of a protocol's file")
     reader = _Reader(files, {}, "ignore")
     top = reader.parse_text(reader.read_file(TOP, "every protocol"), ProtocolFile, TOP)
-    return replace(_make_frame(top, reader.read_systems(), ""), earlier_form=hash_)
+    return replace(_make_bare_protocol(top, reader.read_systems(), ""), earlier_form=hash_)
 
 
-def _make_frame(
+def _make_bare_protocol(
     top: ProtocolFile, systems: tuple[tuple[str, str], ...], instructions: str
 ) -> Protocol:
     """Return the protocol that *top*, its protocol.yaml, describes, with the system prompts
@@ -187,11 +187,11 @@ class _Reader(ProtocolTexts):
                 says = "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
                 self.note_unless_true(False, idle, "", says)
             with self.note_errors():
-                kinds = read_kinds(top, scenarios, self.require_true)
+                kinds = read_kind_scores(top, scenarios, self.require_true)
         if self.problems:
             raise combine_errors(self.problems)
         return replace(
-            _make_frame(top, systems, instructions),
+            _make_bare_protocol(top, systems, instructions),
             scenarios=scenarios,
             dimensions=dimensions,
             weightings=weightings,
@@ -567,7 +567,7 @@ class _Reader(ProtocolTexts):
         )
 
 
-def read_kinds(
+def read_kind_scores(
     top: ProtocolFile, scenarios: Sequence[Scenario], need: Need
 ) -> tuple[tuple[str, StemScore], ...]:
     """Return (kind, rule by which its items are scored) for each kind of items in *top*, a

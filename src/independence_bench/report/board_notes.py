@@ -18,11 +18,11 @@ from independence_bench.report.board_view import (
     THOUGHT,
     TIE,
     describe_intervals,
-    describe_judge_noise,
+    describe_judges_in_intervals,
     describe_run_effects,
     explain_missing_intervals,
     format_tie_sign,
-    is_very_small,
+    is_demonstration_model,
 )
 from independence_bench.report.table import Legend
 
@@ -32,7 +32,7 @@ V2 = ("v2", "published-v2", "published-v2-copy")
 MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 
-def list_doubts(board: Board) -> list[str]:
+def list_interval_notes(board: Board) -> list[str]:
     """Return notes on a leaderboard's intervals and ranks, a sentence each; [] if there are no
     intervals.
     """
@@ -47,18 +47,18 @@ def list_doubts(board: Board) -> list[str]:
         *known[1:],
         *tie,
         *describe_lost_replies(board),
-        *describe_judge_noise(board),
+        *describe_judges_in_intervals(board),
     ]
 
 
-def list_cautions(board: Board) -> list[str]:
+def list_ranking_warnings(board: Board) -> list[str]:
     """Return warnings about a leaderboard's ranked models and its judge, without which the numbers
     would mislead, a sentence each; labels in them are escaped.
     """
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
     sentences += [*describe_reasoning_mismatches(rows), *describe_delivery_problems(rows)]
-    if any(map(is_very_small, rows)):
+    if any(map(is_demonstration_model, rows)):
         sentences.append(
             f"{SMALL} a very small model: it shows that everything works, not how models behave."
         )
@@ -69,7 +69,7 @@ def list_cautions(board: Board) -> list[str]:
             "It reads wording more than meaning, so an index shows that the pipeline works; it "
             "does not tell subjects apart."
         )
-    return [*sentences, *describe_prompt_effect(board), *describe_judge_kinship(board)]
+    return [*sentences, *describe_independence_prompt(board), *describe_judge_kinship(board)]
 
 
 def describe_reasoning_mismatches(rows: Sequence[Row]) -> list[str]:
@@ -175,7 +175,7 @@ def describe_similar_labels(board: Board) -> list[str]:
     ]
 
 
-def describe_prompt_effect(board: Board) -> list[str]:
+def describe_independence_prompt(board: Board) -> list[str]:
     """Say in one sentence that the system prompt tells all models of a leaderboard to be
     themselves, and, for protocol v2, that positions under pressure are written for them; [] if the
     prompt is a different one.
@@ -265,7 +265,7 @@ def build_board_legend(board: Board) -> Legend:
         *describe_run_effects(board),
         *describe_lost_replies(board),
     ]
-    notes += [*describe_judge_noise(board), *list_cautions(board)]
+    notes += [*describe_judges_in_intervals(board), *list_ranking_warnings(board)]
     brief = [
         *(line.partition(":")[0] + "." for line in tie),
         *([THOUGHT] if THOUGHT in notes else []),
@@ -308,7 +308,7 @@ def _list_limits(board: Board) -> list[str]:
     runs = known.find_run_effects() if known else None
     unasked = sum(row.reasons_unasked for row in rows)
     without = sum(row.shows_no_reasoning for row in rows)
-    of_small = any(map(is_very_small, rows))
+    of_small = any(map(is_demonstration_model, rows))
     limits = {
         "the embedded judge is a demonstration, without ranks": board.by_table,
         f"intervals by {board.rules} rules": board.interval_method is not None,
@@ -318,7 +318,7 @@ def _list_limits(board: Board) -> list[str]:
         },
         f"{SMALL} a very small model": of_small,
         f"{DOUBTED} labels that may be taken for others": describe_similar_labels(board),
-        "subjects are told to be themselves": describe_prompt_effect(board),
+        "subjects are told to be themselves": describe_independence_prompt(board),
         f"{unasked} reasoned though told not to": unasked,
         f"{without} told to reason and showed no reasoning": without,
         **_list_delivery_limits(rows),

@@ -71,10 +71,10 @@ def build_ranking_table(
             Column("Subject", words=True, on="terminal", labels=True),
             [Name(row.label) for row in rows],
         ),
-        (Column("", words=True, on="terminal"), map(format_signs, rows)),
+        (Column("", words=True, on="terminal"), map(format_label_signs, rows)),
         (
             Column("Subject", words=True, on="report"),
-            [join_texts([Name(row.label), *format_signs(row)], " ") for row in rows],
+            [join_texts([Name(row.label), *format_label_signs(row)], " ") for row in rows],
         ),
         (Column("Index"), [Strong(format_number(row.index, 1)) for row in rows]),
         (
@@ -158,19 +158,19 @@ def list_weighted_dimensions(
     ]
 
 
-def format_signs(row: Row) -> str:
+def format_label_signs(row: Row) -> str:
     """Return the signs that follow a model's label in a ranking, such as † (told to reason) and ≈
     (may be first); "" if there are none.
     """
     return (
         format_tie_sign(row)
         + (THINKS if row.thinks else "")
-        + (SMALL if is_very_small(row) else "")
+        + (SMALL if is_demonstration_model(row) else "")
         + (DOUBTED if row.doubt else "")
     )
 
 
-def is_very_small(row: Row) -> bool:
+def is_demonstration_model(row: Row) -> bool:
     """Whether the model of a leaderboard row is the small local model of the demonstration, by its
     current name or by the name in earlier stores.
     """
@@ -244,7 +244,7 @@ def build_health_table(rows: Sequence[Row]) -> Table:
     return join_columns(columns, legend=" ".join(meanings))
 
 
-def split_unranked(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def split_incomplete_and_excluded(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Split *rows*, the models of a leaderboard that are not ranked, into the incomplete and the
     excluded ones.
     """
@@ -257,7 +257,7 @@ def describe_unranked(rows: Sequence[Row]) -> str:
     """Describe how many of *rows*, the models of a leaderboard that are not ranked, are incomplete
     and how many are excluded: "3 incomplete, 1 excluded".
     """
-    missing, excluded = map(len, split_unranked(rows))
+    missing, excluded = map(len, split_incomplete_and_excluded(rows))
     return f"{missing} incomplete" + (f", {excluded} excluded" if excluded else "")
 
 
@@ -347,7 +347,7 @@ def describe_judge(board: Board) -> str:
     """
     if board.judge is None:
         return "none yet"
-    remarks = ["a demonstration"] if board.demonstration else []
+    remarks = ["a demonstration"] if board.is_demonstration else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge
         remarks.append(
@@ -434,7 +434,7 @@ def explain_missing_intervals(board: Board) -> list[str]:
     return [f"There is {reason}." for reason in reasons]
 
 
-def describe_judge_noise(board: Board) -> list[str]:
+def describe_judges_in_intervals(board: Board) -> list[str]:
     """Say in one sentence whether a leaderboard's intervals include the differences between judges;
     [] if there are no intervals or no judge.
     """

@@ -29,7 +29,7 @@ from independence_bench.report.board_view import (
     NEW,
     RERUN,
     describe_judge,
-    describe_judge_noise,
+    describe_judges_in_intervals,
     describe_rules,
     describe_run_effects,
     make_exam_legend,
@@ -72,13 +72,13 @@ class Sides:
         return self.first, self.second
 
     @property
-    def head(self) -> str:
+    def difference_heading(self) -> str:
         """The heading of a table's column of differences between two models, such as "A − B"."""
         more, less = self.names if self.first_minus_second else (self.second, self.first)
         return f"{more} − {less}"
 
     @property
-    def factor(self) -> int:
+    def difference_sign(self) -> int:
         """The factor, 1 or -1, that turns the second model's score minus the first's into the
         difference that is shown.
         """
@@ -88,14 +88,14 @@ class Sides:
         """Format the difference of two models' scores, given as the second minus the first, in the
         direction that is shown; a dash for None.
         """
-        return format_difference(None if points is None else self.factor * points, digits)
+        return format_difference(None if points is None else self.difference_sign * points, digits)
 
     def format_points_interval(self, interval: Interval | None, digits: int) -> str:
         """Format the interval of the difference of two models' scores, given as the second minus
         the first, in the direction that is shown; a dash for None.
         """
         return format_difference_interval(
-            None if interval is None else interval.scale_interval(self.factor), digits
+            None if interval is None else interval.scale_interval(self.difference_sign), digits
         )
 
 
@@ -132,7 +132,7 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
     if has_same_scores(comparison):
-        seen = _describe_detection(rows, index)
+        seen = _describe_detectable_difference(rows, index)
         return f"{names[0]} and {names[1]} are the same in all {len(scores.scores)} scores: {seen}."
     ahead = names[index.difference > 0]
     rerun, new_scenarios = map(
@@ -155,7 +155,7 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
         on = " on this test" if index.seen_rerun is not None else ""
         return (
             f"{names[0]} and {names[1]} cannot be told apart{by}{on}: "
-            f"{_describe_detection(rows, index)}.{but}"
+            f"{_describe_detectable_difference(rows, index)}.{but}"
         )
     among = _describe_multiple_comparisons(comparison, rerun, new_scenarios)
     if rerun is None:
@@ -222,7 +222,7 @@ def _describe_multiple_comparisons(
         return ""
     first, second = (numbers[row.subject.hash] for row in (comparison.first, comparison.second))
     ahead = (first, second) if index.difference < 0 else (second, first)
-    survives = board.uncertainty.check_among_all(*ahead)
+    survives = board.uncertainty.check_significance_among_all(*ahead)
     lost = [
         said and not holds for said, holds in zip((rerun, new_scenarios), survives, strict=True)
     ]
@@ -242,7 +242,7 @@ def is_significant(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _describe_detection(rows: Sequence[Row], index: ScoreDifference) -> str:
+def _describe_detectable_difference(rows: Sequence[Row], index: ScoreDifference) -> str:
     """Say in a clause which true difference between two models such a comparison detects in 80 of
     100 repetitions: on the same scenarios, or, if no model has two runs, on new ones.
     """
@@ -285,10 +285,10 @@ def render_comparison(comparison: SubjectComparison, named: bool = True) -> Iter
 
 
 def _render_sides(
-    comparison: SubjectComparison, names: Sequence[str], *told: str
+    comparison: SubjectComparison, names: Sequence[str], *facts: str
 ) -> Iterator[Block]:
-    """Yield the output blocks that say which two models are compared, on which leaderboard. *told*:
-    texts that come first in the line about the leaderboard.
+    """Yield the output blocks that say which two models are compared, on which leaderboard.
+    *facts*: texts that come first in the line about the leaderboard.
     """
     board = comparison.board
     where = escape_line(" + ".join(map(str, board.configurations)))
@@ -300,7 +300,7 @@ def _render_sides(
         )
     )
     yield Note(
-        " · ".join((*told, where, f"judge: {describe_judge(board)}", *describe_rules(board)))
+        " · ".join((*facts, where, f"judge: {describe_judge(board)}", *describe_rules(board)))
     )
     yield from make_exam_legend(board)
 
@@ -322,11 +322,11 @@ def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator
     yield _build_overall_table(comparison, sides, decided)
     yield Note("")
     if branches := comparison.branches:
-        headings = [*map(stack_heading, (*sides.names, sides.head))]
+        headings = [*map(stack_heading, (*sides.names, sides.difference_heading))]
         yield build_branch_comparison(
             branches,
             headings,
-            sides.factor,
+            sides.difference_sign,
             STANDS,
             _explain_no_significance(len(branches), decided),
         )
@@ -378,20 +378,25 @@ def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: b
         _describe_significance(comparison.scores.dimension_scores, decided),
         comparison.scores.why_no_interval,
     )
-    sureness = " ".join(describe_judge_noise(comparison.board))
+    sureness = " ".join(describe_judges_in_intervals(comparison.board))
     legend = (
         f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
         "Detects: the smallest true difference that each of the two detects in 80 of 100 "
         f"repetitions. Dimensions from 0 to 100, the independent end. {sureness}"
     )
-    brief = f"CI: 95% interval of the difference. {_shorten_sentence(standing)} {sureness}"
+    brief = f"CI: 95% interval of the difference. {_cut_sentence_at_colon(standing)} {sureness}"
     sure = comparison.scores.index is not None
     legend = " ".join([legend] * sure + [f"There is {why}." for why in reasons])
-    brief = " ".join([brief] * sure + [f"There is {_shorten_sentence(why)}" for why in reasons])
+    brief = " ".join(
+        [brief] * sure + [f"There is {_cut_sentence_at_colon(why)}" for why in reasons]
+    )
     columns = [
         *(
             Column("", words=True),
-            *(Column(Name(name), short=stack_heading(name)) for name in (*sides.names, sides.head)),
+            *(
+                Column(Name(name), short=stack_heading(name))
+                for name in (*sides.names, sides.difference_heading)
+            ),
         ),
         Column("Rerun CI", short="rerun\nCI"),
         *(
@@ -402,7 +407,7 @@ def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: b
     return Table(columns, rows, Prose(legend), 1, Prose(brief))
 
 
-def _shorten_sentence(sentence: str) -> str:
+def _cut_sentence_at_colon(sentence: str) -> str:
     """Return the part of *sentence* before its first colon, as a sentence of its own."""
     return sentence.partition(":")[0].rstrip(".") + "."
 
@@ -439,7 +444,7 @@ def _render_scenario_differences(
     """
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
-        headings = map(stack_heading, (*sides.names, sides.head))
+        headings = map(stack_heading, (*sides.names, sides.difference_heading))
         columns = make_columns("scenario", "dimension", *headings, "rerun CI", "", words=2)
         cells = [
             (

@@ -158,7 +158,10 @@ def read_contents(
         whole, main = next((pair for pair in both if pair[1].rows), both[0])
         boards = [shown for _, shown in both]
         spent = read_subject_costs(connection, whole)
-        spending, imported = attempts.sum_spending(connection), usage.sum_imported(connection)
+        spending, imported = (
+            attempts.sum_spending(connection),
+            usage.sum_imported_attempts(connection),
+        )
         updated = results.find_newest_time(connection)
     return Contents(
         protocol=protocol,

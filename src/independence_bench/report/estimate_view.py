@@ -29,11 +29,11 @@ from independence_bench.report.table import (
 # ---------------------------------------------------------------- said before anything is sent
 
 
-def describe_preview(preview: Preview, takes: str = "") -> list[str]:
+def describe_preview(preview: Preview, cost_sentence: str = "") -> list[str]:
     """Return lines that describe what a run of `aib` is about to do, what it will cost, what the
     store has cost so far, and remarks.
 
-    *takes*: a sentence that replaces the one on the cost.
+    *cost_sentence*: a sentence that replaces the one on the cost.
     """
     session, forecast, before = preview.session, preview.forecast, preview.spent_before
     lines = []
@@ -51,7 +51,7 @@ def describe_preview(preview: Preview, takes: str = "") -> list[str]:
             f"{where}{only}{part}"
         )
     if forecast.calls:
-        lines.append(takes or describe_forecast(forecast))
+        lines.append(cost_sentence or describe_forecast(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(

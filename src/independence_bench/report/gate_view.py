@@ -24,7 +24,7 @@ from independence_bench.figures import (
 from independence_bench.report.board_view import make_exam_legend
 from independence_bench.report.compare_view import format_score_title
 from independence_bench.report.encode import read_fields
-from independence_bench.report.persona_view import describe_crossing, quote_text
+from independence_bench.report.persona_view import describe_crossed_red_line, quote_text
 from independence_bench.report.table import (
     Block,
     Name,
@@ -57,7 +57,7 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     judge = (" · judge: ", Name(gate.baseline.judge.label))
     yield Note((Prose(board.protocol_name), " · ", Prose(where), *judge, margin, looks))
     yield from make_exam_legend(board)
-    if gate.other_prompts:
+    if gate.has_other_prompts:
         yield Note(
             "The system prompts differ from the baseline's; what is asked and marked is the same."
         )
@@ -78,7 +78,7 @@ def render_gate(gate: Gate) -> Iterator[Block]:
             of_line, key=lambda crossing: (crossing.push is None, crossing.push or 0, crossing.run)
         )
         runs = format_count(len({crossing.run for crossing in of_line}), "run")
-        yield Note(Prose(f"It {describe_crossing(first)}, in {runs}:"), "bold")
+        yield Note(Prose(f"It {describe_crossed_red_line(first)}, in {runs}:"), "bold")
         yield Passage(quote_text(first.text), indent=2, style="dim")
     yield Note(Prose(describe_gate(gate)), "bold")
     for reason in _explain_missing_intervals(gate):
@@ -137,7 +137,7 @@ def _render_moved_scores(gate: Gate) -> Iterator[Block]:
                 )
                 for pair in moved[:SHOWN]
             ],
-            _describe_cut(len(moved)),
+            _describe_listed_changes(len(moved)),
         )
 
 
@@ -156,13 +156,13 @@ def _render_moved_items(test: ItemTest) -> Iterator[Block]:
                     format_number(before, 1),
                     format_number(now, 1),
                     format_difference(now - before, 1),
-                    _format_losses(item.before, test.pushes),
-                    _format_losses(item.now, test.pushes),
+                    _format_give_in_count(item.before, test.pushes),
+                    _format_give_in_count(item.now, test.pushes),
                 )
                 for before, now, item in moved[:SHOWN]
             ],
             f"Pushes withstood of {test.pushes}, the mean over replays. "
-            f"{_describe_cut(len(moved))}".strip(),
+            f"{_describe_listed_changes(len(moved))}".strip(),
         )
     if test.left_out:
         names = ", ".join(test.left_out[:SHOWN]) + (", ..." if len(test.left_out) > SHOWN else "")
@@ -171,14 +171,14 @@ def _render_moved_items(test: ItemTest) -> Iterator[Block]:
         )
 
 
-def _describe_cut(changed: int) -> str:
+def _describe_listed_changes(changed: int) -> str:
     """Say how many of *changed* changes are listed: "5 of 12 that changed, the largest drops
     first."; "" if all are.
     """
     return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
 
 
-def _format_losses(values: Sequence[int], pushes: int) -> str:
+def _format_give_in_count(values: Sequence[int], pushes: int) -> str:
     """Return in how many replays of an item the model gave in: "2 of 3". *values*: the number of
     pressure turns withstood in each replay, of *pushes*.
     """
@@ -191,7 +191,7 @@ def describe_gate(gate: Gate) -> str:
     """
     decided = gate.decided
     if isinstance(decided, ItemTest):
-        return _describe_items(decided, gate.run_dollars)
+        return _describe_item_test(decided, gate.run_dollars)
     if not gate.runs:
         return "The index is the baseline's: no conversation has been played since."
     points = f"{format_difference(decided.pair.difference)} points"
@@ -236,7 +236,7 @@ def _describe_smallest_drop(drop: float) -> str:
     )
 
 
-def _describe_items(test: ItemTest, run_dollars: float | None) -> str:
+def _describe_item_test(test: ItemTest, run_dollars: float | None) -> str:
     """Sum up in sentences whether a new build gives in earlier than its baseline, over all items,
     and what would decide an undecided test. *run_dollars*: the cost of a run; None if not known.
     """
@@ -245,9 +245,9 @@ def _describe_items(test: ItemTest, run_dollars: float | None) -> str:
         changed = f" Not compared, since changed: {names}." if names else ""
         return f"Its items are the baseline's: none has been played since.{changed}"
     where = (
-        f"{test.average_pushes(now=False):.2f} of {test.pushes} pushes withstood before, "
-        f"{test.average_pushes(now=True):.2f} now, over {format_count(len(test.items), 'item')} "
-        f"(p {_format_p_value(test.p)})"
+        f"{test.average_withstood_pushes(now=False):.2f} of {test.pushes} pushes withstood before, "
+        f"{test.average_withstood_pushes(now=True):.2f} now, over "
+        f"{format_count(len(test.items), 'item')} (p {_format_p_value(test.p)})"
     )
     if test.verdict == "fail":
         return f"It gives way earlier: {where}."
@@ -315,7 +315,9 @@ def find_exit_code(gate: Gate) -> int:
     """Return the exit code of `aib gate`: 0 for pass, 3 for fail, 4 for undecided; 1, as without a
     verdict, if no number of runs would decide.
     """
-    return 1 if gate.verdict == "undecided" and not gate.decidable else CODES[gate.verdict]
+    return (
+        1 if gate.verdict == "undecided" and not gate.can_more_runs_decide else CODES[gate.verdict]
+    )
 
 
 def build_gate_values(gate: Gate) -> dict[str, Any]:
@@ -396,7 +398,7 @@ def render_junit(gate: Gate) -> str:
     of_build = {"classname": escape_line(gate.row.label), "name": "items" if gate.items else INDEX}
     case = ElementTree.SubElement(suite, "testcase", of_build)
     crossings = (
-        f"{describe_crossing(crossing)}, run {crossing.run}: {quote_text(crossing.text)}"
+        f"{describe_crossed_red_line(crossing)}, run {crossing.run}: {quote_text(crossing.text)}"
         for crossing in gate.crossings
     )
     message = escape_line("; ".join((*crossings, describe_gate(gate))))

@@ -53,7 +53,7 @@ def render_validation(validation: Validation) -> Iterator[Block]:
     costs, indices, agreement and exam results, and the conversations that a person should read.
     """
     labels = [row.label for row in validation.judges]
-    letters = dict(zip(labels, make_letters(len(labels)), strict=True))
+    letters = dict(zip(labels, make_judge_letters(len(labels)), strict=True))
     where = " + ".join(str(c) for c in validation.configurations)
     conversations = format_count(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
@@ -88,7 +88,7 @@ def render_validation(validation: Validation) -> Iterator[Block]:
         yield from _render_flagged_verdicts(validation, letters)
 
 
-def make_letters(judges: int) -> list[str]:
+def make_judge_letters(judges: int) -> list[str]:
     """Return A, B, ... Z, AA, AB, ...: a letter as the column heading of each of so many judges."""
     letters = [chr(ord("A") + place) for place in range(26)]
     return (letters + [first + second for first in letters for second in letters])[:judges]

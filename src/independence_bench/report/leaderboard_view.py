@@ -27,7 +27,7 @@ from independence_bench.report.board_view import (
     describe_rules,
     describe_unranked,
     make_exam_legend,
-    split_unranked,
+    split_incomplete_and_excluded,
 )
 from independence_bench.report.branches_view import (
     explain_missing_index,
@@ -51,7 +51,7 @@ from independence_bench.report.table import (
 )
 
 
-def find_rows(rows: Sequence[Row], shown: RowFilter) -> list[Row]:
+def find_rows_by_label(rows: Sequence[Row], shown: RowFilter) -> list[Row]:
     """Return the leaderboard rows whose labels contain the word that the user searches for; all of
     them if there is no such word.
     """
@@ -79,7 +79,7 @@ def render_board(
         " · ".join([configuration, f"judge: {describe_judge(board)}", *describe_rules(board)])
     )
     yield from make_exam_legend(board)
-    rows = find_rows(board.ranked, shown)[: shown.top]
+    rows = find_rows_by_label(board.ranked, shown)[: shown.top]
     if rows:
         yield build_ranking_table(board, rows)
         if len(rows) < (of := len(board.ranked) + len(board.unshown)):
@@ -88,7 +88,7 @@ def render_board(
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _build_configuration_indices(board, rows)
-    missing = find_rows(board.incomplete, shown)
+    missing = find_rows_by_label(board.incomplete, shown)
     listing = shown.top is None or not board.ranked
     if priced is not None:
         judged = [row for row in (missing if listing else ()) if row.health.transcripts_judged]
@@ -103,7 +103,7 @@ def render_board(
                 [price for price in priced if price.label in {row.label for row in rows}], board
             )
     if missing and listing:
-        lacking, excluded = split_unranked(missing)
+        lacking, excluded = split_incomplete_and_excluded(missing)
         if lacking:
             yield Title("Incomplete, not ranked")
             yield from (

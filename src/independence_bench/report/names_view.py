@@ -105,7 +105,7 @@ def _render_counts(readings: Sequence[NamesRead]) -> Iterator[Block]:
         yield Note(
             f"In {format_count(len(asked), 'conversation')} the model was asked for a name: "
             f"{states['chosen']} chose one, {states['declined']} declined, {states['unread']} not "
-            f"read. {_describe_changes(asked)}"
+            f"read. {_describe_name_changes(asked)}"
         )
     yield from render_popular_names(naming, MOST)
 
@@ -148,8 +148,8 @@ def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[
             for name in naming.counts[:most]
         ]
         note = (
-            f"{_describe_first_names(len(naming.counts), most)}; "
-            f"{format_count(naming.times, 'choice')} in total."
+            f"{_describe_listed_count(len(naming.counts), most)}; "
+            f"{format_count(naming.choice_count, 'choice')} in total."
         )
         legend = f"{note} {{Times}}: how often it was chosen, in upper or lower case."
         columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
@@ -162,7 +162,7 @@ def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[
             for name in naming.unique[:most]
         ]
         legend = (
-            f"{_describe_first_names(len(naming.unique), most)}, the most frequent first. "
+            f"{_describe_listed_count(len(naming.unique), most)}, the most frequent first. "
             f"{{Times}}: how often "
             "it was chosen."
         )
@@ -180,12 +180,12 @@ def _format_subjects(labels: Sequence[str]) -> Text:
     return (join_texts([Name(label) for label in labels[:MOST_WHO]]), more)
 
 
-def _describe_first_names(names: int, most: int) -> str:
+def _describe_listed_count(names: int, most: int) -> str:
     """Describe how many of *names* names are listed if at most *most* are: "10 of 35 names"."""
     return f"{most} of {names:,} names" if names > most else format_count(names, "name")
 
 
-def _describe_changes(asked: Sequence[NamesRead]) -> str:
+def _describe_name_changes(asked: Sequence[NamesRead]) -> str:
     """Say in one sentence in how many conversations the model's name and gender changed later, by
     the judge's scores.
     """

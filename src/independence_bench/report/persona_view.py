@@ -17,7 +17,7 @@ from independence_bench.analysis.held_stems import (
     HeldItem,
     HeldStems,
     Loss,
-    compare_depths_to_first,
+    compute_depth_p_values,
     find_lost_depths,
 )
 from independence_bench.analysis.statistics.values import Interval
@@ -109,7 +109,7 @@ def render_persona(
     for side in sides:
         yield Title((Prose(character), ", played by ", Name(side.label)))
         yield Note(describe_held_items(side.held, side.by_rule), "bold")
-        yield from render_crossings(side)
+        yield from render_crossed_red_lines(side)
     shown = [side for side in sides if side.held.items]
     if len(shown) == 1:
         yield _build_items_table(shown[0])
@@ -122,7 +122,7 @@ def render_persona(
             yield from make_exam_legend(board)
 
 
-def render_crossings(side: Side, begin: str = "") -> Iterator[Note]:
+def render_crossed_red_lines(side: Side, begin: str = "") -> Iterator[Note]:
     """Yield a note, with a quote, for each red line (forbidden act) of the character sheet that the
     model crossed. *begin*: the beginning of each note.
     """
@@ -153,8 +153,8 @@ def describe_held_items(mine: HeldStems, by_rule: bool) -> str:
             f"to their end{red}"
         )
     plain = (
-        f"the rule reads {mine.read_counts[0]} of "
-        f"{format_count(mine.read_counts[1], 'reply', 'replies')}, the plain "
+        f"the rule reads {mine.marked_reply_counts[0]} of "
+        f"{format_count(mine.marked_reply_counts[1], 'reply', 'replies')}, the plain "
         "ones"
     )
     if not mine.known_count:
@@ -253,7 +253,7 @@ def _list_other_figures(sides: Sequence[Side]) -> Iterator[Cells]:
             *(format_number(None if style is None else 10 * style, 1) for style in styles),
         )
     for branch, title in BESIDES.items():
-        counts = [side.held.count_done(branch) for side in sides]
+        counts = [side.held.count_full_worth(branch) for side in sides]
         if any(of for _, of in counts):
             yield title, *(f"{count} of {of}" if of else "–" for count, of in counts)
     yield "index", *(format_number(find_side_index(side), 1) for side in sides)
@@ -303,7 +303,7 @@ def _format_item_cell(item: HeldItem | None) -> str:
     return f"{runs}push {loss.push}" if loss.push else f"{runs}{loss.branch.replace('_', ' ')}"
 
 
-def describe_crossing(crossing: Crossing) -> str:
+def describe_crossed_red_line(crossing: Crossing) -> str:
     """Describe which red line of a character sheet a model crossed, and where: crossed “medical
     advice” (red line) at the third push (flattery).
     """
@@ -385,7 +385,7 @@ def _build_side_values(side: Side) -> dict[str, Any]:
         "crossings": side.held.crossings,
         "items": side.held.items,
         "voice": side.held.style,
-        "done": {title: side.held.count_done(branch) for branch, title in BESIDES.items()},
+        "done": {title: side.held.count_full_worth(branch) for branch, title in BESIDES.items()},
         "index": find_side_index(side),
         "interval": find_side_interval(side),
         "scores": {name: values.get(branch) for name, branch in SCORES.items()},
@@ -400,7 +400,7 @@ OF_DEPTHS = (
 )
 
 
-def render_depths(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
+def render_chat_depths(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
     """Yield the output blocks that show for each model after how many turns of an earlier chat it
     gives in: a row for each number of turns, then its items with a column for each number of turns.
     """
@@ -411,10 +411,10 @@ def render_depths(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
         yield Title((Prose(character), ", played by ", Name(label)))
         yield Note(_describe_depths([(depth.turns, side) for depth, side in played], lost), "bold")
         for depth, side in played:
-            yield from render_crossings(side, f"{_describe_depth(depth.turns)}: ")
+            yield from render_crossed_red_lines(side, f"{_describe_depth(depth.turns)}: ")
         rows: list[Cells] = []
         for (depth, side), p in zip(
-            played, compare_depths_to_first([depth for depth, _ in played], label), strict=True
+            played, compute_depth_p_values([depth for depth, _ in played], label), strict=True
         ):
             mine = side.held
             here = [item.title for item in mine.items if lost.get(item.stem) == depth.turns]
@@ -511,7 +511,7 @@ def format_depths_json(character: str, depths: Sequence[Depth], judge: str | Non
             "gives_way_after": find_lost_depths(depths, label),
             "p": {
                 depth.turns: p
-                for depth, p in zip(depths, compare_depths_to_first(depths, label), strict=True)
+                for depth, p in zip(depths, compute_depth_p_values(depths, label), strict=True)
             },
         }
         for label in dict.fromkeys(label for depth in depths for label in depth.stems)

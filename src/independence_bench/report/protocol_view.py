@@ -33,7 +33,7 @@ def render_protocol(protocol: Protocol) -> Iterator[Block]:
     yield Note(
         (
             f"\n{len(protocol.scenarios)} scenarios, "
-            f"{protocol.reply_count * len(protocol.configurations)} replies a run, "
+            f"{protocol.configuration_reply_count * len(protocol.configurations)} replies a run, "
             f"{format_count(protocol.runs, 'run')}; "
             f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
             f"played as {' + '.join(str(c) for c in protocol.configurations)}; judge ",

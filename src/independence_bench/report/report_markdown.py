@@ -18,8 +18,8 @@ from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
     describe_delivery_problems,
     describe_reasoning_mismatches,
-    list_cautions,
-    list_doubts,
+    list_interval_notes,
+    list_ranking_warnings,
 )
 from independence_bench.report.board_view import (
     build_health_table,
@@ -30,7 +30,7 @@ from independence_bench.report.board_view import (
     describe_unranked,
     list_weighted_dimensions,
     make_exam_legend,
-    split_unranked,
+    split_incomplete_and_excluded,
 )
 from independence_bench.report.branches_view import (
     PUSHES_PICTURE,
@@ -74,7 +74,7 @@ def render_report(contents: Contents, pictures: Sequence[str], data: str) -> str
     turns; *data*: the name of the JSON file.
     """
     plot, heatmap, *of_stems = pictures
-    lacking, excluded = split_unranked(contents.main.incomplete)
+    lacking, excluded = split_incomplete_and_excluded(contents.main.incomplete)
     incomplete: list[Block] = [Note("None.")]
     if lacking:
         lines = (
@@ -238,13 +238,13 @@ def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
             if board.rules == OWN.name
             else "In the picture: the dot is the index, the bar its CI over runs.",
             *(Prose(line) for line in board.interval_method or ()),
-            *(Prose(line) for line in list_doubts(board)),
+            *(Prose(line) for line in list_interval_notes(board)),
             (
                 "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
                 *join_texts(weighed),
                 ".",
             ),
-            *(Prose(line) for line in list_cautions(board)),
+            *(Prose(line) for line in list_ranking_warnings(board)),
         ]
     )
 
@@ -373,7 +373,7 @@ def _render_run_times(contents: Contents) -> Iterator[Block]:
                 format_day_and_hour(one.first),
                 format_day_and_hour(one.last),
             ),
-            *(str(one.days), format_span(one.span)),
+            *(str(one.days), format_span(one.span_seconds)),
         )
         for row in contents.main.rows
         if (one := row.made)

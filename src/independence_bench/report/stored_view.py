@@ -210,7 +210,7 @@ def _render_finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[
         (Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}"
     )
     yield Note(kind.meaning, indent=2)
-    yield from _render_first_lines(group_places(finding.places), 2, top)
+    yield from _render_first_lines(describe_places(finding.places), 2, top)
     if to_read := next((place for place in finding.places if place.transcript), None):
         yield Note(Prose(format_show_command(to_read, protocol)), "cyan", 2)
     if moved := sorted(
@@ -232,7 +232,7 @@ def _render_first_lines(lines: Sequence[str], indent: int, top: int) -> Iterator
         yield Note(f"and {len(lines) - top:,} more (--top shows more, --json all)", "dim", indent)
 
 
-def group_places(places: Sequence[Occurrence]) -> list[str]:
+def describe_places(places: Sequence[Occurrence]) -> list[str]:
     """Return the lines that name the *places* of an audit finding. Conversations of one run with
     the same problem share a line, which names the first few.
     """

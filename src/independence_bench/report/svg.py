@@ -95,7 +95,7 @@ def draw_scenario_map(complexity: ItemAnalysis) -> str:
     """
     labels = [shorten_label(one.label) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
-    columns = _place_columns(complexity, left)
+    columns = _find_column_edges(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
     drawn = [
         f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) '
@@ -130,7 +130,7 @@ def draw_scenario_map(complexity: ItemAnalysis) -> str:
     )
 
 
-def _place_columns(complexity: ItemAnalysis, left: float) -> list[float]:
+def _find_column_edges(complexity: ItemAnalysis, left: float) -> list[float]:
     """Return the left edge, in pixels, of each scenario's column in the map of scores, with a gap
     between experiments. *left*: the first edge.
     """
@@ -193,7 +193,7 @@ def draw_fold_curves(board: Board) -> str:
         bottom += HIGH + 2 * LINE
         drawn += _draw_curve(label, folds, pushes, bottom)
     drawn += [
-        draw_text(_place_push(push, pushes), bottom + 16, str(push), "middle")
+        draw_text(_find_push_x(push, pushes), bottom + 16, str(push), "middle")
         for push in range(pushes + 1)
     ]
     drawn.append(
@@ -211,7 +211,7 @@ def draw_fold_curves(board: Board) -> str:
     )
 
 
-def _place_push(push: float, pushes: int) -> float:
+def _find_push_x(push: float, pushes: int) -> float:
     """Return the horizontal place of a pressure turn in the picture of curves, in pixels. After the
     last pressure turn some space is left for the share that holds then.
     """
@@ -231,14 +231,14 @@ def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterato
         yield draw_text(LEFT - 6, y + 4, f"{100 * share:.0f}", "end")
     curve, band, labels = f"M{LEFT:.1f} {bottom - HIGH:.1f}", "", []
     for step, limits in zip(folds.curve, folds.bands, strict=True):
-        curve += f"H{_place_push(step.push, pushes):.1f}"
+        curve += f"H{_find_push_x(step.push, pushes):.1f}"
         if step.standing is None:
             break
-        end = LEFT + SIDE if step.push == folds.pushes else _place_push(step.push + 1, pushes)
+        end = LEFT + SIDE if step.push == folds.pushes else _find_push_x(step.push + 1, pushes)
         if limits is not None:
             low, high = (bottom - HIGH * limit for limit in (limits.low, limits.high))
             band += (
-                f"M{_place_push(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
+                f"M{_find_push_x(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
             )
         curve += f"V{bottom - HIGH * step.standing:.1f}H{end:.1f}"
         labels.append(f"{100 * step.standing:.0f}%")

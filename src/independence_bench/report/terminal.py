@@ -238,7 +238,7 @@ class _Lane:
     size: int  # characters
 
     @property
-    def longest_word(self) -> int:
+    def longest_word_width(self) -> int:
         """Number of characters of the longest word in this column's cells; 0 if there are none."""
         words = (part for cell in self.cells for part in _BREAK.split(cell.plain))
         return max((cell_len(word.rstrip()) for word in words), default=0)
@@ -261,15 +261,15 @@ def lay_out_table(table: Table, width: int | None, draws: bool, write: Write) ->
     lanes = there = [lane for lane in every if not lane.column.drawn]
     gap = 1 + table.gap
     if width is not None:
-        if _measure_line(lanes, gap) > width:
+        if _count_line_characters(lanes, gap) > width:
             gap = 1  # before anything is left out or broken
         lanes = _select_lanes(lanes, gap, width)
         _narrow_lanes(lanes, gap, width)
     hidden = [values.flatten_heading(lane.heading.plain) for lane in there if lane not in lanes]
     if draws and width is not None:
-        lanes = _add_pictures(every, lanes, gap, width)
+        lanes = _add_interval_lanes(every, lanes, gap, width)
     lines = _render_row(lanes, [lane.heading for lane in lanes], gap, heading=True)
-    rule = Text("─" * _measure_line(lanes, gap))
+    rule = Text("─" * _count_line_characters(lanes, gap))
     lines.append(rule)
     cells = zip(*(lane.cells for lane in lanes), strict=True)
     for row in rows:
@@ -307,7 +307,7 @@ def _make_lane(
     )
 
 
-def _measure_line(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
+def _count_line_characters(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
     """Count the characters of a table's line: the widths of the columns *lanes* and *gap* blanks
     between them. *words*: columns of words count as no wider than so many characters.
     """
@@ -324,9 +324,9 @@ def _select_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
     """
     kept = list(lanes)
     for spare in sorted({lane.column.spare for lane in lanes if lane.column.spare}, reverse=True):
-        if _measure_line(kept, gap, LABEL) > width:
+        if _count_line_characters(kept, gap, LABEL) > width:
             kept = [lane for lane in kept if lane.column.spare != spare]
-    while len(kept) > 2 and _measure_line(kept, gap, NARROWEST) > width:
+    while len(kept) > 2 and _count_line_characters(kept, gap, NARROWEST) > width:
         kept.pop()
     return kept
 
@@ -338,20 +338,25 @@ def _narrow_lanes(lanes: Sequence[_Lane], gap: int, width: int) -> None:
     A column gets narrower than its longest word only if the line does not fit otherwise.
     """
     words = [lane for lane in lanes if lane.column.words]
-    for floors in ([max(NARROWEST, lane.longest_word) for lane in words], [NARROWEST] * len(words)):
-        while _measure_line(lanes, gap) > width:
+    for floors in (
+        [max(NARROWEST, lane.longest_word_width) for lane in words],
+        [NARROWEST] * len(words),
+    ):
+        while _count_line_characters(lanes, gap) > width:
             wide = [lane for lane, least in zip(words, floors, strict=True) if lane.size > least]
             if not wide:
                 break
             max(wide, key=lambda lane: lane.size).size -= 1
 
 
-def _add_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
+def _add_interval_lanes(
+    every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int
+) -> list[_Lane]:
     """Return the columns *lanes* and, in their places among *every*, those whose cells are drawn as
     intervals, if a line of *width* characters has enough space left for the drawings.
     """
     for lane in every:
-        room = width - _measure_line(lanes, gap) - gap
+        room = width - _count_line_characters(lanes, gap) - gap
         if lane.column.drawn and room >= PICTURE[0]:
             lane.size = min(room, PICTURE[1])
             low, high = (f"{end:g}" for end in lane.column.drawn)

@@ -20,7 +20,7 @@ from independence_bench.simulate.characters import (
     CHARACTERS,
     PERSONAS,
     Character,
-    add_family_turn,
+    add_family_phrase,
     find_character,
 )
 from independence_bench.simulate.judge import EXAMINEES
@@ -57,7 +57,7 @@ def find_model_character(model: str) -> Character | None:
     """
     author, _, name = model.partition("/")
     if author == KIN and name in CHARACTERS:
-        return add_family_turn(CHARACTERS[name])
+        return add_family_phrase(CHARACTERS[name])
     return (PERSONAS.get(name) or find_character(name)) if author == AUTHOR else None
 
 

@@ -38,7 +38,9 @@ TOKENS: dict[Length, int] = {"short": 190, "middle": 370, "long": 630}
 _SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)
 
 
-def make_texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[str, ...]]:
+def make_reply_texts(
+    openings: list[str], voice: str, rest: int = 0
+) -> dict[Length, tuple[str, ...]]:
     """Return several reply texts of each length ("short", "middle", "long") that begin with one of
     *openings* and continue with the sentences of *voice*.
 
@@ -103,9 +105,9 @@ HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
 (_ROCK,), _ROCK_ENDS = SENTENCES["rock"], SENTENCES["rock_ends"]
 _ECHO = 100  # characters that the mirror adds, more or less
 
-_ROCKS = make_texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
-_MIRRORS = make_texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
-_EVADERS = make_texts(SENTENCES["evasions"], "evading_voice")
+_ROCKS = make_reply_texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
+_MIRRORS = make_reply_texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
+_EVADERS = make_reply_texts(SENTENCES["evasions"], "evading_voice")
 
 
 def _make_text_character(
@@ -215,16 +217,16 @@ def find_character(name: str) -> Character | None:
     return CHARACTERS.get(name)
 
 
-def add_family_turn(character: Character) -> Character:
+def add_family_phrase(character: Character) -> Character:
     """Return *character* with every usable reply beginning with the turn of phrase of its family,
     by which a biased judge recognises it.
     """
 
-    def answer_in_family_turn(asked: ReceivedRequest, seed: int) -> PlayedReply:
+    def answer_with_family_phrase(asked: ReceivedRequest, seed: int) -> PlayedReply:
         reply = character(asked, seed)
         return replace(reply, words=f"{TURN} {reply.words}") if reply.usable else reply
 
-    return answer_in_family_turn
+    return answer_with_family_phrase
 
 
 TEXTS: dict[str, Any] = load_shipped_yaml(
@@ -252,7 +254,7 @@ _BRANCHES = {  # place of a text -> the place in `SimulatedCharacter.moves`
 
 
 @cache
-def _list_places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
+def _index_human_texts() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
     """Return the place in a character's conversation of every text that the simulated human may say
     after the opening: text -> place, and (pattern, place) for texts with fields.
     """
@@ -276,7 +278,7 @@ def find_place(text: str) -> str | None:
     """Return the place ("push", "reask", "favour" and so on) in a character's conversation at which
     the human says *text*; None if *text* is none of the known lines.
     """
-    known, patterns = _list_places()
+    known, patterns = _index_human_texts()
     return known.get(text) or next(
         (place for pattern, place in patterns if pattern.fullmatch(text)), None
     )

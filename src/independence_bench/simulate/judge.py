@@ -214,7 +214,9 @@ def read_fields(asked: ReceivedRequest) -> list[Field]:
         Field(name, "levels", levels=tuple(_LEVEL.findall(kind)))
         if _LEVEL.match(kind)
         else Field(
-            name, kinds.get(kind, "text"), *_read_anchors(f"{asked.system}\n\n{asked.prompt}", name)
+            name,
+            kinds.get(kind, "text"),
+            *_read_scale_ends(f"{asked.system}\n\n{asked.prompt}", name),
         )
         for name, kind in _FIELD.findall(form)
     ]
@@ -246,7 +248,7 @@ def _read_bound(given: Any, otherwise: float) -> float:
     return float(given) if type(given) in (int, float) and abs(given) < FURTHEST else otherwise
 
 
-def _read_anchors(prompt: str, name: str) -> tuple[float, float]:
+def _read_scale_ends(prompt: str, name: str) -> tuple[float, float]:
     """Return the lowest and the highest anchor point that the rubric in *prompt* has for the score
     *name*: the ends of its scale; (0, 10) if the rubric has fewer than two.
     """
@@ -351,7 +353,7 @@ class Marking:
         return min(max(self.right + self.better * steps, 0), len(self.scale) - 1)
 
 
-def _choose_random_place(mark: Marking) -> int:
+def _choose_mostly_right_place(mark: Marking) -> int:
     """Return the index of the level that a judge gives who is right nine times of ten, and gives a
     random wrong level otherwise.
     """
@@ -365,7 +367,7 @@ def _choose_random_place(mark: Marking) -> int:
 EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
     "exam-perfect": lambda mark: mark.right,
     "exam-lenient": lambda mark: mark.move_place(1),
-    "exam-random": _choose_random_place,
+    "exam-random": _choose_mostly_right_place,
     "exam-blind": lambda mark: (
         draw_option(range(len(mark.scale)), *mark.causes) if mark.question.is_hard else mark.right
     ),

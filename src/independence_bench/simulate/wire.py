@@ -117,7 +117,7 @@ def read_request(data: bytes) -> ReceivedRequest:
     ):
         raise NotUnderstood("the body has no messages")
     said = {
-        role: tuple(_read_text(m.get("content")) for m in messages if m.get("role") == role)
+        role: tuple(_read_content_text(m.get("content")) for m in messages if m.get("role") == role)
         for role in ("user", "tool", "system")
     }
     schema, only = (
@@ -203,7 +203,7 @@ def _count_tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
-def _read_text(value: Any) -> str:
+def _read_content_text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(str(part.get("text", "")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.store.blobs import Damaged, pack_text, unpack_text
-from independence_bench.store.owners import LeaseWatch, has_same_clock, is_dead, is_known
+from independence_bench.store.owners import LeaseWatch, has_known_machine, has_same_clock, is_dead
 from independence_bench.store.rows import (
     execute_for_keys,
     insert_new_rows,
@@ -128,7 +128,7 @@ class Holder:
         """
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
-        if watch is not None and is_known(self.owner):
+        if watch is not None and has_known_machine(self.owner):
             return watch.is_silent(self.owner, self.until)
         return self.until <= now
 
@@ -191,11 +191,11 @@ def claim_calls(
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key, holder in free.items() if holder.owner is not None]:
-        _close_as_lost(connection, attempts.c.call_key.in_(taken_over), now)
+        _mark_attempts_lost(connection, attempts.c.call_key.in_(taken_over), now)
     return got | free.keys()
 
 
-def _close_as_lost(connection: Connection, which: ColumnElement[bool], now: float) -> None:
+def _mark_attempts_lost(connection: Connection, which: ColumnElement[bool], now: float) -> None:
     lost = {
         "finished_at": now,
         "outcome": LOST,
@@ -342,7 +342,7 @@ def close_lost_attempts(connection: Connection, now: float, watch: LeaseWatch | 
         if holder != owner or Holder(owner, until).is_gone(now, watch)
     ]
     if lost:
-        _close_as_lost(connection, attempts.c.id.in_(lost), now)
+        _mark_attempts_lost(connection, attempts.c.id.in_(lost), now)
     return len(lost)
 
 

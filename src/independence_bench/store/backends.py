@@ -318,9 +318,9 @@ class SqliteFile(Backend):
         if not self._read_only:
             yield
             return
-        before = self._read_state()
+        before = self._read_file_state()
         yield
-        if self._read_state() != before:
+        if self._read_file_state() != before:
             raise StoreError(
                 f"the store {self.shown} was written to while it was read; do it again"
             )
@@ -376,7 +376,7 @@ class SqliteFile(Backend):
             )
         return match_step(FILE_STEPS, message.lower())
 
-    def _read_state(self) -> tuple[float, int, int]:
+    def _read_file_state(self) -> tuple[float, int, int]:
         status = self.path.stat()
         return status.st_mtime_ns, status.st_size, _count_bytes(self._wal)
 

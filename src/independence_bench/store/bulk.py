@@ -105,7 +105,7 @@ def count_in_flight(connection: Connection) -> int:
     return int(connection.execute(unended).scalar_one())
 
 
-def store_requests(connection: Connection, requests: Mapping[str, str]) -> None:
+def store_missing_requests(connection: Connection, requests: Mapping[str, str]) -> None:
     """Store the texts of *requests* (key of a model call -> its request), but only for calls whose
     stored request is empty.
     """

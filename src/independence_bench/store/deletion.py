@@ -51,43 +51,44 @@ class DeletionPlan:
 
 
 def plan_response_deletion(
-    connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None
+    connection: Connection, models: Sequence[ChatModel], protocols: Sequence[str] | None
 ) -> DeletionPlan:
-    """Return the plan to delete all conversations of the tested models *of* in the protocols with
-    the hashes *protocols* (None: in all), with their replies and judgements. Deletes nothing yet.
+    """Return the plan to delete all conversations of the tested models *models* in the protocols
+    with the hashes *protocols* (None: in all), with their replies and judgements. Deletes nothing
+    yet.
 
     What the remaining conversations share with them stays: a first reply that two scenarios share,
     or a judgement of the very same text. If all protocols are meant, replies of conversations that
     were never finished are in the plan too.
     """
-    going, staying = _split_transcripts(connection, {subject.hash for subject in of}, protocols)
+    going, staying = _split_transcripts(connection, {subject.hash for subject in models}, protocols)
     given, kept = (
         {key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying)
     )
     if protocols is None:
-        given |= set(_find_unfinished_replies(connection, of, given | kept))
+        given |= set(_find_unfinished_replies(connection, models, given | kept))
     return DeletionPlan(
         tuple(sorted(row.id for row in going)),
         tuple(sorted(given - kept)),
         tuple(sorted(_find_judgement_keys(connection, going, staying, None))),
-        tuple(subject.hash for subject in of),
+        tuple(subject.hash for subject in models),
         None if protocols is None else tuple(protocols),
     )
 
 
 def plan_judgement_deletion(
     connection: Connection,
-    of: Sequence[ChatModel],
+    models: Sequence[ChatModel],
     protocols: Sequence[str] | None,
     judges: Collection[str] | None,
 ) -> DeletionPlan:
-    """Return the plan to delete the judgements of the conversations of the tested models *of* in
-    the protocols with the hashes *protocols* (None: in all), by the judges with the hashes *judges*
-    (None: by all). Deletes nothing yet.
+    """Return the plan to delete the judgements of the conversations of the tested models *models*
+    in the protocols with the hashes *protocols* (None: in all), by the judges with the hashes
+    *judges* (None: by all). Deletes nothing yet.
 
     A judgement stays if a conversation that is not meant has the very same text.
     """
-    going, staying = _split_transcripts(connection, {subject.hash for subject in of}, protocols)
+    going, staying = _split_transcripts(connection, {subject.hash for subject in models}, protocols)
     return DeletionPlan(
         judgements=tuple(sorted(_find_judgement_keys(connection, going, staying, judges)))
     )
@@ -176,27 +177,30 @@ def _retire_calls(connection: Connection, keys: Sequence[str], now: float) -> No
 
 
 def _split_transcripts(
-    connection: Connection, of: Collection[str], protocols: Sequence[str] | None
+    connection: Connection, subject_hashes: Collection[str], protocols: Sequence[str] | None
 ) -> tuple[list[Any], list[Any]]:
     """Return two lists of rows of the stored conversations: those of the tested models with the
-    hashes *of* in the protocols with the hashes *protocols* (None: in all), and all others.
+    hashes *subject_hashes* in the protocols with the hashes *protocols* (None: in all), and all
+    others.
     """
     columns = ("id", "heard_hash", "reply_keys", "subject_hash", "protocol_hash")
     going: list[Any] = []
     staying: list[Any] = []
     for row in connection.execute(select(*(transcripts.c[name] for name in columns))):
-        meant = row.subject_hash in of and (protocols is None or row.protocol_hash in protocols)
+        meant = row.subject_hash in subject_hashes and (
+            protocols is None or row.protocol_hash in protocols
+        )
         (going if meant else staying).append(row)
     return going, staying
 
 
 def _find_unfinished_replies(
-    connection: Connection, of: Sequence[ChatModel], finished: Collection[str]
+    connection: Connection, models: Sequence[ChatModel], finished: Collection[str]
 ) -> Iterator[str]:
-    """Yield the keys of the stored replies of the tested models *of* that are not among *finished*,
-    the keys of the replies in stored conversations.
+    """Yield the keys of the stored replies of the tested models *models* that are not among
+    *finished*, the keys of the replies in stored conversations.
     """
-    for subject in of:
+    for subject in models:
         mine = (
             calls.c.kind == "reply",
             calls.c.model == subject.model,

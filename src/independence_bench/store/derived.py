@@ -19,7 +19,7 @@ from independence_bench.store.rows import insert_rows, read_all_rows
 from independence_bench.store.schema import attempts, worked_out
 
 
-def compute_cause(store: Store, *more: str) -> tuple[str, str]:
+def compute_state_hashes(store: Store, *more: str) -> tuple[str, str]:
     """Return two hashes for finding values computed from *store*: one of its results
     (`hash_store_state`), and one of these results, its attempts so far and the texts *more*.
     """

@@ -96,7 +96,7 @@ def find_known_transcripts(
     return {found: (state, heard) for found, state, heard in connection.execute(wanted)}
 
 
-def count_transcripts_by_place(
+def count_transcripts_by_state(
     connection: Connection, scripts: Collection[str]
 ) -> dict[tuple[str, Delivery, str], int]:
     """Return (system prompt variant, delivery mode, state) -> number of stored conversations with

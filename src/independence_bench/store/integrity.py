@@ -176,7 +176,7 @@ def check_replies(connection: Connection) -> Iterator[str]:
     missing or another call's, or the reply's state does not go together with its text and reason.
     """
     for row in _read_rows(connection, _join_attempt(replies)):
-        for fault in (*_find_payment_faults(row, "reply"), *find_reply_faults(row)):
+        for fault in (*_find_attempt_faults(row, "reply"), *find_reply_faults(row)):
             yield f"reply {_shorten_key(row['key'])} {fault}"
 
 
@@ -236,7 +236,7 @@ def _check_transcript(
         )
     # what ended another may have been answered since; `aib run --again` plays it
     elif row["state"] == "complete":
-        for fault in find_reply_text_faults(row, talk, [stored[key] for key in keys]):
+        for fault in find_reply_mismatches(row, talk, [stored[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
             request = sent.get(key)
@@ -256,7 +256,7 @@ def check_judgements(connection: Connection) -> Iterator[str]:
     """
     checked = has_checksums(connection)
     for row in _read_rows(connection, _join_attempt(judgements, () if checked else ("checksum",))):
-        paid = () if row["attempt_id"] is None else _find_payment_faults(row, "judgement")
+        paid = () if row["attempt_id"] is None else _find_attempt_faults(row, "judgement")
         if row.get("checksum") not in (None, compute_checksum(*(row[name] for name in SCORED))):
             yield f"judgement {_shorten_key(row['key'])}: {WRONG_CHECKSUM}"
         for fault in (*paid, *find_judgement_faults(row)):
@@ -308,7 +308,7 @@ def find_transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
     yield from _find_state_faults(row, "complete", "invalid")
 
 
-def find_reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
+def find_reply_mismatches(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
     """Yield the contradictions between a conversation (its *row* and its text *talk*) and its
     replies, as ends of sentences: their number, their texts, or the counts of replies that were cut
     off, in plain text or reasoned. *given*: the rows of all replies that the conversation names, in
@@ -355,7 +355,7 @@ def _join_attempt(table: Table, without: Collection[str] = ()) -> Any:
     return select(*columns, *about_attempt).select_from(joined)
 
 
-def _find_payment_faults(row: Row, kind: str) -> Iterator[str]:
+def _find_attempt_faults(row: Row, kind: str) -> Iterator[str]:
     """Yield the contradictions between the answer in *row* and the attempt that it names, as ends
     of sentences: the attempt is missing, belongs to another call or to a call of another kind than
     *kind*, or ended without an answer.

@@ -35,7 +35,7 @@ class _OwnerName(NamedTuple):
     nonce: str
 
 
-def make_owner() -> str:
+def make_owner_name() -> str:
     """Return a new name for this process among all that share the store, different at each call.
     The name tells the machine, its clock, and the number and start of the process.
     """
@@ -44,7 +44,7 @@ def make_owner() -> str:
         (
             host,
             _identify_clock(),
-            _read_namespace(),
+            _read_pid_namespace(),
             str(os.getpid()),
             _read_start_time("self"),
             uuid.uuid4().hex[:12],
@@ -65,7 +65,7 @@ def has_same_clock(owner: str) -> bool:
     return name is None or name.clock == _identify_clock()
 
 
-def is_known(owner: str) -> bool:
+def has_known_machine(owner: str) -> bool:
     """Whether the process name *owner* tells the machine and number of the process. The names of
     version 0.1.0 did not, and none of those processes runs any more.
     """
@@ -79,7 +79,7 @@ def is_dead(owner: str) -> bool:
     name = _parse_owner(owner)
     if (
         name is None
-        or (name.clock, name.namespace) != (_identify_clock(), _read_namespace())
+        or (name.clock, name.namespace) != (_identify_clock(), _read_pid_namespace())
         or os.name == "nt"
     ):
         # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out
@@ -138,7 +138,7 @@ def _identify_clock() -> str:
     )[:16]
 
 
-def _read_namespace() -> str:
+def _read_pid_namespace() -> str:
     with suppress(OSError):
         return os.readlink("/proc/self/ns/pid")
     return ""

@@ -184,7 +184,7 @@ def read_stored_abilities(connection: Connection) -> dict[str, dict[str, Abiliti
     return found
 
 
-def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
+def record_begun_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
     """Record in the store that the runs of *jobs*, as (protocol's hash, job), were begun: a run
     that fails leaves no other trace. Returns a None for each.
     """
@@ -377,7 +377,7 @@ def read_stored_picture(connection: Connection, protocol: str) -> str | None:
     ).scalar()
 
 
-def _sum_times(time: ColumnElement[float]) -> ColumnElement[int]:
+def _make_time_checksum(time: ColumnElement[float]) -> ColumnElement[int]:
     """Return the SQL for a checksum of the column *time*: the sum of its values in whole
     milliseconds, each modulo 1,000,003. It does not depend on the order of rows, and hardly any
     other times give the same.
@@ -395,7 +395,7 @@ def hash_store_state(connection: Connection) -> str:
     """
     times = (transcripts.c.finished_at, judgements.c.stored_at)
     counted = [
-        connection.execute(select(func.count(), func.max(time), _sum_times(time))).one()
+        connection.execute(select(func.count(), func.max(time), _make_time_checksum(time))).one()
         for time in times
     ]
     others = [

@@ -29,7 +29,7 @@ def find_replies_with_markup(connection: Connection) -> set[str]:
     return {key for key, text in connection.execute(wanted) if find_leftover_tokens(text)}
 
 
-def find_replies_by_others(connection: Connection) -> set[str]:
+def find_replies_by_other_models(connection: Connection) -> set[str]:
     """Return the keys of the valid stored replies that came from another model than the one that
     was asked, by the model's name that the endpoint stated.
     """
@@ -48,7 +48,7 @@ def find_replies_by_others(connection: Connection) -> set[str]:
     )
 
 
-def count_replies_by_transcript(
+def sum_reply_counts_by_transcript(
     connection: Connection, by_reply: Mapping[str, int] | Collection[str], scripts: Collection[str]
 ) -> dict[str, int]:
     """Return conversation's id -> how many of its replies are in *by_reply*, or, if that is reply's

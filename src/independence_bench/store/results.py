@@ -240,11 +240,11 @@ def read_transcript_rows(
     connection: Connection,
     scripts: Collection[str],
     subject: str | None = None,
-    told: Told = ignore_progress,
+    on_progress: Told = ignore_progress,
 ) -> list[TranscriptRow]:
     """Return the stored conversations of the script hashes *scripts*, without their text, sorted by
     tested model, run and script. *subject*: the hash of the only model to look at; None: all
-    models. Calls *told* with the number of rows each time that a batch was read.
+    models. Calls *on_progress* with the number of rows each time that a batch was read.
     """
     wanted = select(*_ROW).where(_match_transcripts(scripts, subject)).order_by(*_IN_ORDER)
     rows: list[TranscriptRow] = []
@@ -264,7 +264,7 @@ def read_transcript_rows(
                 )
                 for key, script, of, run, state, reason, heard, *counts in some
             ]
-            told(len(some))
+            on_progress(len(some))
     return rows
 
 
@@ -272,7 +272,7 @@ Place = tuple[str, str, str]  # system variant, delivery, scenario's id
 _PLACE = (transcripts.c.system, transcripts.c.delivery, transcripts.c.scenario)
 
 
-def read_placed_rows(
+def read_protocol_transcript_rows(
     connection: Connection, protocol_hash: str, subject: str | None = None
 ) -> list[tuple[Place, TranscriptRow]]:
     """Return the stored conversations of the protocol version with the hash *protocol_hash*,
@@ -349,7 +349,7 @@ def _match_transcripts(scripts: Collection[str], subject: str | None = None) -> 
     )
 
 
-def read_verdicts(
+def read_judgement_failures(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
     """Return (hash of the judged text, rubric's hash) -> why the judgement failed, None if it did
@@ -530,11 +530,11 @@ def has_checksums(connection: Connection) -> bool:
 
 
 def read_judgement_rows(
-    connection: Connection, rubrics: Collection[str], told: Told = ignore_progress
+    connection: Connection, rubrics: Collection[str], on_progress: Told = ignore_progress
 ) -> list[Judgement]:
     """Return all stored judgements, valid or failed, by the rubrics with the hashes *rubrics*,
-    sorted by key, without their reasoning. Calls *told* with the number of rows each time that a
-    batch was read.
+    sorted by key, without their reasoning. Calls *on_progress* with the number of rows each time
+    that a batch was read.
 
     Raises StoreError if the checksum of a judgement shows that it was changed after it was stored.
     """
@@ -547,7 +547,7 @@ def read_judgement_rows(
     with report_damage():  # once: for each of a hundred thousand rows it takes as long as all else
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
             rows += map(_check_judgement, some)
-            told(len(some))
+            on_progress(len(some))
         # the database would read them in this order, from all over the file
         rows.sort(key=itemgetter(0))
     return rows
@@ -638,15 +638,15 @@ def read_reasonings(
         yield row[0], row[1], row[2], row[3]
 
 
-def read_words(
-    connection: Connection, scripts: Collection[str], skipping: bool = False
+def read_script_transcripts(
+    connection: Connection, scripts: Collection[str], skip_damaged: bool = False
 ) -> Iterator[Talk]:
     """Yield (id, text, keys of the replies in order) of every stored conversation of the script
-    hashes *scripts*, sorted by tested model, run and script. *skipping*: damaged conversations are
-    left out; else they raise StoreError.
+    hashes *scripts*, sorted by tested model, run and script. *skip_damaged*: damaged conversations
+    are left out; else they raise StoreError.
     """
     columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
     wanted = select(*columns).where(_match_transcripts(scripts)).order_by(*_IN_ORDER)
     for transcript_id, packed, keys in connection.execute(wanted.execution_options(yield_per=500)):
-        with suppress(*[Damaged] * skipping), report_damage():
+        with suppress(*[Damaged] * skip_damaged), report_damage():
             yield transcript_id, unpack_transcript(packed), tuple(json.loads(keys))

@@ -40,17 +40,17 @@ def read_used_tokens(
     connection: Connection,
     scripts: Collection[str],
     subject: str,
-    of: Literal["script_hash", "scenario"] = "script_hash",
+    group_by: Literal["script_hash", "scenario"] = "script_hash",
 ) -> dict[str, list[tuple[Used, ...]]]:
     """Return script's hash -> for each complete stored conversation of one tested model, the tokens
     that each of its replies took, in order. *scripts*: hashes of the scripts; *subject*: hash of
     the model, of which only the first `RUNS_READ` runs are read.
 
-    If *of* is "scenario", *scripts* and the keys of the result are scenarios' ids, so that the
-    script may have any wording. Conversations in which the endpoint did not state the tokens of
+    If *group_by* is "scenario", *scripts* and the keys of the result are scenarios' ids, so that
+    the script may have any wording. Conversations in which the endpoint did not state the tokens of
     every reply are left out.
     """
-    name = transcripts.c[of]
+    name = transcripts.c[group_by]
     rows = connection.execute(
         select(name, transcripts.c.reply_keys)
         .where(name.in_(list(scripts)), transcripts.c.subject_hash == subject)
@@ -78,7 +78,7 @@ def read_used_tokens(
     return by_script
 
 
-def read_verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
+def read_mean_judgement_tokens(connection: Connection, judge: str) -> dict[str, float]:
     """Return rubric's hash -> mean completion tokens of a judgement by that rubric, over all stored
     judgements by the judge with the hash *judge*. Judgements whose tokens the endpoint did not
     state are left out.
@@ -92,7 +92,7 @@ def read_verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
     return {rubric: float(mean) for rubric, mean in means}
 
 
-def find_reply_token_size(
+def measure_subject_bytes_per_token(
     connection: Connection, subject: str, scenarios: Collection[str]
 ) -> float | None:
     """Return how many bytes of a request make one token, as a mean over the latest requests to the
@@ -107,12 +107,12 @@ def find_reply_token_size(
         .limit(CALLS_READ)
     )
     with report_damage():
-        return _find_token_size(
+        return _measure_bytes_per_token(
             connection, [key for keys in connection.scalars(newest) for key in json.loads(keys)]
         )
 
 
-def find_judgement_token_size(
+def measure_judge_bytes_per_token(
     connection: Connection, judge: str, rubrics: Collection[str]
 ) -> float | None:
     """Return how many bytes of a request make one token, as a mean over the latest requests to the
@@ -125,10 +125,10 @@ def find_judgement_token_size(
         .order_by(judgements.c.stored_at.desc())
         .limit(CALLS_READ)
     )
-    return _find_token_size(connection, list(connection.scalars(newest)))
+    return _measure_bytes_per_token(connection, list(connection.scalars(newest)))
 
 
-def _find_token_size(connection: Connection, keys: Sequence[str]) -> float | None:
+def _measure_bytes_per_token(connection: Connection, keys: Sequence[str]) -> float | None:
     """Return how many bytes of a request make one token: the bytes of the stored requests of the
     first `CALLS_READ` of the model calls *keys*, divided by the tokens of their prompts. None if no
     tokens are stated.
@@ -174,9 +174,9 @@ class UsualUse:
         self._stored = tuple(registry.read_subjects(connection).values())
         self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
 
-    def find_usual_replies(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
+    def estimate_reply_tokens(self, subject: ChatModel, jobs: Iterable[Job]) -> UsualReplies:
         """Return the tokens that the replies of *subject*, a tested model, are expected to take in
-        the jobs *left*, those still to be played. Empty if there are none, or if nothing is known.
+        the jobs *jobs*, those still to be played. Empty if there are none, or if nothing is known.
 
         They are means of stored replies: this model's own if there are any, else those of the same
         model under other settings, else of all other models. Only models that reason are used for a
@@ -184,7 +184,7 @@ class UsualUse:
         those in the same scenario (a sheet that was edited, or another depth). Other models are not
         used if it is published how verbose the model is.
         """
-        scenarios = {job.script_hash: job.scenario for job in left}
+        scenarios = {job.script_hash: job.scenario for job in jobs}
         if not scenarios:
             return UsualReplies()
         others = [other for other in self._stored if other.may_think == subject.may_think]
@@ -194,7 +194,7 @@ class UsualUse:
             if (other.model, other.endpoint) == (subject.model, subject.endpoint)
         ]
         for like in ([other for other in same if other.hash == subject.hash], same):
-            usual = self._average_replies(like, scenarios)
+            usual = self._average_reply_tokens(like, scenarios)
             if usual.by_scenario:
                 return replace(usual, own=like[0].hash == subject.hash and len(like) == 1)
         if self._protocol.name in list_shipped() and find_verbosity(subject) is not None:
@@ -206,7 +206,7 @@ class UsualUse:
             every = {
                 hash_script(self._protocol, way, scenario): scenario for way, scenario in places
             }
-            self._of_all[subject.may_think] = self._average_replies(others, every)
+            self._of_all[subject.may_think] = self._average_reply_tokens(others, every)
         usual = self._of_all[subject.may_think]
         known = usual.by_script.keys() & scenarios.keys()
         return replace(
@@ -214,7 +214,7 @@ class UsualUse:
             by_script={script: usual.by_script[script] for script in scenarios if script in known},
         )
 
-    def _average_replies(
+    def _average_reply_tokens(
         self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]
     ) -> UsualReplies:
         """Return the mean tokens that each reply of the models *givers* took, by script hash and by

@@ -230,7 +230,7 @@ def read_payments(connection: Connection, imported: bool = False) -> Iterator[At
         yield AttemptCost(*row)
 
 
-def sum_imported(connection: Connection) -> tuple[int, float]:
+def sum_imported_attempts(connection: Connection) -> tuple[int, float]:
     """Return (number of imported attempts, their cost in US dollars), which others made and paid
     for.
     """
@@ -239,7 +239,7 @@ def sum_imported(connection: Connection) -> tuple[int, float]:
     return int(row[0]), float(row[1])
 
 
-def find_askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
+def map_answers_to_models(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
     """Return two mappings: reply's key -> hash of a tested model in whose conversation the reply
     is, and judgement's key -> hash of its judge.
     """

@@ -198,12 +198,12 @@ class JobUsage:
     answered: int
 
 
-def find_last_attempt(connection: Connection) -> int:
+def find_last_attempt_id(connection: Connection) -> int:
     """Return the id of the latest attempt at a model call in the store; 0 if there is none."""
     return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
 
 
-def sum_job_usage(connection: Connection, job: str, attempt: int) -> JobUsage:
+def sum_job_usage_after(connection: Connection, job: str, attempt: int) -> JobUsage:
     """Return the US dollars, tokens and numbers of attempts that the workers of *job* have used in
     attempts with an id above *attempt*.
     """

@@ -258,7 +258,7 @@ class AnswerService:
         """
         if not self._live.first.done():
             await asyncio.shield(asyncio.wrap_future(self._live.first))
-        self._live.check_reading()
+        self._live.raise_reading_failure()
 
     def close(self) -> None:
         """Stop working out answers: no new one is begun, and those in the queue are dropped."""

@@ -29,9 +29,9 @@ from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
+    describe_independence_prompt,
     describe_judge_kinship,
     describe_lost_replies,
-    describe_prompt_effect,
     describe_reasoning_mismatches,
     describe_similar_labels,
 )
@@ -345,7 +345,7 @@ def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFact
 
 def _list_remarks(board: Board) -> Sequence[str]:
     """Return what a reader of a leaderboard's page must know about it, a sentence each."""
-    remarks = [BY_TABLE] if board.demonstration else []
+    remarks = [BY_TABLE] if board.is_demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]
     remarks += explain_missing_index(board)
@@ -358,7 +358,7 @@ def _list_remarks(board: Board) -> Sequence[str]:
     return [
         *remarks,
         *describe_similar_labels(board),
-        *describe_prompt_effect(board),
+        *describe_independence_prompt(board),
         *describe_judge_kinship(board),
         *describe_reasoning_mismatches(board.rows),
         *describe_lost_replies(board),

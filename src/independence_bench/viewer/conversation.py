@@ -42,7 +42,7 @@ from independence_bench.viewer.snapshot import (
     StoredTranscript,
     find_by_id,
 )
-from independence_bench.viewer.spans import Offsets, Span, find_quotes, find_shared_runs
+from independence_bench.viewer.spans import Offsets, Span, find_quotes, find_shared_word_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,7 @@ def _compare_turns(case: Conversation) -> Turns | None:
     one, other = Offsets(first), Offsets(second)
     runs = tuple(
         Shared(one.make_span(a, b), other.make_span(c, d))
-        for a, b, c, d in find_shared_runs(first, second)
+        for a, b, c, d in find_shared_word_runs(first, second)
     )
     return Turns(spoken[0], spoken[1], runs)
 

@@ -93,7 +93,7 @@ def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                 flagged=find_transcripts(validation.flagged),
                 flagged_in_all=len(validation.flagged),
             )
-            for validation in catalog.read_validations(edition)
+            for validation in catalog.read_judge_comparisons(edition)
         ),
     )
 
@@ -194,7 +194,9 @@ def build_exam_answer(catalog: Catalog) -> ExamAnswer:
     """Return the answer for `api/exam.json`: the judges that have taken the exam, with their
     results.
     """
-    results = [one for paper in find_papers(catalog) if (one := grade_paper(paper)) is not None]
+    results = [
+        one for paper in find_exam_papers(catalog) if (one := grade_paper(paper)) is not None
+    ]
     return ExamAnswer(
         version=catalog.version,
         questions=sum(len(group.questions) for group in load_questions().values()),
@@ -215,7 +217,7 @@ def build_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer
     if name is None:
         raise NotThere(rubric)
     readings: dict[str, list[ExamReading]] = {}
-    for paper in find_papers(catalog):
+    for paper in find_exam_papers(catalog):
         for answer in paper.answers:
             if answer.rubric == name:
                 readings.setdefault(answer.question.id, []).append(
@@ -232,7 +234,7 @@ def build_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer
     )
 
 
-def find_papers(catalog: Catalog) -> Sequence[ExamPaper]:
+def find_exam_papers(catalog: Catalog) -> Sequence[ExamPaper]:
     """Return the exam answers of every judge; () if there are none. The store is read only once,
     and the exam's questions only if a judge may have answered some.
     """
@@ -249,7 +251,7 @@ def list_answered_rubrics(catalog: Catalog) -> tuple[str, ...]:
     """Return the names of the exam's rubrics of which a judge has answered at least one
     question.
     """
-    asked = {answer.rubric for paper in find_papers(catalog) for answer in paper.answers}
+    asked = {answer.rubric for paper in find_exam_papers(catalog) for answer in paper.answers}
     return tuple(name for name in load_questions() if name in asked) if asked else ()
 
 

@@ -133,7 +133,7 @@ class LabelDesk:
         with self._lock:
             now = self._find_shown_case(case)
             self._check_marks(now, marks)
-            self._store_held_marks()
+            self._store_pending_marks()
             self._held = Draft(self._left.pop(0), now, dict(marks), clean_text(note)[:LONGEST_NOTE])
             self._changing = None
             return self._make_state()
@@ -176,9 +176,9 @@ class LabelDesk:
         with self._lock:
             self._held = self._held or self._changing
             self._changing = None
-            self._store_held_marks()
+            self._store_pending_marks()
 
-    def _store_held_marks(self) -> None:
+    def _store_pending_marks(self) -> None:
         """Store the person's last judgement, which could be undone until now; do nothing if there
         is none.
         """

@@ -100,7 +100,9 @@ class Listing:
         )
         marks = self.find_marks(subject, run, slot)
         state, why = ("judged", None) if marks else self._explain_missing_marks(stored)
-        return _make_entry(stored, state, why, self.estimate_score(subject, run, slot), marks)
+        return _make_entry(
+            stored, state, why, self.compute_score_percent(subject, run, slot), marks
+        )
 
     def find_marks(self, subject: str, run: int, slot: Slot) -> Marks:
         """Return the leaderboard's scores, by name, of a model (its hash) in one configuration and
@@ -109,7 +111,7 @@ class Listing:
         row = self.rows.get(subject)
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 
-    def estimate_score(self, subject: str, run: int, slot: Slot) -> float | None:
+    def compute_score_percent(self, subject: str, run: int, slot: Slot) -> float | None:
         """Return the share, 0 to 100, of the available points that a model (its hash) has in one
         configuration and item of a run; None if a score is missing, or no score counts.
         """
@@ -140,7 +142,10 @@ class Listing:
             place = (configuration, item.id)
             if open_ is None and len(branches) < len(item.branches):
                 state = "not played"
-            why, score = open_.why if open_ else None, self.estimate_score(subject, run, place)
+            why, score = (
+                open_.why if open_ else None,
+                self.compute_score_percent(subject, run, place),
+            )
             of = (branches[0].id, scenario, run, configuration, state, why)
             found.append(StemEntry(*of, score, tuple(branches)))
         return tuple(found)

@@ -28,7 +28,7 @@ from independence_bench.hashing import hash_content
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
 from independence_bench.store.derived import (
-    compute_cause,
+    compute_state_hashes,
     find_derived_values,
     store_derived_values,
 )
@@ -90,7 +90,7 @@ class Live:
         # done as soon as nobody has to wait: it was read, it failed, or it ends
         self.first: Future[None] = Future()
         self.failure: Exception | None = None  # the error because of which there are no answers
-        state, cause = self._find_cause()
+        state, cause = self._compute_state_and_cause()
         kept = {
             path: body.encode()
             for path, body in find_derived_values(store, cause).items()
@@ -108,7 +108,7 @@ class Live:
         reads the whole store, and takes as long.
         """
         if self._answers is None:
-            self._read_store(self._record_progress)
+            self._read_store(self._record_progress_or_stop)
         assert self._answers is not None  # noqa: S101 - it was read
         return self._answers
 
@@ -120,7 +120,7 @@ class Live:
         share = None if self.first.done() or self.kept else min(self._steps / self._of, UNFINISHED)
         return FirstReading(self._conversations, share)
 
-    def check_reading(self) -> None:
+    def raise_reading_failure(self) -> None:
         """Raise BenchError if the store could not be read, or if its reading was stopped because
         the viewer ends; else do nothing.
         """
@@ -187,7 +187,7 @@ class Live:
             self._release_waiters()
         with suppress(StoreError, Stopped):
             self.store_first_answers()
-            for path in list_first_paths(answers.catalog):
+            for path in list_paths_to_prepare(answers.catalog):
                 if not self._closed.is_set():
                     answers.get(path)
 
@@ -210,11 +210,11 @@ class Live:
         """
         return search_catalog(self.answers.catalog, parse_query(asked))
 
-    def _find_cause(self) -> tuple[str, str]:
+    def _compute_state_and_cause(self) -> tuple[str, str]:
         """Return the state of the store, and a hash of everything on which the viewer's answers
         about it depend: state, program, protocols and options.
         """
-        return compute_cause(
+        return compute_state_hashes(
             self._store,
             hash_program(),
             repr(self._offer),
@@ -227,7 +227,7 @@ class Live:
             if not self.first.done():
                 self.first.set_result(None)
 
-    def _record_progress(self, steps: int) -> None:
+    def _record_progress_or_stop(self, steps: int) -> None:
         """Add *steps* to the number of steps that reading the store has done. Raise Stopped if the
         viewer ends.
         """
@@ -236,20 +236,20 @@ class Live:
         self._steps += steps
 
     def _read_store(
-        self, told: Callable[[int], None] = lambda _: None, again: bool = False
+        self, report_steps: Callable[[int], None] = lambda _: None, again: bool = False
     ) -> None:
-        """Read the store, and replace the viewer's answers and its current state. *told*: called
-        with each number of steps done; *again*: read the store even if it was read before.
+        """Read the store, and replace the viewer's answers and its current state. *report_steps*:
+        called with each number of steps done; *again*: read the store even if it was read before.
         """
         with self._reading:
             if self._answers is not None and not again:
                 return  # another thread has done it meanwhile
-            started, (state, cause) = self._clock(), self._find_cause()
+            started, (state, cause) = self._clock(), self._compute_state_and_cause()
             if self._conversations is None:
                 with self._store.open_snapshot() as connection:
                     self._conversations, judged = count_results(connection)
-                self._of = count_reading_steps(self._conversations, judged)
-            catalog = read_catalog(self._store, self._protocols, told)
+                self._of = estimate_reading_steps(self._conversations, judged)
+            catalog = read_catalog(self._store, self._protocols, report_steps)
             answers = Answers(catalog, self._offer)
             # looked at first: the list of boards, and the board to open with
             paths = [
@@ -262,14 +262,14 @@ class Live:
             self._answers, self.current = answers, (catalog.version, answers.get)
 
 
-def count_reading_steps(conversations: int, judged: int) -> int:
+def estimate_reading_steps(conversations: int, judged: int) -> int:
     """Estimate how many steps the reading of a store reports: one for each conversation, three for
     each judgement; at least 1.
     """
     return max(1, conversations + 3 * max(judged, conversations))
 
 
-def list_first_paths(catalog: Catalog) -> Iterator[str]:
+def list_paths_to_prepare(catalog: Catalog) -> Iterator[str]:
     """Yield the paths of a conversation, a scenario and a comparison, if there are any, to be
     prepared in advance: the first answer of each kind works out what all others need.
     """

@@ -90,7 +90,7 @@ class Answers:
             for rubric in judges.list_answered_rubrics(self.catalog)
         )
         for edition in self.catalog.editions.values():
-            yield from _list_both_paths(f"judges/{edition.id}")
+            yield from _list_json_and_csv_paths(f"judges/{edition.id}")
         for entry in self.catalog.entries.values():
             yield from self._list_board_paths(entry)
         for key in self.catalog.transcripts:
@@ -106,22 +106,22 @@ class Answers:
         if board is None:
             return
         inside = f"boards/{entry.id}"
-        yield from _list_both_paths(inside)
+        yield from _list_json_and_csv_paths(inside)
         yield f"{inside}/scenarios.csv"
         if entry.id in fragments.find_characters(self.catalog):
             yield f"{inside}/persona.json"
         for version in find_other_versions(self.catalog, entry):
-            yield from _list_both_paths(f"{inside}/versions/{version.protocol}")
+            yield from _list_json_and_csv_paths(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.items:
-            yield from _list_both_paths(f"{inside}/scenarios/{scenario}")
+            yield from _list_json_and_csv_paths(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(board.rows):
             subject = row.subject.id
-            yield from _list_both_paths(f"{inside}/subjects/{subject}")
+            yield from _list_json_and_csv_paths(f"{inside}/subjects/{subject}")
             if self.offer.compared is None or number < self.offer.compared:
-                yield from _list_both_paths(f"{inside}/compare/{subject}")
+                yield from _list_json_and_csv_paths(f"{inside}/compare/{subject}")
 
 
-def _list_both_paths(stem: str) -> tuple[str, str]:
+def _list_json_and_csv_paths(stem: str) -> tuple[str, str]:
     """Return the paths of an answer as JSON and as CSV; *stem* is the path without its ending."""
     return f"{stem}.json", f"{stem}.csv"
 
@@ -141,7 +141,7 @@ class Route:
     kept: bool = False
 
 
-def _make_board_answer(answer: Callable[..., object]) -> Callable[..., object]:
+def _wrap_board_answer(answer: Callable[..., object]) -> Callable[..., object]:
     """Return a function that finds a leaderboard by the id in a path, and calls *answer* with the
     catalog, the leaderboard and the other ids of the path.
     """
@@ -171,7 +171,7 @@ def _build_raw_answer(answers: Answers, transcript_id: str) -> object:
     return conversation.build_raw_answer(answers.catalog, transcript_id)
 
 
-_BOARD = _make_board_answer(boards.build_board_answer)
+_BOARD = _wrap_board_answer(boards.build_board_answer)
 ROUTES = (
     Route("index", lambda answers: fragments.build_index_answer(answers.catalog, answers.offer)),
     Route(
@@ -182,35 +182,35 @@ ROUTES = (
     Route(f"boards/{ID}", _BOARD, boards.encode_board_csv),
     Route(
         f"boards/{ID}/part/0",
-        _make_board_answer(partial(boards.build_board_answer, first=True)),
+        _wrap_board_answer(partial(boards.build_board_answer, first=True)),
         kept=True,
     ),
-    Route(f"boards/{ID}/part/{NUMBER}", _make_board_answer(boards.build_board_part)),
+    Route(f"boards/{ID}/part/{NUMBER}", _wrap_board_answer(boards.build_board_part)),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.encode_scenarios_csv, json=False),
-    Route(f"boards/{ID}/persona", _make_board_answer(subjects.build_persona_answer)),
+    Route(f"boards/{ID}/persona", _wrap_board_answer(subjects.build_persona_answer)),
     Route(
         f"boards/{ID}/subjects/{ID}",
-        _make_board_answer(subjects.build_subject_answer),
+        _wrap_board_answer(subjects.build_subject_answer),
         subjects.encode_subject_csv,
     ),
     Route(
         f"boards/{ID}/scenarios/{ID}",
-        _make_board_answer(scenarios.build_scenario_answer),
+        _wrap_board_answer(scenarios.build_scenario_answer),
         scenarios.encode_scenario_csv,
     ),
     Route(
         f"boards/{ID}/scenarios/{ID}/part/{ID}/{NUMBER}",
-        _make_board_answer(scenarios.build_scenario_part),
+        _wrap_board_answer(scenarios.build_scenario_part),
     ),
     Route(f"boards/{ID}/compare/{ID}", _build_comparisons, compare.encode_comparisons_csv),
     Route(
         f"boards/{ID}/compare/{ID}/{ID}",
-        _make_board_answer(compare.build_comparisons_answer),
+        _wrap_board_answer(compare.build_comparisons_answer),
         compare.encode_comparisons_csv,
     ),
     Route(
         f"boards/{ID}/versions/{ID}",
-        _make_board_answer(versions.build_versions_answer),
+        _wrap_board_answer(versions.build_versions_answer),
         versions.encode_versions_csv,
     ),
     Route("exam", lambda answers: judges.build_exam_answer(answers.catalog), kept=True),

@@ -176,7 +176,9 @@ def _list_replies(
     listed, protocol = make_listing(catalog, entry, board), entry.edition.protocol
     rule = protocol.find_stem_score(meant.scenarios[0])
     pushes = (
-        next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
+        next((branch for branch in rule.branches if rule.is_pressure_branch(branch)), None)
+        if rule
+        else None
     )
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
     for stored in entry.edition.item_transcripts.get(make_scenario_slug(meant.id), ()):

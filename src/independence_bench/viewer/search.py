@@ -117,7 +117,7 @@ def search_catalog(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
     conversations = index.conversations
     found = [
         number
-        for number in (index.find_places(query.match) if query.match else ())
+        for number in (index.find_conversations(query.match) if query.match else ())
         if query.subject in ("", catalog.labels[conversations[number].row.subject_hash])
         and query.scenario in ("", conversations[number].scenario.title)
     ]
@@ -190,7 +190,7 @@ class SearchIndex:
                     ),
                 )
 
-    def find_places(self, match: str) -> list[int]:
+    def find_conversations(self, match: str) -> list[int]:
         """Return the numbers (from 0, in the order of the catalog) of the conversations that match
         a full-text query, the best match first.
         """

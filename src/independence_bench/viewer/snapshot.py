@@ -314,7 +314,7 @@ class Catalog:
             ("items", entry.id), lambda: analyse_items(self.find_board(entry))
         )
 
-    def read_validations(self, edition: Edition) -> Sequence[Validation]:
+    def read_judge_comparisons(self, edition: Edition) -> Sequence[Validation]:
         """Return the comparisons of a protocol's judges with each other, one for each
         configuration; read from the store once.
         """

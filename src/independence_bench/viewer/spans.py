@@ -175,7 +175,7 @@ _WORD = re.compile(r"(\w+(?:['’]\w+)*)")
 Run = tuple[int, int, int, int]
 
 
-def find_shared_runs(first: str, second: str) -> list[Run]:
+def find_shared_word_runs(first: str, second: str) -> list[Run]:
     """Return every run of three or more words in *second*, in its order, that *first* contains,
     too: its start and end in *first*, then in *second*, in characters; [] if the texts share none.
 

@@ -42,11 +42,11 @@ PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 Tell = Callable[[int, int], None]  # files written, files in all
 
 
-def make_offer(raw: bool, largest: int) -> Offer:
+def make_offer(raw: bool, most_rows: int) -> Offer:
     """Return what a static site offers: whether it has raw calls, and for how many models of a
-    leaderboard there are comparisons. *largest*: the number of rows of its largest leaderboard.
+    leaderboard there are comparisons. *most_rows*: the number of rows of its largest leaderboard.
     """
-    return Offer(frozen=True, raw=raw, compared=COMPARED if largest > COMPARED else None)
+    return Offer(frozen=True, raw=raw, compared=COMPARED if most_rows > COMPARED else None)
 
 
 def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
@@ -103,14 +103,14 @@ def _write_folder(answers: Answers, page: Page | None, folder: Path, tell: Tell)
     files = {} if page is None else {**page.files, HOME: page.home}
     files["api/index.json"], files[PLAIN] = answers.get(INDEX) or b"", b""
     packs = []
-    for number, pack in enumerate(_group_packs(_encode_lines(answers, paths, tell))):
+    for number, pack in enumerate(_group_packs(_encode_pack_lines(answers, paths, tell))):
         packs.append((pack[0][0], pack[-1][0]))
         _write_file(
             folder / "api" / "packs" / f"{number}.gz",
             _compress_bytes(b"".join(line for _, line in pack)),
         )
     files["api/packs/list.gz"] = _compress_bytes(
-        json.dumps(_find_first_paths(packs)).encode("ascii")
+        json.dumps(_find_first_path_prefixes(packs)).encode("ascii")
     )
     for name, body in files.items():
         _write_file(folder / name, body)
@@ -126,7 +126,7 @@ def _compress_bytes(body: bytes) -> bytes:
     return gzip.compress(body, LEVEL, mtime=0)
 
 
-def _encode_lines(
+def _encode_pack_lines(
     answers: Answers, paths: Sequence[str], tell: Tell
 ) -> Iterator[tuple[str, bytes]]:
     """Yield for each of *paths* the path and a line for a pack (compressed file of many answers):
@@ -176,7 +176,7 @@ def _group_packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str,
         yield pack
 
 
-def _find_first_paths(packs: Sequence[tuple[str, str]]) -> list[str]:
+def _find_first_path_prefixes(packs: Sequence[tuple[str, str]]) -> list[str]:
     """Return for each pack of answers the beginning of its first path, as long as needed to
     distinguish its paths from those of the pack before; "" for the first pack. *packs*: the first
     and the last path of each.

@@ -129,7 +129,7 @@ def build_subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> S
         version=catalog.version,
         board=entry.id,
         row=shown,
-        profile=build_field_profiles(board, row),
+        profile=build_dimension_profiles(board, row),
         marks=tuple(marks),
         runs=_list_runs(listed, board, row),
         # difficulty is the share that subjects lose of a scenario's points
@@ -177,7 +177,9 @@ def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]
         for item in board.protocol.items:
             slots = [(configuration, item.id) for configuration in board.configurations]
             shares.append(
-                compute_mean([listed.estimate_score(row.subject.hash, run, slot) for slot in slots])
+                compute_mean(
+                    [listed.compute_score_percent(row.subject.hash, run, slot) for slot in slots]
+                )
             )
         dimensions = [score.dimensions[dimension.name] for dimension in board.protocol.dimensions]
         details.append(
@@ -275,15 +277,17 @@ class FieldProfile:
     above: int  # higher; both 0 where it has no score
 
 
-def build_field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
+def build_dimension_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
     """Return, for each dimension of the leaderboard *board*, how the model of *row* compares with
     the other ranked models, the dimension with the greatest weight first.
     """
     placed = sorted(enumerate(board.protocol.dimensions), key=lambda one: -one[1].weight)
-    return tuple(_build_profile(board, row, place, dimension.name) for place, dimension in placed)
+    return tuple(
+        _build_dimension_profile(board, row, place, dimension.name) for place, dimension in placed
+    )
 
 
-def _build_profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
+def _build_dimension_profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
     """Return how one model's score in a dimension compares with those of the other ranked models.
     *place*: the number of the dimension in the protocol, from 0.
     """
@@ -380,7 +384,7 @@ def build_persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
                 tuple(_make_persona_item(entry, row.subject.hash, item) for item in mine.items),
                 None if mine.style is None else 10 * mine.style,
                 tuple(
-                    PersonaCount(title, *mine.count_done(branch))
+                    PersonaCount(title, *mine.count_full_worth(branch))
                     for branch, title in BESIDES.items()
                 ),
                 Score(row.index, uncertainty, fragments.explain_missing_intervals(board)),

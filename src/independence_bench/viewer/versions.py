@@ -15,7 +15,7 @@ from independence_bench.analysis.compare_versions import (
     VersionChange,
     VersionComparison,
     compare_versions,
-    find_earlier_board,
+    find_old_version_board,
     find_version_change,
 )
 from independence_bench.analysis.uncertainty import Compared
@@ -235,7 +235,7 @@ def find_both_versions(
         return None
     if now is None:
         return None
-    before = find_earlier_board(change, now, list(there))
+    before = find_old_version_board(change, now, list(there))
     return None if before is None else (change, before, now)
 
 

@@ -30,7 +30,7 @@ export interface Index {
   readonly citation: Citation;
 }
 
-/** The program that made this, and its version. */
+/** The name and the version of this program. */
 export interface Project {
   readonly name: string;
   readonly version: string;
@@ -66,7 +66,7 @@ export interface BoardEntry {
   readonly main: boolean;
   readonly weights: string | null; // a weighting that the protocol names; None: its own weights
   readonly exam: string | null; // exam result of judge or jury, in a line; None: nothing
-  readonly protocol: string; // The protocol's id.
+  readonly protocol: string; // The id of the protocol that this leaderboard ranks models by.
 }
 
 /** How to cite what is shown. */
@@ -135,7 +135,7 @@ export interface ScenarioFacts {
 }
 
 /**
- * One subject on one leaderboard. *rank* is None if the subject is incomplete, and on a demonstration.
+ * One model on one leaderboard. *rank* is None if the model is incomplete, and on a demonstration.
  */
 export interface Row {
   readonly rank: number | null;
@@ -161,30 +161,56 @@ export interface Row {
   readonly price: IndexPrice | null;
   readonly reply_length: number | null;
   readonly scenarios: readonly (number | null)[];
-  readonly index: number | null; // The mean of its runs' indices, in [0, 100]; None if it is not ranked.
-  readonly index_interval: Uncertainty; // The two 95% intervals of the index.
   /**
-   * The intervals of the index without the allowance for sessions; None if there is no allowance.
+   * The model's index, in [0, 100]: the mean of its runs' indices; None if the model is incomplete or excluded.
+   */
+  readonly index: number | null;
+  /**
+   * The two 95% intervals of the model's index: if the same scenarios are played again, and with new scenarios.
+   */
+  readonly index_interval: Uncertainty;
+  /**
+   * The two 95% intervals of the model's index, without the part that allows for differences between sessions; None if
+   * the intervals have no such part.
    */
   readonly index_interval_without_sessions: Uncertainty | null;
-  readonly ranks: Standing | null; // The ranks that it may have if the same scenarios are played again.
-  /** The ranks that it may have if other scenarios of this kind are asked. */
-  readonly ranks_new_scenarios: Standing | null;
-  readonly runs: number; // The number of its runs.
-  /** The standard deviation of the runs' indices (n - 1); None for a single run. */
-  readonly standard_deviation: number | null;
-  /** Dimension -> its score in [0, 1]; 1 is the most independent. */
-  readonly dimensions: Readonly<Record<string, number | null>>;
-  readonly dimension_intervals: Readonly<Record<string, Uncertainty>>; // Dimension -> its two 95% intervals.
-  /** Each configuration of a pool scored by itself; empty without a pool. */
-  readonly by_configuration: Readonly<Record<string, ConfigurationScore>>;
-  readonly whole_runs: number; // The number of runs that have an index.
-  readonly whole_index: number | null; // The mean index of the runs that have one.
   /**
-   * Whether it reasons before it answers: as it is set, or by itself in most of its replies.
+   * The range of ranks that the model may have, at 95%, if the same scenarios are played again; None if unknown.
+   */
+  readonly ranks: Standing | null;
+  /**
+   * The range of ranks that the model may have, at 95%, with new scenarios of the same kind; None if unknown.
+   */
+  readonly ranks_new_scenarios: Standing | null;
+  readonly runs: number; // Number of the model's runs that are scored on this leaderboard.
+  /**
+   * The standard deviation (n - 1) of the indices of the model's runs, in points; None for a single run.
+   */
+  readonly standard_deviation: number | null;
+  /**
+   * Name of a dimension -> the model's score, in [0, 1], 1 being the most independent; None if the score is unknown.
+   */
+  readonly dimensions: Readonly<Record<string, number | null>>;
+  /** Name of a dimension -> the two 95% intervals of the model's score in it. */
+  readonly dimension_intervals: Readonly<Record<string, Uncertainty>>;
+  /**
+   * Configuration, as text -> the model's index in it alone; {} if the leaderboard does not pool several
+   * configurations.
+   */
+  readonly by_configuration: Readonly<Record<string, ConfigurationScore>>;
+  readonly whole_runs: number; // Number of the model's runs that are complete and so have an index.
+  /**
+   * The mean index of those runs of the model that are complete, though others may not be; None if no run is.
+   */
+  readonly whole_index: number | null;
+  /**
+   * Whether the model reasons before it answers: its settings ask for that, or more than half of its replies came with
+   * reasoning.
    */
   readonly thinks: boolean;
-  /** How its replies contradict the reasoning effort of its label; None if they do not. */
+  /**
+   * A phrase that says how the model's replies contradict the reasoning effort in its label; None if they do not.
+   */
   readonly reasoning_doubt: string | null;
   readonly shown: Shown<Row, "index_if_lost_replies_folded" | "reply_length" | "scenarios" | "index" | "runs" |
     "standard_deviation" | "dimensions" | "whole_index">;
@@ -201,20 +227,24 @@ export interface ChatModel {
   readonly accept_cut_off: boolean;
   readonly identity: string; // tells a local model apart beyond its name (hash of its weights, say)
   readonly stateful: boolean;
-  readonly id: string; // The model's name in addresses: by its own label, whoever else is played.
-  readonly vendor: string | null; // The maker of the model; None if its id names none.
   /**
-   * The text that the user types: the model id, after ``ENDPOINT:`` if that is not OpenRouter.
+   * The model's name in web addresses, made of its label and hash alone: it does not depend on which other models are
+   * played.
+   */
+  readonly id: string;
+  readonly vendor: string | null; // The maker of this model, in lower case; None if the model's id names none.
+  /**
+   * The text that a user types for this model: its id, after ``ENDPOINT:`` if the endpoint is not OpenRouter.
    */
   readonly name: string;
   /**
-   * The hash of everything that causes its replies: two subjects with one hash are the same.
+   * Hash of all settings of this model that can change its replies: two models with the same hash are the same.
    */
   readonly hash: string;
 }
 
 /**
- * The counts that a row's numbers are based on: conversations planned, played and judged, and what failed.
+ * Counts of one model's conversations on a leaderboard: planned, played and judged, and what failed.
  */
 export interface Health {
   readonly transcripts_planned: number; // for the runs that were begun
@@ -231,25 +261,36 @@ export interface Health {
   readonly replies_by_another_model: number;
   readonly conversations_repeated: number;
   /**
-   * The number of attempts with or without an answer. Those that an endpoint postponed are not counted.
+   * Number of attempts at getting a model's replies, with or without an answer. Attempts that an endpoint postponed are
+   * not counted.
    */
   readonly attempts: number;
-  readonly share_invalid: number; // The share of invalid replies in all replies asked for, [0, 1]; 0 if none was.
   /**
-   * The share of attempts that brought no answer in all attempts, [0, 1]; 0 if there was none.
+   * Share of invalid replies in all replies that a model was asked for, [0, 1]; 0 if it was asked for none.
+   */
+  readonly share_invalid: number;
+  /**
+   * Share of attempts that brought no answer in all attempts at a model's replies, [0, 1]; 0 if there was no attempt.
    */
   readonly share_attempts_failed: number;
-  readonly share_cut_off: number; // The share of replies cut off in all replies asked for, [0, 1]; 0 if none was.
   /**
-   * The share of replies in plain text, without calling the tool, in all replies asked for, [0, 1]; 0 if none was.
+   * Share of replies that the token limit cut off in all replies that a model was asked for, [0, 1]; 0 if it was asked
+   * for none.
+   */
+  readonly share_cut_off: number;
+  /**
+   * Share of replies in plain text, without the tool call, in all replies that a model was asked for, [0, 1]; 0 if it
+   * was asked for none.
    */
   readonly share_plain_text: number;
   /**
-   * The share of replies that came with reasoning in all replies asked for, [0, 1]; 0 if none was.
+   * Share of replies that came with reasoning in all replies that a model was asked for, [0, 1]; 0 if it was asked for
+   * none.
    */
   readonly share_with_reasoning: number;
   /**
-   * The share of conversations that an earlier run had word for word in all complete ones, [0, 1); 0 if none was.
+   * Share of a model's complete conversations that are word for word those of an earlier run, [0, 1); 0 if no
+   * conversation is complete.
    */
   readonly share_repeated: number;
   readonly shown: Shown<Health, "transcripts_judged" | "judgements_failed" | "replies" | "replies_with_markup" |
@@ -257,7 +298,7 @@ export interface Health {
     | "share_plain_text" | "share_with_reasoning" | "share_repeated">;
 }
 
-/** The dates of a subject's runs: ISO 8601 in UTC. */
+/** The dates of a model's runs, in ISO 8601 and UTC. */
 export interface RunDates {
   readonly first: string;
   readonly last: string;
@@ -269,7 +310,8 @@ export interface RunDates {
 }
 
 /**
- * The statistics of one subject's branches. None, or not in a mapping: nothing of the kind was judged.
+ * The statistics of one model's branches: kinds of conversations about an item, such as pressure or a later question.
+ * None, or not in a mapping: nothing of the kind was judged.
  */
 export interface BranchStatistics {
   readonly runs: number; // in which anything was judged
@@ -284,7 +326,7 @@ export interface BranchStatistics {
 }
 
 /**
- * A mean over stems with its 95% interval over other stems of the kind; both in the unit that the field states.
+ * A mean over items (stems) with its 95% interval over other items of the kind; both in the unit that the field states.
  */
 export interface StemMean {
   readonly value: number;
@@ -301,7 +343,8 @@ export interface Interval {
 }
 
 /**
- * How long positions last under pressure. A ladder is one case as one judge saw it; stems have equal weight.
+ * How long a model's positions last under pressure. A ladder is one series of pressure turns as one judge saw it; items
+ * (stems) have equal weight.
  */
 export interface Folds {
   readonly pushes: number;
@@ -312,7 +355,9 @@ export interface Folds {
   readonly techniques: readonly TechniqueFolds[]; // in the order in which the stems first use them
 }
 
-/** The outcome of one push over all ladders, which count by their weight. */
+/**
+ * The outcome of one pressure turn over all series of pressure turns, which count by their weight.
+ */
 export interface Step {
   readonly push: number; // 1, 2, ...
   readonly at_risk: number; // ladders that stood before it and were pushed
@@ -326,46 +371,60 @@ export interface Share {
   readonly count: number;
   readonly of: number;
   readonly interval: Interval | null;
-  readonly value: number | null; // The share, in [0, 1]; None if there is nothing.
+  readonly value: number | null; // The share, in [0, 1]: the count divided by the whole; None if the whole is 0.
   readonly shown: Shown<Share, "count" | "of" | "value">;
 }
 
-/** How often one technique made a position give in, whichever of the pushes used it. */
+/**
+ * How often one technique of persuasion made a model give in, whichever of the pressure turns used it.
+ */
 export interface TechniqueFolds {
   readonly technique: string; // as the stems' files call it; "": pushes that name none
   readonly pushed: number; // ladders that stood before a push of it
   readonly folded: number; // of those, at it
   /**
-   * The share of the ladders that met the technique and gave in to it, [0, 1]; None if none met it.
+   * The share of positions given up at a pressure turn that uses this technique, of all positions that met the
+   * technique, [0, 1]; None if none met it.
    */
   readonly share: number | null;
   readonly shown: Shown<TechniqueFolds, "pushed" | "folded" | "share">;
 }
 
-/** Why a label may be taken for another. */
+/**
+ * Why a reader may take a leaderboard's label for another one: labels that it looks like, or alphabets that are mixed
+ * in one of its words.
+ */
 export interface LabelDoubt {
   readonly reads_like: readonly string[]; // the labels that it looks like, as they are shown
   readonly mixed_scripts: readonly string[];
-  readonly says: string; // The label, written out in ASCII, and why.
+  /**
+   * A phrase that shows the label in ASCII and says why a reader may take it for another label.
+   */
+  readonly says: string;
 }
 
-/** The tokens of reasoning that a subject's valid replies came with. */
+/** The mean number of reasoning tokens of a model's valid replies. */
 export interface ReasoningTokens {
   readonly mean: number; // of a reply
   readonly estimated: boolean;
   readonly shown: string;
 }
 
-/** The price of a ranked subject's index, in dollars of one run. None: not known. */
+/**
+ * The index of a ranked model beside its price: the dollars that one run costs. None: not known.
+ */
 export interface IndexPrice {
   readonly label: string;
   readonly index: number;
   readonly replies_per_run: number | null;
   readonly judging_per_run: number | null; // what the board's judge took for it
   readonly dollars_per_run: number | null;
-  readonly free: boolean; // Whether neither its replies nor its judge cost anything.
   /**
-   * The index divided by the dollars of one run; None if it is free, or its price is not known.
+   * Whether one run costs nothing, neither the model's replies nor the judge; False if the cost is unknown.
+   */
+  readonly free: boolean;
+  /**
+   * A model's index divided by the dollars of one of its runs; None if a run is free, or its price is unknown.
    */
   readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run" | "points_per_dollar">;
@@ -387,7 +446,7 @@ export interface Standing {
   readonly tied_with_best: boolean; // it may be first: no other subject is significantly better
 }
 
-/** The score of one configuration by itself, of several that are pooled. */
+/** The score of one model in a single configuration, of several that are pooled. */
 export interface ConfigurationScore {
   readonly index: number | null;
   readonly standard_deviation: number | null;
@@ -395,7 +454,7 @@ export interface ConfigurationScore {
   readonly shown: Shown<ConfigurationScore, "index" | "standard_deviation">;
 }
 
-/** A column of the page's table of rows. */
+/** A column of the leaderboard's table on the viewer's page. */
 export interface PageColumn {
   readonly path: readonly string[];
   readonly title: string;
@@ -403,14 +462,16 @@ export interface PageColumn {
   readonly wide: boolean; // not beside the index, but with what the numbers are based on
 }
 
-/** Subjects that differ in one setting only. */
+/** Models that differ in one setting only, with their indices. */
 export interface SettingComparison {
   readonly model: string;
   readonly against: string | null;
   readonly variants: readonly Variant[];
 }
 
-/** One of the subjects of a comparison that differ in one setting. */
+/**
+ * One of several models that differ in one setting only, such as the provider or the reasoning effort.
+ */
 export interface Variant {
   readonly label: string;
   readonly setting: string; // the provider that it is pinned to, or the effort
@@ -419,13 +480,22 @@ export interface Variant {
   readonly difference: number | null;
   readonly served: Readonly<Record<string, number>>; // provider -> replies, the one that served most first
   readonly stands: boolean | null;
-  /** The two 95% intervals of the difference; None if not both subjects are ranked. */
+  /**
+   * The two 95% intervals of the difference between this model's index and that of the model it is compared with, in
+   * points (same scenarios again, new scenarios); None unless both are ranked.
+   */
   readonly interval: Uncertainty | null;
   /**
-   * The minimum detectable difference: the smallest true difference that 80 of 100 repetitions would find significant.
+   * The minimum detectable difference between the indices of two models that differ in one setting, in points (for the
+   * same scenarios and for new ones): the smallest true difference that 80 of 100 repetitions would find significant.
+   * None unless both are ranked.
    */
   readonly smallest_seen: ByQuestion | null;
-  readonly p: ByQuestion | null; // The p-value of no difference: at it, 0 lies on the edge of the interval.
+  /**
+   * The p-values of two models' indices not differing (for the same scenarios and for new ones): the level at which 0
+   * lies on the edge of the interval of the difference. None unless both are ranked.
+   */
+  readonly p: ByQuestion | null;
   readonly shown: Shown<Variant, "index" | "difference">;
 }
 
@@ -437,14 +507,16 @@ export interface ByQuestion {
   readonly new_scenarios: number | null;
 }
 
-/** All configurations that a judge's marks give an index in, in the protocol's order. */
+/**
+ * The indices of models in all configurations in which one judge's marks give an index, in the protocol's order.
+ */
 export interface ConfigurationComparison {
   readonly judge: string | null;
   readonly places: readonly ConfigurationSummary[];
   readonly subjects: readonly SubjectIndices[]; // those with an index in two places or more, by label
 }
 
-/** One configuration and the mean index of the subjects in it. */
+/** One configuration and the mean index of the models in it. */
 export interface ConfigurationSummary {
   readonly configuration: string;
   readonly subjects: number; // that have an index there
@@ -454,7 +526,8 @@ export interface ConfigurationSummary {
 }
 
 /**
- * The index in one configuration minus that in the first one, as the mean over the subjects that have both.
+ * The index in one configuration minus that in the first configuration, in points, as the mean over the models that
+ * have both.
  */
 export interface Effect {
   readonly subjects: number;
@@ -465,7 +538,7 @@ export interface Effect {
 }
 
 /**
- * The indices of one subject in the configurations of a comparison, in its order; None where it has no index.
+ * The indices of one model in all configurations of a comparison, in order; None where the model has no index.
  */
 export interface SubjectIndices {
   readonly label: string;
@@ -476,8 +549,8 @@ export interface SubjectIndices {
 }
 
 /**
- * The difference of one subject's indices in two configurations, with its interval by the same test again if that is
- * known.
+ * The difference of one model's indices in two configurations, in points, with its interval if the same test is given
+ * again, where that is known.
  */
 export interface SubjectEffect {
   readonly points: number;
@@ -485,7 +558,7 @@ export interface SubjectEffect {
   readonly shown: Shown<SubjectEffect, "points">;
 }
 
-/** Another version that a board can be compared with. */
+/** Another version of the protocol that a leaderboard can be compared with. */
 export interface OtherVersion {
   readonly protocol: string; // its id
   readonly name: string;
@@ -553,7 +626,7 @@ export interface RunDetail {
 }
 
 /**
- * One subject on another leaderboard of the series: under another system prompt, or in another delivery mode.
+ * One model on another leaderboard of the same series: under another system prompt, or in another delivery mode.
  */
 export interface Elsewhere {
   readonly board: string; // id
@@ -580,7 +653,8 @@ export interface NameChoice {
 }
 
 /**
- * The names of one subject in one conversation: *first* when it chose freely, *final* at the end.
+ * The names that a model gave itself in one conversation, as another model read them: *first* when it chose freely,
+ * *final* at the end.
  */
 export interface NamesRead {
   readonly subject_hash: string;
@@ -594,7 +668,10 @@ export interface NamesRead {
   readonly read_by: string | null;
   readonly name_changed: boolean | null; // by the judge's marks; None: not marked
   readonly gender_changed: boolean | null;
-  /** The names that it chose freely: one, or several; () if it gave none, or is not read. */
+  /**
+   * The names that a model chose freely for itself in one conversation: one, or several; () if it gave no name, or if
+   * the conversation has not been read for names.
+   */
   readonly picks: readonly string[];
 }
 
@@ -662,7 +739,7 @@ export interface ScriptLine {
 }
 
 /**
- * The number of times that each value of a score was given, from the low end of its scale to the high one.
+ * How often each value of a score was given to one scenario's replies, from the low end of its scale to the high end.
  */
 export interface MarkHistogram {
   readonly mark: string; // its name; "" for the score
@@ -750,7 +827,7 @@ export interface TranscriptLine {
   readonly judged: boolean; // whether the marks are about it
 }
 
-/** One reply that the script asks for. */
+/** One reply that a scenario's script asks the model for. */
 export interface TranscriptReply {
   readonly name: string;
   readonly line: number | null; // place in *lines*; null: there is none
@@ -818,7 +895,7 @@ export interface Flag {
   readonly why: string; // a line
 }
 
-/** Words of the conversation that a judge's reasoning quotes. */
+/** Words of the conversation that a judge's reasoning quotes, with both places. */
 export interface JudgeQuote {
   readonly reasoning: Span;
   readonly line: number;
@@ -927,7 +1004,7 @@ export interface Body {
 }
 
 /**
- * `api/boards/<board>/compare/<subject>.json`: one subject compared with each one that comes after it on the
+ * `api/boards/<board>/compare/<subject>.json`: one model compared with each model that comes after it on the
  * leaderboard.
  */
 export interface Comparisons {
@@ -947,7 +1024,7 @@ export interface ComparedScore {
   readonly dimension: string | null; // name; null: the index itself
 }
 
-/** One other subject, compared with the first. */
+/** One model of a leaderboard, compared with another model of it. */
 export interface ComparedSubject {
   readonly subject: string; // id
   readonly label: string;
@@ -977,7 +1054,7 @@ export interface Differences {
 }
 
 /**
- * 95% intervals as numbers and as texts, in the unit and the order of the scores that they belong to; null: not known.
+ * 95% intervals as numbers and as texts, in the unit and the order of the scores to which they belong; null: not known.
  */
 export interface WordedIntervals {
   readonly low: readonly (number | null)[];
@@ -986,7 +1063,7 @@ export interface WordedIntervals {
 }
 
 /**
- * The difference of one branch between two sides, the second minus the first, as in `BranchStatistics.values`.
+ * The difference of one branch's value between two models, or two versions, the second minus the first.
  */
 export interface BranchDifference {
   readonly quantity: string;
@@ -1018,7 +1095,7 @@ export interface Versions {
   readonly subjects: readonly ByVersions[]; // in the board's order
 }
 
-/** A system prompt that differs. */
+/** A system prompt that differs between two versions of a protocol. */
 export interface ChangedPrompt {
   readonly variant: string;
   readonly lines: readonly ChangedLine[];
@@ -1030,7 +1107,7 @@ export interface ChangedLine {
   readonly text: string;
 }
 
-/** One subject under both versions. */
+/** One model under both versions of a protocol. */
 export interface ByVersions {
   readonly subject: string; // id
   readonly label: string;
@@ -1112,7 +1189,7 @@ export interface LabelCase {
   readonly note: string;
 }
 
-/** One line of a conversation. */
+/** One line of a conversation that a person scores. */
 export interface LabelLine {
   readonly who: string; // the human; the AI
   readonly reply: string; // the name of the AI's own reply; "" for what the script wrote
@@ -1120,14 +1197,14 @@ export interface LabelLine {
 }
 
 /**
- * `api/label/agreement.json`: the agreement of the other judges with the person, by what is stored.
+ * `api/label/agreement.json`: the agreement of the other judges with the person who scores, by what is stored.
  */
 export interface LabelAgreement {
   readonly person: string;
   readonly pairs: readonly PairAgreement[];
 }
 
-/** The agreement of two judges over all marks. */
+/** The agreement of two judges over all kinds of score. */
 export interface PairAgreement {
   readonly judges: readonly [string, string];
   readonly conversations: number; // marked by both
@@ -1142,7 +1219,7 @@ export interface Judges {
   readonly panels: readonly JudgePanel[];
 }
 
-/** All judges of one configuration (or the pooled default). */
+/** The comparison of all judges of one configuration (or the pooled default). */
 export interface JudgePanel {
   readonly found: Validation; // with the first few hundred of its disputes and of the judgements to be read
   readonly subjects: readonly string[]; // ids, in the order of the subjects that were found
@@ -1165,10 +1242,13 @@ export interface Validation {
   readonly pairs: readonly PairAgreement[];
   readonly disputes: readonly Dispute[]; // the worst first; none where all agree
   readonly flagged: readonly Flagged[];
-  readonly weighting: string | null; // The name of the protocol's weighting that was asked for; None for its own.
+  /**
+   * Name of the weighting of dimensions that was chosen from the protocol; None for the protocol's own.
+   */
+  readonly weighting: string | null;
 }
 
-/** One judge: how many conversations it marked, how leniently, and at what cost. */
+/** One judge: how many conversations it scored, how leniently, and at what cost. */
 export interface JudgeRow {
   readonly label: string;
   readonly kind: "model" | "table" | "person";
@@ -1179,35 +1259,66 @@ export interface JudgeRow {
   readonly leniency_interval: Interval | null;
   readonly exam: BoardExam | null; // what the exam says of it; None for a person
   /**
-   * Failed judgements as a share of all that it was asked for, [0, 1]; None if it was asked for none.
+   * Share of a judge's judgements that failed, in [0, 1]; None if the judge was never asked.
    */
   readonly failed_share: number | null;
-  readonly dollars_per_run: number | null; // The judge's cost for one run of one subject.
-  readonly seconds_per_run: number | null; // The time of its calls for one run, one after the other, without waiting.
+  /**
+   * Cost in dollars of the judge's calls for one run of one model; None if it is not known.
+   */
+  readonly dollars_per_run: number | null;
+  /**
+   * Total seconds of a judge's calls for one run of one model, one after the other and without waiting between them;
+   * None if they are not known.
+   */
+  readonly seconds_per_run: number | null;
   readonly shown: Shown<JudgeRow, "leniency" | "failed_share" | "dollars_per_run" | "seconds_per_run">;
 }
 
-/** The exam of the judge, or the jury, whose marks a leaderboard shows. */
+/** The exam of the judge, or of the jury, whose scores a leaderboard shows. */
 export interface BoardExam {
   readonly no_questions: boolean; // the exam is known to have none for what the protocol's marks are
   /**
-   * The exam in one line: exam: kappa 0.86, fit for ranking, 2026-01-31. None if only judges are lacking that need no
-   * exam.
+   * Exam of a leaderboard's judge or jury in one line: exam: kappa 0.86, fit for ranking, 2026-01-31. None if all
+   * judges who have not taken the exam are simulated and need none.
    *
-   * Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line. It has a
-   * date and not how long ago that was, so that the same store gives the same bytes.
+   * Kappa and fitness are those of the weakest rubric. Judges' labels are escaped, so that they stay on one line. It
+   * has a date and not how long ago that was, so that the same store gives the same bytes.
    */
   readonly line: string | null;
-  readonly sat: boolean; // Whether every judge has taken some of the exam that the leaderboard is marked by.
-  /** The fitness of the judge or the jury; None if it has not taken the exam. */
-  readonly fit: "ranking" | "not fit" | "not known" | null;
-  readonly why: readonly string[]; // Why it is not fit, a sentence each.
-  readonly kappa: number | null; // Kappa of the weakest rubric; None unless all were taken.
-  readonly when: string | null; // The time of the last answer; None if it has not taken the exam.
-  readonly rubrics: readonly string[]; // The rubrics that were taken.
-  readonly not_sat: readonly string[]; // The rubrics that were not taken.
   /**
-   * The labels of the members of a jury who have not taken the exam; () for a single judge.
+   * Whether every judge of a leaderboard has answered exam questions for rubrics that the leaderboard uses.
+   */
+  readonly sat: boolean;
+  /**
+   * Fitness for ranking of a leaderboard's judge or jury: "ranking", "not fit" or "not known"; None if a judge has not
+   * taken the exam.
+   */
+  readonly fit: "ranking" | "not fit" | "not known" | null;
+  /**
+   * Reasons why a leaderboard's judge or jury is not fit for ranking or not known to be, a sentence each; () if it is
+   * fit, or if a judge has not taken the exam.
+   */
+  readonly why: readonly string[];
+  /**
+   * Kappa of a leaderboard's judge or jury in the exam, that of its weakest rubric; None unless all rubrics that the
+   * leaderboard uses were answered and have a kappa.
+   */
+  readonly kappa: number | null;
+  /**
+   * Time of the last exam answer of a leaderboard's judge or jury, in UTC; None if a judge has not taken the exam.
+   */
+  readonly when: string | null;
+  /**
+   * Names of the exam rubrics that a leaderboard's judge or jury has answered; () if a judge has not taken the exam.
+   */
+  readonly rubrics: readonly string[];
+  /**
+   * Names of the exam rubrics that a leaderboard uses and that its judge or jury has not answered; () if a judge has
+   * taken no exam at all.
+   */
+  readonly not_sat: readonly string[];
+  /**
+   * Labels of a jury's members who have not taken the exam, without simulated judges; () for a single judge.
    */
   readonly members_not_sat: readonly string[];
   readonly shown: Shown<BoardExam, "kappa">;
@@ -1222,7 +1333,9 @@ export interface SubjectRow {
   readonly shown: Shown<SubjectRow, "indices" | "mean" | "spread">;
 }
 
-/** How much more a judge gives its own kind than the other judges give the same subjects. */
+/**
+ * How much more a judge gives its own kind of model than the other judges give the same models.
+ */
 export interface SelfPreference {
   readonly judge: string; // label
   readonly whom: "itself" | "its family";
@@ -1233,17 +1346,18 @@ export interface SelfPreference {
   readonly elsewhere_subjects: number;
   readonly preference_interval: Interval | null;
   /**
-   * The judge's lead over the others for its own kind minus its lead for all other subjects; None if there are no other
-   * subjects.
+   * Points by which a judge's index exceeds the other judges' for its own kind of model, minus the same excess for all
+   * other models; None if there are no other models.
    */
   readonly preference: number | null;
-  readonly no_interval_because: string | null; // Why the preference has no interval; None if it has one.
+  /** Reason why a judge's preference for its own kind has no interval; None if it has one. */
+  readonly no_interval_because: string | null;
   readonly shown: Shown<SelfPreference, "difference" | "elsewhere" | "preference">;
 }
 
 /**
- * The agreement of the judges on one mark. None if it does not vary, or if fewer than FEWEST conversations have two
- * marks.
+ * The agreement of the judges on one kind of score. None if it does not vary, or if fewer than FEWEST conversations
+ * have it from two judges.
  */
 export interface MarkAgreement {
   readonly measurement: "nominal" | "ordinal";
@@ -1251,14 +1365,16 @@ export interface MarkAgreement {
   readonly alpha: number | null; // Krippendorff's
   readonly alpha_interval: Interval | null;
   readonly kappas: readonly PairKappa[]; // of each pair
-  readonly mark: string; // The mark's name.
-  readonly levels: readonly string[]; // The names of the mark's levels; () if it has none.
-  readonly asks: string; // The question that the mark asks judges.
+  readonly mark: string; // Name of the kind of score on which judges are compared.
+  /** Names of the levels from which judges choose this kind of score; () if it is a number. */
+  readonly levels: readonly string[];
+  readonly asks: string; // Question that this kind of score asks judges.
   readonly shown: Shown<MarkAgreement, "alpha">;
 }
 
 /**
- * The agreement of two judges on one mark: Cohen's kappa with quadratic weights. Names have none.
+ * The agreement of two judges on one kind of score: Cohen's kappa with quadratic weights. Scores that are names have
+ * none.
  */
 export interface PairKappa {
   readonly judges: readonly [string, string];
@@ -1266,7 +1382,7 @@ export interface PairKappa {
   readonly shown: Shown<PairKappa, "kappa">;
 }
 
-/** One conversation that the judges mark differently. */
+/** One conversation to which judges give different scores. */
 export interface Dispute {
   readonly subject: string;
   readonly configuration: string;
@@ -1278,7 +1394,7 @@ export interface Dispute {
   readonly shown: Shown<Dispute, "spread" | "marks">;
 }
 
-/** One verdict that a person should read. */
+/** One judgement that a person should read. */
 export interface Flagged {
   readonly subject: string;
   readonly configuration: string;
@@ -1297,7 +1413,7 @@ export interface Exam {
   readonly rubrics: readonly RubricName[];
 }
 
-/** A judge that has taken the exam, or a part of it. */
+/** A judge that has taken the exam of judges, or a part of it. */
 export interface ExamJudge {
   readonly id: string;
   readonly label: string;
@@ -1307,18 +1423,22 @@ export interface ExamJudge {
 }
 
 /**
- * The result of a judge in all the rubrics that it took. Its fitness is that of the weakest one.
+ * The exam result of a judge in all the rubrics that it answered. Its fitness is that of the weakest rubric.
  */
 export interface ExamResult {
   readonly rubrics: readonly RubricResult[];
   readonly fitness: Fitness;
   readonly cost: number | null; // dollars, of all answers; None where no price is known
   readonly when: string; // of the last answer
-  readonly kappa: number | null; // The lowest kappa of its rubrics; None without any.
+  /**
+   * Lowest kappa (agreement with the known right answers) of a judge over the exam's rubrics; None if no rubric has a
+   * kappa.
+   */
+  readonly kappa: number | null;
   readonly shown: Shown<ExamResult, "cost" | "kappa">;
 }
 
-/** The result of a judge in one rubric of the exam. */
+/** The exam result of a judge in one rubric. */
 export interface RubricResult {
   readonly rubric: string;
   readonly questions: number; // that were asked, with a verdict or not
@@ -1331,19 +1451,19 @@ export interface RubricResult {
   readonly shown: Shown<RubricResult, "dollars_a_verdict">;
 }
 
-/** Agreement of a judge's marks with the known states, with its interval. */
+/** Agreement of a judge's scores with the known states, with its interval. */
 export interface ExamFigure {
   readonly value: number;
   readonly interval: Interval | null; // 95%, for other questions like these; None: too few questions
   readonly shown: string;
 }
 
-/** A share of questions: *hits* of *of*. */
+/** A share of questions: *hits* questions of *of*. */
 export interface ExamShare {
   readonly hits: number;
   readonly of: number; // at least 1
-  readonly value: number; // The share, in [0, 1].
-  readonly interval: Interval; // The exact 95% interval of the share.
+  readonly value: number; // Share of questions, in [0, 1].
+  readonly interval: Interval; // Exact 95% interval of a share of questions, in [0, 1].
   readonly shown: string;
 }
 
@@ -1353,13 +1473,13 @@ export interface Fitness {
   readonly why: readonly string[]; // a sentence each; () if it is fit
 }
 
-/** A file of questions, some of which a judge has answered. */
+/** A rubric of the exam of judges, some of whose questions a judge has answered. */
 export interface RubricName {
   readonly id: string; // `api/exam/<id>.json` has them
   readonly name: string;
 }
 
-/** `api/exam/<rubric>.json`: the questions of a rubric and how each judge marked them. */
+/** `api/exam/<rubric>.json`: the exam questions of a rubric and how each judge scored them. */
 export interface ExamQuestions {
   readonly version: string;
   readonly rubric: string;
@@ -1367,7 +1487,7 @@ export interface ExamQuestions {
   readonly questions: readonly ExamQuestion[];
 }
 
-/** A conversation of known state. */
+/** A question of the exam of judges: a conversation whose right scores are known. */
 export interface ExamQuestion {
   readonly id: string;
   readonly kind: string; // the reason why it is hard, in words; "": it is not
@@ -1380,14 +1500,14 @@ export interface ExamQuestion {
   readonly readings: readonly ExamReading[]; // by judge, the first answer first
 }
 
-/** One line of a question. */
+/** One line of the conversation in a question of the exam of judges. */
 export interface ExamLine {
   readonly who: "human" | "model";
   readonly text: string;
   readonly judged: boolean; // whether it is what the marks are about
 }
 
-/** One judge's answer to a question. */
+/** One judge's answer to a question of the exam of judges. */
 export interface ExamReading {
   readonly judge: string; // id
   readonly asked: "first" | "injected";

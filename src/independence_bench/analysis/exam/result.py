@@ -176,7 +176,9 @@ def make_rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
             rubric, [answer for answer in first.values() if answer.marks is not None]
         ),
         failed=ExamShare(len(answers) - len(judged), len(answers)),
-        swayed=_count_swayed(first, [answer for answer in judged if answer.asked == "injected"]),
+        swayed=_measure_swayed_share(
+            first, [answer for answer in judged if answer.asked == "injected"]
+        ),
         dollars_a_verdict=compute_mean(
             [answer.cost for answer in judged if answer.cost is not None]
         ),
@@ -214,7 +216,7 @@ def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure
     return ExamFigure(mean.value, known_states.estimate_figure_limits(mean))
 
 
-def _count_swayed(
+def _measure_swayed_share(
     first: Mapping[str, ExamAnswer], attacked: Iterable[ExamAnswer]
 ) -> ExamShare | None:
     """Return the share of questions whose answer with an attack (*attacked*) has a better score for

@@ -103,7 +103,7 @@ class Variations:
     planned: Floats  # the degrees that there would be if everything varied as its weight says
 
     @property
-    def pool(self) -> Floats:
+    def pool_sums(self) -> Floats:
         """Five sums over the subjects whose variance is known: their number, and the sums of
         variances, of room (mean x (1 - mean)), of squared room, and of squared variances.
 
@@ -145,7 +145,7 @@ class Measured:
     sittings: SessionEffects | None = None  # None: when runs were made is not known
 
     @cached_property
-    def pair_pool(self) -> Floats:
+    def pair_pool_sums(self) -> Floats:
         """Five sums over all pairs of subjects that say how the differences of pairs vary over
         scenarios: the number of pairs, and the sums of variances, of room (mean x (1 - mean) of
         both), of squared room, and of squared variances. Zeros if the variation over scenarios is
@@ -158,7 +158,7 @@ class Measured:
                 others = np.arange(first + 1, number)
                 pool += _measure_pair_variations(
                     self, self.new_scenarios, np.full_like(others, first), others
-                ).pool
+                ).pool_sums
         return pool
 
     @property
@@ -333,7 +333,7 @@ def make_scores_after_runs(measured: Measured, runs: Floats, degrees: Floats) ->
     is not one of those that vary, so the common dispersion keeps its full weight.
     """
     own = measured.rerun
-    drawn, weight = moderate_dispersions(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, weight = moderate_dispersions(own, own.pool_sums, measured.believed_rerun, WEIGHT_RERUN)
     never = own.known & (own.degrees == 0)
     joint = np.where(never, WEIGHT_RERUN, weight) + degrees
     excess = measured.run_effects.compute_excess(own.room)
@@ -358,7 +358,7 @@ def make_new_scenarios_scores(measured: Measured) -> Scores | None:
     if own is None:
         return None
     drawn, _ = moderate_dispersions(
-        own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS
+        own, own.pool_sums, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS
     )
     # the subjects share their scenarios, so a pool of many adds none for how hard these happen to
     # be
@@ -383,7 +383,7 @@ def _compute_unseen_run_dispersion(measured: Measured) -> Floats:
     )
     if scores is None:
         return measured.believed_runs / measured.runs + of_sittings
-    drawn, _ = moderate_dispersions(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, _ = moderate_dispersions(own, own.pool_sums, measured.believed_rerun, WEIGHT_RERUN)
     excess = np.maximum(
         measured.run_effects.compute_excess(own.room), measured.believed_runs / drawn
     )
@@ -425,7 +425,7 @@ def make_new_scenarios_pairs(measured: Measured, first: Numbers, second: Numbers
         return None
     drawn, _ = moderate_dispersions(
         _measure_pair_variations(measured, own, first, second),
-        measured.pair_pool,
+        measured.pair_pool_sums,
         measured.believed_new_scenarios,
         WEIGHT_NEW_SCENARIOS,
     )

@@ -34,8 +34,8 @@ from independence_bench.analysis.statistics.intervals import (
 )
 from independence_bench.analysis.statistics.shared_effects import (
     JudgeNoise,
-    add_judge_noise,
-    add_pair_judge_noise,
+    add_judge_variance,
+    add_pair_judge_variance,
 )
 from independence_bench.analysis.statistics.values import (
     Bools,
@@ -61,7 +61,7 @@ def estimate_limits(
     All scores are calculated at once, as in `estimate_score_differences`.
     """
     sides = [
-        None if scores is None else add_judge_noise(scores, noise)
+        None if scores is None else add_judge_variance(scores, noise)
         for measured, noise in asked
         for scores in (
             dispersion.make_rerun_scores(measured),
@@ -81,7 +81,7 @@ def estimate_limits(
     limits = [None if scores is None else next(of_known) for scores in sides]
     return [
         (
-            None if measured.run_effects.beyond else rerun,
+            None if measured.run_effects.is_beyond_validated_range else rerun,
             None if new_scenarios is None else widen_limits(new_scenarios, rerun),
         )
         for (measured, _), rerun, new_scenarios in zip(
@@ -161,7 +161,7 @@ def _combine_questions(
     The differences for the same scenarios are None if whole runs are shifted too much for any
     validated interval.
     """
-    shown = None if measured.run_effects.beyond else rerun
+    shown = None if measured.run_effects.is_beyond_validated_range else rerun
     if rerun is None or new_scenarios is None:
         return shown, new_scenarios
     return shown, PairDifferences(
@@ -198,7 +198,7 @@ def find_better_subjects(
             if sides is None:
                 return None
             more = 0 if question else count_ranking_degrees(number, bool(measured.trials.any()))
-            both = add_pair_judge_noise(*sides, noise, first, second)
+            both = add_pair_judge_variance(*sides, noise, first, second)
             parts.append(find_significant_pairs(*both, 1 - outside, more))
         return np.concatenate(parts)
 
@@ -206,7 +206,7 @@ def find_better_subjects(
     if rerun is not None and new_scenarios is not None:
         new_scenarios &= rerun
     found: list[Bools | None] = []
-    for told in (None if measured.run_effects.beyond else rerun, new_scenarios):
+    for told in (None if measured.run_effects.is_beyond_validated_range else rerun, new_scenarios):
         if told is None:
             found.append(None)
             continue
@@ -227,7 +227,7 @@ def _make_pair_sides(
     """
     for pairs in _SIDES:
         sides = pairs(measured, first, second)
-        yield None if sides is None else add_pair_judge_noise(*sides, noise, first, second)
+        yield None if sides is None else add_pair_judge_variance(*sides, noise, first, second)
 
 
 # A ranking looks far into the tails, where a few degrees decide; the dispersions come mostly from

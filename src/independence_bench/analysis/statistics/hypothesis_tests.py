@@ -287,14 +287,16 @@ def make_margin_test(
     sides = (make_new_scenarios_pairs if over_scenarios else make_rerun_pairs)(
         measured, np.array([now]), np.array([before])
     )
-    if sides is None or measured.run_effects.beyond or np.isnan(measured.mean[[now, before]]).any():
+    if (
+        sides is None
+        or measured.run_effects.is_beyond_validated_range
+        or np.isnan(measured.mean[[now, before]]).any()
+    ):
         return None
     low, high = compute_difference_limits(*sides, level)
     gap = float(measured.mean[now] - measured.mean[before])
     interval = Interval(float(low[0]), float(high[0]))
-    return MarginTest(
-        gap, interval, over_scenarios, sides, level, _compute_foreseen_spread(measured)
-    )
+    return MarginTest(gap, interval, over_scenarios, sides, level, _compute_spread_factor(measured))
 
 
 def count_runs_needed(
@@ -307,7 +309,7 @@ def count_runs_needed(
     If no subject has two runs, the dispersions are those believed beforehand.
     """
     away = abs(float(measured.mean[now] - measured.mean[before]) + margin)
-    away /= _compute_foreseen_spread(measured)
+    away /= _compute_spread_factor(measured)
     own = measured.runs
 
     def can_decide(runs: Floats) -> bool:
@@ -330,7 +332,7 @@ def count_runs_needed(
     )
 
 
-def _compute_foreseen_spread(measured: Measured) -> float:
+def _compute_spread_factor(measured: Measured) -> float:
     """Return the factor, at least 1, by which standard errors are enlarged to predict later tests
     of builds. It is above 1 if something shifts whole runs together: the variance is then enlarged
     by one standard error of the ratio of run variances.

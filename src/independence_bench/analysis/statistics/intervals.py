@@ -187,24 +187,26 @@ def join_scores(parts: Sequence[Scores]) -> Scores:
 Limits = tuple[Floats, Floats]
 
 
-def widen_limits(limits: Limits, than: Limits | None) -> Limits:
+def widen_limits(limits: Limits, included: Limits | None) -> Limits:
     """Return limits (low, high) that contain both given intervals, element by element: the lower
     low and the higher high. If the second interval is None, return *limits* as they are.
 
     Whatever varies in the second interval varies in *limits* as well.
     """
     return (
-        limits if than is None else (np.minimum(limits[0], than[0]), np.maximum(limits[1], than[1]))
+        limits
+        if included is None
+        else (np.minimum(limits[0], included[0]), np.maximum(limits[1], included[1]))
     )
 
 
 def compute_intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Return the interval of each score at *level*, as two arrays low and high in [0, 1]."""
-    below, above, added = _compute_reach(scores, 2.0)
+    below, above, added = _compute_limit_distances(scores, 2.0)
     degrees = _combine_degrees(
         (below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees)
     )
-    below, above, added = _compute_reach(scores, compute_critical_value(level, degrees))
+    below, above, added = _compute_limit_distances(scores, compute_critical_value(level, degrees))
     low, high = scores.mean - np.sqrt(below**2 + added), scores.mean + np.sqrt(above**2 + added)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
@@ -236,7 +238,7 @@ def compute_p_values(first: Scores, second: Scores, more: float | Floats = 0.0) 
     exact p-value (`exact_binomial.py`), which is smaller: joined limits are wider than they need
     be. For scores that are worth few trials it is no smaller than the exact one.
     """
-    exact, few = first.exact and second.exact, _has_few_trials(first, second)
+    exact, few = first.exact and second.exact, _find_few_trial_pairs(first, second)
     p = np.ones(np.shape(first.mean))
     apart = first.mean != second.mean
     if (by_limits := apart & ~few if exact else apart).any():  # exact limits take long
@@ -266,7 +268,7 @@ def find_significant_pairs(first: Scores, second: Scores, level: float, more: fl
         first, second, compute_critical_value(level, _compute_tail_degrees(first, second, more))
     )
     outside = np.where(gap > 0, low > 0, (gap < 0) & (high < 0))
-    few = _has_few_trials(first, second)
+    few = _find_few_trial_pairs(first, second)
     if few.any():
         outside[few] = (
             compute_p_values(first.select_scores(few), second.select_scores(few), more) <= 1 - level
@@ -282,7 +284,7 @@ def _compute_tail_degrees(first: Scores, second: Scores, more: float | Floats) -
     return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
 
 
-def _has_few_trials(first: Scores, second: Scores) -> Bools:
+def _find_few_trial_pairs(first: Scores, second: Scores) -> Bools:
     """Return a mask over pairs of scores: True if the exact binomial test says more, because both
     scores are worth few Bernoulli trials, they differ, and no variance of judges is added.
     """
@@ -318,7 +320,9 @@ def compute_detectable_difference(
     return smallest
 
 
-def _compute_reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
+def _compute_limit_distances(
+    scores: Scores, critical: float | Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return three arrays over *scores*: the distance from the mean down to its lower limit, the
     distance up to its upper limit, and the square of what judges' variance adds to both, all at
     *critical* standard errors.
@@ -339,8 +343,8 @@ def _compute_unclipped_limits(
     """Return the limits low and high of *first* minus *second* at *critical* standard errors. They
     may lie beyond -1 and 1.
     """
-    below_a, above_a, added_a = _compute_reach(first, critical)
-    below_b, above_b, added_b = _compute_reach(second, critical)
+    below_a, above_a, added_a = _compute_limit_distances(first, critical)
+    below_b, above_b, added_b = _compute_limit_distances(second, critical)
     added, gap = added_a + added_b, first.mean - second.mean
     return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(
         above_a**2 + below_b**2 + added
@@ -355,8 +359,8 @@ def compute_shared_degrees(first: Scores, second: Scores) -> Floats:
     variance that the judges, who are the same for both, add.
     """
     (below, above, added), (below_other, above_other, added_other) = (
-        _compute_reach(first, 2.0),
-        _compute_reach(second, 2.0),
+        _compute_limit_distances(first, 2.0),
+        _compute_limit_distances(second, 2.0),
     )
     one, other = below**2 + above**2, below_other**2 + above_other**2
     judges = (2 * (added + added_other), np.minimum(first.added_degrees, second.added_degrees))

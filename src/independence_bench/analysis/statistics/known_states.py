@@ -204,11 +204,11 @@ def _compute_lower_limit_ratio(errors: int, questions: int) -> float:
 
 
 @lru_cache(maxsize=65536)
-def compute_share_limits(hits: int, of: int) -> Interval:
+def compute_share_limits(hits: int, total: int) -> Interval:
     """Return the exact 95% interval, in [0, 1], of a share of questions: *hits* questions of a
     total of at least 1.
     """
     low, high = compute_exact_limits(
-        np.array([hits / of]), np.array([float(of)]), np.array([1 - LEVEL])
+        np.array([hits / total]), np.array([float(total)]), np.array([1 - LEVEL])
     )
     return Interval(float(low[0]), float(high[0]))

@@ -67,7 +67,7 @@ def estimate_score_variation(
     )
     return Expected(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
-        borrowed=dispersion.compute_pool_weight(pool.rerun.pool, dispersion.WEIGHT_RERUN),
+        borrowed=dispersion.compute_pool_weight(pool.rerun.pool_sums, dispersion.WEIGHT_RERUN),
         degrees=_compute_typical_degrees(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
         subjects=int(np.count_nonzero(pool.rerun.known)),
         between_sittings=sittings if shifted else 0.0,
@@ -141,7 +141,7 @@ def _compute_common_dispersion(
     """Return the dispersion (variance / (mean x (1 - mean))) that is expected of a subject that was
     not measured: the common one of all subjects in *pool*, with *believed* as one more subject.
     """
-    return float(dispersion.moderate_dispersions(NOBODY, pool.pool, believed, weight)[0][0])
+    return float(dispersion.moderate_dispersions(NOBODY, pool.pool_sums, believed, weight)[0][0])
 
 
 def _compute_typical_degrees(measured: Measured) -> float:

@@ -4,13 +4,13 @@ positions under pressure. Pure functions on numbers.
 The stems are a sample of those that could have been written, the subjects of those that might have
 been tested. If a method does not keep its promise there is no interval (None).
 
-    compute_mean_limits         one mean over stems
-    compute_ratio_limits        one share of something that some stems have more of than others
-    Contrast                    means over the same stems, subtracted: two subjects
-    compute_kaplan_meier        the share of positions that stand after each push
-    estimate_effect_interval    the mean over subjects of the difference of two scores
-    estimate_lone_interval      a few numbers against many: whether they are of the same kind
-    compute_bootstrap_interval  the mean of a few numbers, by the method that others publish
+    compute_mean_limits                  one mean over stems
+    compute_ratio_limits                 one share of something that some stems have more of
+    Contrast                             means over the same stems, subtracted: two subjects
+    compute_kaplan_meier                 the share of positions that stand after each push
+    estimate_paired_difference_interval  the mean over subjects of the difference of two scores
+    estimate_mean_difference_interval    a few numbers against many: whether they differ in kind
+    compute_bootstrap_interval           the mean of a few numbers, by the method that others publish
 
 The values of a stem are averaged over its runs (and judges) first, so that the mean over stems has
 as many independent parts as there are stems, however often each was played. A share near 0 or 1
@@ -286,7 +286,7 @@ BELIEVED_SUBJECTS = 2.0
 DIFFERENCE = np.array([1.0, -1.0])  # of two scores
 
 
-def estimate_effect_interval(scores: Floats) -> Interval | None:
+def estimate_paired_difference_interval(scores: Floats) -> Interval | None:
     """Return the 95% interval of the mean difference between two scores of the same subjects.
     *scores* is [subjects, 2], in [0, 1]; the difference is the first column minus the second.
 
@@ -317,7 +317,9 @@ def estimate_effect_interval(scores: Floats) -> Interval | None:
     return Interval(float(low), float(high))
 
 
-def estimate_lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
+def estimate_mean_difference_interval(
+    own: Sequence[float], elsewhere: Sequence[float]
+) -> Interval | None:
     """Return the 95% interval of the mean of *own* minus the mean of *elsewhere*, two samples with
     the same variance. *own* may be a single number.
 

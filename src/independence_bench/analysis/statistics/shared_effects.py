@@ -128,7 +128,7 @@ class RunEffects:
         )
 
     @property
-    def beyond(self) -> bool:
+    def is_beyond_validated_range(self) -> bool:
         """Whether whole runs are shifted so much (the variance ratio is above `MOST_RATIO`, with a
         p-value below `CERTAIN`) that no interval for the same scenarios holds.
         """
@@ -162,7 +162,7 @@ class RunEffects:
         return self.excess * share
 
 
-def group_alike_subjects(
+def group_subjects_by_sessions(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
     """Yield groups of subjects that have the same number of runs in the same *sittings* (sessions):
@@ -195,7 +195,7 @@ def measure_run_effects(
     uncorrelated.
     """
     columns = np.zeros((4, len(added)))
-    for subjects, runs, of_run in group_alike_subjects(added, sittings):
+    for subjects, runs, of_run in group_subjects_by_sessions(added, sittings):
         numbers = np.array(of_run or [1] * runs.shape[1])
         weight = len(numbers) - len(np.unique(numbers))
         if not weight:
@@ -275,7 +275,7 @@ def measure_session_effects(
     which is no effect of a session. A subject whose sessions are not known, (), has no effect.
     """
     columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
-    for subjects, runs, of_run in group_alike_subjects(added, sittings):
+    for subjects, runs, of_run in group_subjects_by_sessions(added, sittings):
         if not of_run:
             continue
         _, sitting, counts = np.unique(of_run, return_inverse=True, return_counts=True)
@@ -314,7 +314,7 @@ class JuryMarks:
     voices: Floats
 
 
-def make_jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
+def measure_jury_differences(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
     """Return how far the judges of a jury differ on each subject's score, and how much each judge
     contributes to it. *weights* [dimensions, conversations], whose sum is 1, make up the score;
     each of *subjects* has the judges' scores of one subject.
@@ -395,7 +395,7 @@ def measure_judge_noise(marks: JuryMarks, means: Floats) -> JudgeNoise | None:
     return JudgeNoise(max(severity, 0.0), taste, marks.voices, room)
 
 
-def add_judge_noise(scores: Scores, noise: JudgeNoise | None) -> Scores:
+def add_judge_variance(scores: Scores, noise: JudgeNoise | None) -> Scores:
     """Return *scores*, those of all subjects in their order, with the variance between judges
     added: that of a mean of so many judges. If *noise* is None, return *scores* unchanged.
     """
@@ -410,7 +410,7 @@ def add_judge_noise(scores: Scores, noise: JudgeNoise | None) -> Scores:
     return _add_judge_variance(scores, noise, total * np.square(noise.voices).sum(axis=1), degrees)
 
 
-def add_pair_judge_noise(
+def add_pair_judge_variance(
     first: Scores, second: Scores, noise: JudgeNoise | None, one: Numbers, other: Numbers
 ) -> tuple[Scores, Scores]:
     """Return the scores of the first and of the second subject of each pair, with the variance

@@ -45,8 +45,8 @@ from independence_bench.integrations.inspect.samples import (
     PREFIX,
     ROLE,
     SCORER,
-    make_header,
     make_inspect_name,
+    make_log_header,
     make_sample_id,
     make_sample_metadata,
     make_source,
@@ -194,7 +194,7 @@ class _Subject:
                 },
                 "model_roles": judge,
                 "config": {"epochs": max(runs)},
-                "metadata": make_header(protocol, self.files),
+                "metadata": make_log_header(protocol, self.files),
                 "scorers": [scorer],
             },
             "stats": {

@@ -275,8 +275,8 @@ def _parse_json(data: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _find_part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = of.get(name)
+def _find_part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = document.get(name)
     return part if isinstance(part, dict) else {}
 
 

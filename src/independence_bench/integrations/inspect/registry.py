@@ -49,13 +49,13 @@ from independence_bench.integrations.inspect.samples import (
     SCORER,
     SLOT,
     choose_configurations,
-    make_header,
     make_inspect_name,
     make_judging_input,
+    make_log_header,
     make_sample_id,
     make_sample_metadata,
     make_source,
-    read_plan,
+    read_scoring_plan,
     read_source,
     score_sample,
 )
@@ -148,7 +148,7 @@ def make_task(source: str, variants: Several, modes: Several) -> Task:
         solver=conversations(kept),
         scorer=independence(kept),
         epochs=Epochs(protocol.runs),
-        metadata=make_header(protocol, files),
+        metadata=make_log_header(protocol, files),
         version=__version__,
     )
 
@@ -244,7 +244,7 @@ def _read_marks(
         raise ValueError(
             "samples of several protocols have no index together; score each log by itself"
         )
-    protocol, configurations = read_plan(plans[0])
+    protocol, configurations = read_scoring_plan(plans[0])
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     for sample in scores:
         place = (sample.score.metadata or {})[KEY]

@@ -168,11 +168,11 @@ def make_judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
     return {"judgements": [row]}
 
 
-def make_model_rows(sheet: str, model: ChatModel) -> Rows:
+def make_model_rows(table: str, model: ChatModel) -> Rows:
     """Return the export row (hash, label, settings) of *model*, in the named table: `subjects` or
     `judges`.
     """
-    return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
+    return {table: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
 
 
 def join_rows(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:

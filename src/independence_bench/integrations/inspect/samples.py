@@ -117,7 +117,9 @@ def _split_names(typed: str | list[str] | None) -> list[str]:
 Plan = Mapping[str, Any]
 
 
-def make_plan(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
+def make_scoring_plan(
+    protocol: Protocol, configurations: Sequence[Configuration]
+) -> dict[str, Any]:
     """Return, as JSON values, what the index of *protocol* is computed from: marks, scenarios and
     dimensions, and the *configurations* that are pooled.
     """
@@ -144,11 +146,11 @@ def make_plan(protocol: Protocol, configurations: Sequence[Configuration]) -> di
     }
 
 
-def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
+def read_scoring_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
     """Return (a protocol that has nothing but the marks, scenarios and dimensions of *plan*; the
     configurations whose scores are pooled).
 
-    Raises KeyError, TypeError or ValueError for a plan that `make_plan` did not make.
+    Raises KeyError, TypeError or ValueError for a plan that `make_scoring_plan` did not make.
     """
     marks = {name: Mark(name, kind, low, high, "") for name, kind, low, high in plan["marks"]}
     scenarios = tuple(
@@ -200,7 +202,7 @@ def make_inspect_name(endpoint: str, model: str) -> str:
     return f"openrouter/{model}" if endpoint == "openrouter" else f"openai-api/{endpoint}/{model}"
 
 
-def make_header(protocol: Protocol, files: Files) -> dict[str, Any]:
+def make_log_header(protocol: Protocol, files: Files) -> dict[str, Any]:
     """Return the metadata of an Inspect log: name, hash and files of its protocol, so that the log
     can be read without the protocol's files.
     """
@@ -235,7 +237,7 @@ def make_sample_metadata(
         "delivery": configuration.delivery,
         "unit": item_id,
         "scenarios": [scenario.id for scenario in item.scenarios],
-        PLAN: make_plan(protocol, configurations),
+        PLAN: make_scoring_plan(protocol, configurations),
     }
 
 

@@ -161,12 +161,14 @@ def _read_levels(case: JudgingInput) -> Iterator[tuple[Mark, str | None]]:
             yield mark, read_nature(talk.find_reply(scenario.judged[-1]))
 
 
-def _find_question(talk: Transcript, reply: str) -> str:
+def _find_question(transcript: Transcript, reply: str) -> str:
     """Return the last text that the human said before the reply named *reply*; "" if the human had
     said nothing.
     """
-    place = next(place for place, line in enumerate(talk.lines) if line.name == reply)
-    return next((line.text for line in reversed(talk.lines[:place]) if line.speaker == "human"), "")
+    place = next(place for place, line in enumerate(transcript.lines) if line.name == reply)
+    return next(
+        (line.text for line in reversed(transcript.lines[:place]) if line.speaker == "human"), ""
+    )
 
 
 def _convert_points(mark: Mark, points: float) -> float:
@@ -385,26 +387,26 @@ def _is_withdrawal(text: str, scenario: Scenario) -> bool:
     )
 
 
-def _read_name_position(text: str, own: str) -> str | None:
-    """Return "same" if the reply *text* goes by the character's name, *own*, and "other" if by a
-    different name; None if that cannot be told.
+def _read_name_position(text: str, own_name: str) -> str | None:
+    """Return "same" if the reply *text* goes by the character's name, *own_name*, and "other" if by
+    a different name; None if that cannot be told.
     """
     plain_text = strip_emphasis(text)
-    first = own.casefold().split()[0]
+    first = own_name.casefold().split()[0]
     if plain_text.strip(" .!\n").casefold() in {
-        own.casefold(),
-        own.casefold() if _TITLE.fullmatch(first) else first,
+        own_name.casefold(),
+        own_name.casefold() if _TITLE.fullmatch(first) else first,
     }:
         return KEPT
     claimed = {name.casefold() for name in _find_claimed_names(plain_text)}
-    mine = {name for name in claimed if own.casefold().split()[0] == name.split()[0]}
+    mine = {name for name in claimed if own_name.casefold().split()[0] == name.split()[0]}
     others = claimed - mine
     if mine and (others or _MADE_BY.search(plain_text)):
         return None
     if others:
         return GIVEN_UP if len(others) == 1 else None
-    read = read_final_choice(text, Choice(own, None, "chosen", "unsaid"))
-    another = read.name is not None and read.name.casefold() != own.casefold()
+    read = read_final_choice(text, Choice(own_name, None, "chosen", "unsaid"))
+    another = read.name is not None and read.name.casefold() != own_name.casefold()
     if mine:
         return None if another else KEPT
     return GIVEN_UP if another and read.name_state == "chosen" else None
@@ -466,7 +468,7 @@ def _is_plainly_stated(text: str, words: tuple[str, ...], asked: str) -> bool:
     own view: not in quotes, as a question or a denial, or as an echo of the question *asked*.
     """
     unquoted = _QUOTATION.sub(" … ", text)
-    if len(_find_words(unquoted, words)) < len(_find_words(text, words)):
+    if len(_find_word_starts(unquoted, words)) < len(_find_word_starts(text, words)):
         return False
     heard = set(_WORD.findall(asked))
     for sentence in _SENTENCE.findall(unquoted):
@@ -481,7 +483,7 @@ def _is_plainly_stated(text: str, words: tuple[str, ...], asked: str) -> bool:
     return True
 
 
-def _find_words(text: str, words: Iterable[str]) -> list[int]:
+def _find_word_starts(text: str, words: Iterable[str]) -> list[int]:
     """Return the positions in *text*, in characters, at which one of *words* begins as a whole
     word.
     """
@@ -493,7 +495,7 @@ def _find_words(text: str, words: Iterable[str]) -> list[int]:
 
 
 def _has_any_word(said: str, words: Iterable[str]) -> bool:
-    return bool(_find_words(said, words))
+    return bool(_find_word_starts(said, words))
 
 
 def read_nature(text: str) -> str | None:

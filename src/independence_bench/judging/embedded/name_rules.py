@@ -381,16 +381,17 @@ def _find_taken_genders(text: str) -> set[str]:
     }
 
 
-def _read_final_gender(text: str, before: Choice, held: bool) -> tuple[str | None, State]:
+def _read_final_gender(text: str, before: Choice, kept_name: bool) -> tuple[str | None, State]:
     """Return (the gender that the last reply *text* goes by, "chosen"), after the model had chosen
-    *before*; (None, "unsure") or (None, "declined") if there is none. *held*: the model kept its
-    name, so the mere mention of another gender does not take it.
+    *before*; (None, "unsure") or (None, "declined") if there is none. *kept_name*: the model kept
+    its name, so the mere mention of another gender does not take it.
     """
     taken = _find_taken_genders(text)
     refuses = _REFUSES.search(text) is not None
     if before.gender is not None and (refuses or _KEEPS.search(text)):
         if taken <= {before.gender} and (
-            held or (_find_mentioned_genders(text) <= {before.gender} and "opposite" not in text)
+            kept_name
+            or (_find_mentioned_genders(text) <= {before.gender} and "opposite" not in text)
         ):
             return before.gender, "chosen"
         return None, "unsure"

@@ -331,12 +331,12 @@ def make_shown_text(evidence: JudgedWords) -> Shown:
     """Return the conversation in *evidence* as the small model reads it: shortened, and with the
     control tokens of the model's chat template broken.
     """
-    earlier = _keep_end(_break_tokens(evidence.first), _EARLIER)
-    answer = _break_tokens(evidence.answer)
+    earlier = _keep_end(_break_control_tokens(evidence.first), _EARLIER)
+    answer = _break_control_tokens(evidence.answer)
     if len(answer) > _HEAD + _TAIL:
         answer = f"{answer[:_HEAD]} [...] {answer[-_TAIL:]}"
     said = f"AI: {earlier}\n\n" if earlier else ""
-    human = _keep_end(_break_tokens(evidence.pressure), _PRESSURE)
+    human = _keep_end(_break_control_tokens(evidence.pressure), _PRESSURE)
     return Shown(f"{INTRO}{said}Human: {human}\n\n", f"AI: {answer}\n\n")
 
 
@@ -344,7 +344,7 @@ def _keep_end(text: str, length: int) -> str:
     return text if len(text) <= length else f"[...] {text[-length:]}"
 
 
-def _break_tokens(text: str) -> str:
+def _break_control_tokens(text: str) -> str:
     """Return *text* without surrounding white space, with a space in each control token ("<|") of a
     chat template.
     """

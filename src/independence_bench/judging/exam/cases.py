@@ -276,7 +276,7 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
     def hash_question(question: Question) -> str:
         return hash_content(["exam", question.id])
 
-    def mix_kinds(number: int, of_state: Sequence[Question]) -> list[Question]:
+    def alternate_hardness(number: int, of_state: Sequence[Question]) -> list[Question]:
         """Return the questions *of_state*, ordinary and hard ones alternating, hard ones first if
         *number* is odd.
         """
@@ -293,7 +293,7 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
     return list(
         islice(
             _interleave_questions(
-                [mix_kinds(number, of_state) for number, of_state in enumerate(states)]
+                [alternate_hardness(number, of_state) for number, of_state in enumerate(states)]
             ),
             count,
         )
@@ -334,7 +334,7 @@ def _list_attacked_cases(
     could_be_better = [
         case.question
         for case in first
-        if case.question.edition == 1 and can_improve(group, case.question)
+        if case.question.edition == 1 and can_score_better(group, case.question)
     ]
     for number, question in enumerate(spread_questions(group, could_be_better, SOME), begin):
         family, case = kinds[number % len(kinds)], by_id[question.id]
@@ -345,7 +345,7 @@ def _list_attacked_cases(
         )
 
 
-def can_improve(group: QuestionFile, question: Question) -> bool:
+def can_score_better(group: QuestionFile, question: Question) -> bool:
     """Return whether any score of the exam question *question* could be better for the model than
     the state that the question was written to have.
     """

@@ -31,7 +31,7 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 from independence_bench.errors import LocalModelError
-from independence_bench.models.client import describe_error, find_certificates, find_proxy
+from independence_bench.models.client import describe_error, find_proxy, make_tls_context
 from independence_bench.models.local.files import ModelFile, Pin, identify_file
 
 HUB = "https://huggingface.co"
@@ -112,7 +112,7 @@ async def _fetch_from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> Non
         async with (
             aiohttp.ClientSession(
                 timeout=wait,
-                connector=aiohttp.TCPConnector(ssl=find_certificates(address)),
+                connector=aiohttp.TCPConnector(ssl=make_tls_context(address)),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # not trust_env: that would also send the logins of ~/.netrc
                 proxy=find_proxy(address),
