@@ -24,8 +24,8 @@ from independence_bench.errors import ProtocolError
 from independence_bench.lookup import (
     YAML,
     describe_similar_files,
-    describe_similar_names,
     find_similar_files,
+    find_similar_names,
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import TOP, Files
@@ -97,9 +97,11 @@ def _suggest_protocol(name: str) -> str:
     if meant := describe_similar_files(folder) if folder.suffix in YAML else "":
         return meant
     with suppress(OSError, ValueError):
-        siblings = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
-        if meant := describe_similar_names(name, [*list_shipped(), *siblings]):
-            return meant
+        siblings = {path.parent.name: str(path.parent) for path in folder.parent.glob(f"*/{TOP}")}
+        # by the last names: what stands before them is the same in all paths
+        known = {shipped: shipped for shipped in list_shipped()} | siblings
+        if close := find_similar_names(folder.name, known):
+            return f"; did you mean {' or '.join(known[each] for each in close)}?"
     return "; `aib protocols` lists what there is"
 
 
