@@ -786,8 +786,8 @@ def test_a_misspelt_protocol_is_answered_with_what_is_near(folder: Path) -> None
 def test_what_is_no_protocol_is_answered_with_those_that_there_are(
     tmp_path: Path, name: str, mend: str
 ) -> None:
-    """A folder without protocol.yaml, and a name that nobody ships. A protocol that only lies in the
-    same folder was not meant.
+    """A folder without protocol.yaml, and a name that nobody ships. A protocol that only lies
+    beside it was not meant.
     """
     where = name or tmp_path / "without"
     shutil.copytree(SHIPPED / "lite", tmp_path / "gone")

@@ -10,7 +10,7 @@ been tested. If a method does not keep its promise there is no interval (None).
     compute_kaplan_meier                 the share of positions that stand after each push
     estimate_paired_difference_interval  the mean over subjects of the difference of two scores
     estimate_mean_difference_interval    a few numbers against many: whether they differ in kind
-    compute_bootstrap_interval           the mean of a few numbers, by the method that others publish
+    compute_bootstrap_interval           the mean of a few numbers, as others publish it
 
 The values of a stem are averaged over its runs (and judges) first, so that the mean over stems has
 as many independent parts as there are stems, however often each was played. A share near 0 or 1
