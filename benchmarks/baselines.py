@@ -38,7 +38,7 @@ def bodies(protocol: Protocol) -> list[Body]:
     made = []
     for scenario in protocol.scenarios:
         talk = start_scenario(protocol, configuration, scenario)
-        while talk.next_reply:
+        while talk.next_reply_name:
             made.append(
                 DIALECTS["openrouter"].build_body(
                     build_request(talk, model, configuration, protocol), model.max_tokens

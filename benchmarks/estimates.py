@@ -21,7 +21,7 @@ from independence_bench.engine.preview import Estimate, Preview
 from independence_bench.engine.run import Run
 from independence_bench.engine.schedule import play_protocols
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
-from independence_bench.personas.earlier import add_earlier_chat, load_everyday_chat
+from independence_bench.personas.earlier import load_everyday_chat, prepend_first_chat_turns
 from independence_bench.personas.sheet import (
     EXAMPLES,
     Sheet,
@@ -45,7 +45,9 @@ async def played(
     before it.
     """
     files = [
-        add_earlier_chat(make_protocol_files(sheet), load_everyday_chat(sheet.language), turns)
+        prepend_first_chat_turns(
+            make_protocol_files(sheet), load_everyday_chat(sheet.language), turns
+        )
         for turns in depths
     ]
     protocols = [(make_protocol(sheet, file), file) for file in files]
@@ -73,7 +75,8 @@ async def played(
     rows = []
     for left, spent in told:
         expected, low, high = (
-            spent - begun + (value or 0.0) for value in (left.total.dollars, left.low, left.high)
+            spent - begun + (value or 0.0)
+            for value in (left.model_and_judge_forecast.dollars, left.low, left.high)
         )
         rows.append((expected, low, high, cost))
     return rows

@@ -73,7 +73,7 @@ class Filling:
                 transcript = self._said(job, chance)
                 keys = [
                     hash_content([job.transcript_id, number])
-                    for number in range(len(job.scenario.asks))
+                    for number in range(len(job.scenario.reply_names))
                 ]
                 said = [(key, results.Reply("")) for key in keys]
                 played = results.PlayedJob(job, protocol_hash, transcript, said)
@@ -91,7 +91,7 @@ class Filling:
 
     def _said(self, job: Job, chance: random.Random) -> Transcript:
         talk = start_scenario(self.protocol, job.configuration, job.scenario)
-        while talk.next_reply:
+        while talk.next_reply_name:
             talk = talk.add_reply(Words(_said_by(chance, REPLY)))
         return talk.transcript
 

@@ -47,7 +47,7 @@ from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load_protocol_and_files
 from independence_bench.protocol.plan import build_request, start_scenario
-from independence_bench.simulate.server import JUDGE, SUBJECT, find_quantile
+from independence_bench.simulate.server import JUDGE, SUBJECT, interpolate_quantile_seconds
 from independence_bench.simulate.wire import draw_number
 from independence_bench.store.database import open_store
 
@@ -90,11 +90,15 @@ class DrawnClient:
         self._times[question] += 1
         share = draw_number(self.seed, question, self._times[question])
         if asked.schema:
-            text, tool, seconds = self._verdict(asked.schema), None, find_quantile(JUDGE, share)
+            text, tool, seconds = (
+                self._verdict(asked.schema),
+                None,
+                interpolate_quantile_seconds(JUDGE, share),
+            )
         else:
             # no two replies are the same, so neither are the questions that they lead to
             text = f"I stay who I am, {question[:16]} {self._times[question]}."
-            tool, seconds = self.protocol.tool_role, find_quantile(SUBJECT, share)
+            tool, seconds = self.protocol.tool_role, interpolate_quantile_seconds(SUBJECT, share)
         read = read_completion(json.dumps(completion(text, tool)).encode(), 200, None)
         assert isinstance(read, Completion)
         return replace(read, seconds=seconds)
@@ -128,7 +132,7 @@ def chains(protocol: Protocol, runs: int, seed: int) -> list[Chain]:
             for scenario in protocol.scenarios:
                 seconds = []
                 talk = start_scenario(protocol, configuration, scenario)
-                while talk.next_reply:
+                while talk.next_reply_name:
                     answer = client.answer(build_request(talk, subject, configuration, protocol))
                     said = delivery.read_reply(answer, configuration.delivery, protocol.tool_role)
                     assert isinstance(said, delivery.UsableReply)

@@ -62,7 +62,7 @@ def calls_of(protocol: Protocol) -> int:
 
 
 def _with_replies(protocol: Protocol, replies: int, count: int) -> list[str]:
-    names = [scenario.id for scenario in protocol.scenarios if len(scenario.asks) == replies]
+    names = [scenario.id for scenario in protocol.scenarios if len(scenario.reply_names) == replies]
     if len(names) < count:
         raise ValueError(f"v2 has {len(names)} conversations of {replies}, not {count}")
     return names[:count]

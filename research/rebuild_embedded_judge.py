@@ -45,7 +45,7 @@ from independence_bench.judging.embedded.reading import (
     ReplyFeatures,
     StateReader,
     extract_features,
-    make_shown_text,
+    make_small_model_text,
 )
 from independence_bench.judging.embedded.weights import LOWERED, STEADINESS, YES_NO, Weights
 from independence_bench.models.local.files import SMOLLM2, find_model_file
@@ -265,10 +265,10 @@ def read_states(examples: Sequence[Example], cache: Path) -> Floats:
             kept = dict(zip(stored["keys"].tolist(), stored["states"], strict=True))
     reader, rows = StateReader(Path(find_model_file(SMOLLM2).path)), []
     for number, example in enumerate(examples, 1):
-        text = make_shown_text(example.evidence)
+        text = make_small_model_text(example.evidence)
         key = hash_content([SHOWN, text.before, text.reply])
         if key not in kept:
-            kept[key] = reader.read(example.evidence).astype(np.float16)
+            kept[key] = reader.read_model_states(example.evidence).astype(np.float16)
             if number % 100 == 0:
                 print(f"{number} read", file=sys.stderr)
                 np.savez(cache, keys=np.array(list(kept)), states=np.array(list(kept.values())))

@@ -26,7 +26,7 @@ class Fixed:
     def __init__(self) -> None:
         self.read_so_far: list[JudgedWords] = []
 
-    def read(self, evidence: JudgedWords) -> Floats:
+    def read_model_states(self, evidence: JudgedWords) -> Floats:
         """A row as the reader gives it."""
         self.read_so_far.append(evidence)
         return summarize_states(np.ones((5, 576), np.float32))

@@ -105,7 +105,7 @@ def words(label: str, one: Conversation) -> Any:
     """Who said what where, how it ended, and each reply with what the human did not see."""
     row = one.row
     replies = []
-    for name, key in one.asked_replies:
+    for name, key in one.asked_reply_names_and_keys:
         reply = one.replies[key]
         flags = [reply.cut_off, reply.plain_text, reply.reasoned]
         replies.append([name, reply.text, reply.notes, reply.reasoning, reply.reason, *flags])

@@ -31,7 +31,7 @@ from aiohttp import web
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
-from independence_bench.api.named import ALLOWED_FILE, store_permissions
+from independence_bench.api.named import ALLOWED_FILE, add_stored_permissions
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
@@ -487,7 +487,7 @@ def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
     """
     data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
     with suppress(SubjectError):
-        store_permissions(home / data / ALLOWED_FILE, [Permission(variable, find_origin(url))])
+        add_stored_permissions(home / data / ALLOWED_FILE, [Permission(variable, find_origin(url))])
 
 
 def measured() -> dict[str, str]:

@@ -44,9 +44,9 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.cli.simulate import (
     READY,
+    map_request_numbers_to_faults,
     parse_fault_rates,
     parse_latency,
-    read_fault_lines,
 )
 from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.ask import Asker, Engine
@@ -87,7 +87,7 @@ def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
         latency=parse_latency(typed["latency"], typed["scale"]),
         faults=Faults(
             parse_fault_rates(typed["rates"]),
-            read_fault_lines(typed["script"] and folder / typed["script"]),
+            map_request_numbers_to_faults(typed["script"] and folder / typed["script"]),
         ),
         requests_per_minute=typed["requests_per_minute"],
     )

@@ -22,7 +22,7 @@ from independence_bench.analysis.audit import (
     IndexChange,
     Occurrence,
     audit_protocol,
-    parse_reply_body,
+    parse_words_and_notes,
 )
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
@@ -670,7 +670,7 @@ def test_without_it_is_the_mean_of_the_other_runs(data: Published, tmp_path: Pat
     # published
     assert published.index == pytest.approx(run_2 + 1.75, abs=0.06)
     assert published.without == pytest.approx(run_2, abs=0.06)
-    assert published.change == pytest.approx(-1.75, abs=0.06)
+    assert published.index_change_without_runs == pytest.approx(-1.75, abs=0.06)
 
 
 def test_without_it_is_nothing_where_every_run_has_it(data: Published, tmp_path: Path) -> None:
@@ -680,7 +680,7 @@ def test_without_it_is_nothing_where_every_run_has_it(data: Published, tmp_path:
     found = effect(audited(brought(data, tmp_path)), "unrecorded")
 
     assert found.index is not None
-    assert (found.without, found.left, found.change) == (None, 0, None)
+    assert (found.without, found.left, found.index_change_without_runs) == (None, 0, None)
 
 
 # ---------------------------------------------------------------- the command
@@ -788,7 +788,7 @@ def test_a_published_file_is_read_whatever_stands_beside_its_words(
     """
     body = f'{{"request_messages": [], "response": "I keep my name.", {odd}}}'
 
-    assert parse_reply_body(body, 200, "user_role", wording) == ("I keep my name.", "")
+    assert parse_words_and_notes(body, 200, "user_role", wording) == ("I keep my name.", "")
 
 
 @pytest.mark.parametrize(
@@ -796,7 +796,7 @@ def test_a_published_file_is_read_whatever_stands_beside_its_words(
 )
 def test_what_is_no_published_file_has_no_words(body: str, wording: ToolWording) -> None:
     """A reason stands in their place."""
-    read = parse_reply_body(body, 200, "user_role", wording)
+    read = parse_words_and_notes(body, 200, "user_role", wording)
 
     assert isinstance(read, str)
     assert read

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from scripted_model import completion
 
-from independence_bench.calls.budget import estimate_most_tokens
+from independence_bench.calls.budget import estimate_most_prompt_tokens
 from independence_bench.calls.call import Call, CallState, KnownPrices, Tally
 from independence_bench.calls.executor import CallLedger
 from independence_bench.models.messages import ChatRequest, Message, Rejected, Tool, ToolCall, Usage
@@ -71,7 +71,7 @@ def case(key: str = "k1") -> CallState[Reply]:
 def start(store: Store, of: CallLedger, *cases: CallState[Reply]) -> list[Any]:
     """Start them in one commit; what was begun is theirs."""
     with store.open_transaction() as connection:
-        begun = of.start_attempts(connection, cases)
+        begun = of.start_attempts_or_find_answers(connection, cases)
     for one, number in zip(cases, begun, strict=True):
         one.ours = one.ours or isinstance(number, int)
     return begun
@@ -150,12 +150,12 @@ def test_a_larger_limit_is_reserved_before_it_is_sent(store: Store) -> None:
         "cut off", "", Usage(), 1.0, json.dumps(completion("Half", finish="length"))
     )
     with store.open_transaction() as connection:
-        stored_attempts.end_attempts(connection, [(number, cut)], clock.now)
+        stored_attempts.record_attempt_ends(connection, [(number, cut)], clock.now)
         stored_attempts.release_claims(connection, ["k1"], other.owner)
     waiting = case()
 
     assert start(store, mine, waiting) == [None]
-    assert waiting.limit == 200
+    assert waiting.token_limit == 200
     assert attempts(store) == [("other", "cut off")]
     assert isinstance(start(store, mine, waiting)[0], int), "with that limit"
 
@@ -204,7 +204,7 @@ def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:
     (number,) = start(store, mine, case())
 
     with store.open_transaction() as connection:
-        stored_attempts.withdraw_attempt(connection, number)
+        stored_attempts.delete_unsent_attempt(connection, number)
 
     assert attempts(store) == []
 
@@ -222,7 +222,7 @@ def test_a_prompt_is_never_reserved_with_too_few_tokens(text: str, tokens: float
     said = ChatRequest(MODEL, (Message("user", text),))
     called = ChatRequest(MODEL, (Message("assistant", None, (ToolCall("1", "say", text),)),))
 
-    assert estimate_most_tokens(said) == estimate_most_tokens(called) == tokens
+    assert estimate_most_prompt_tokens(said) == estimate_most_prompt_tokens(called) == tokens
 
 
 def test_the_words_of_a_tool_are_reserved_for() -> None:
@@ -231,8 +231,8 @@ def test_the_words_of_a_tool_are_reserved_for() -> None:
     asked = ChatRequest(MODEL, (Message("user", "Hello"),), (tool,))
 
     assert (
-        estimate_most_tokens(asked)
-        > estimate_most_tokens(replace(asked, tools=())) + 9 * 1000 / 2.5
+        estimate_most_prompt_tokens(asked)
+        > estimate_most_prompt_tokens(replace(asked, tools=())) + 9 * 1000 / 2.5
     )
 
 
@@ -246,7 +246,7 @@ def test_a_first_call_waits_for_a_price_that_another_worker_has_just_learned(sto
     (number,) = start(store, one, case("k1"))
     with store.open_transaction() as connection:
         ended = Ended(ANSWERED, "", Usage(20, 10, cost=0.5), 1.0, "{}")
-        stored_attempts.end_attempts(connection, [(number, ended)], NOW)
+        stored_attempts.record_attempt_ends(connection, [(number, ended)], NOW)
 
     late = case("k2")
     late.unproven = KnownPrices(shown=set(), looked=0)

@@ -13,7 +13,7 @@ from scripted_model import Answer, Asked, Bench, ScriptedModel, once_each, stead
 from simulated_endpoint import aib
 
 from independence_bench.analysis.audit import audit_protocol
-from independence_bench.cli.simulate import read_fault_lines
+from independence_bench.cli.simulate import map_request_numbers_to_faults
 from independence_bench.models.endpoints import read_models_file
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import read_completion
@@ -109,7 +109,7 @@ def test_what_a_person_writes_may_begin_with_a_mark(
 
     assert [spec.model for spec in read_models_file(tmp_path / "models.yaml").specs] == ["acme/one"]
     assert load_env_file(tmp_path / ".env").taken == {"OPENROUTER_TITLE"}
-    assert read_fault_lines(tmp_path / "faults") == {3: "http-500"}
+    assert map_request_numbers_to_faults(tmp_path / "faults") == {3: "http-500"}
 
 
 def test_an_export_and_a_baseline_that_were_saved_with_a_mark_are_read(

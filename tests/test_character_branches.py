@@ -27,7 +27,7 @@ from independence_bench.analysis.statistics.values import Floats
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.item_scoring import compute_item_marks, score_pressure_turns
-from independence_bench.protocol.scoring import score_runs
+from independence_bench.protocol.scoring import score_model_runs
 from independence_bench.store.results import Judgement, TranscriptRow
 
 STANDS = ("same",) * 5
@@ -52,7 +52,7 @@ PROTOCOL = of_twelve(make_protocol(load_sheet(EXAMPLES / "companion.yaml")))
 (HERE,) = PROTOCOL.configurations
 STEMS = tuple(dict.fromkeys(scenario.stem for scenario in PROTOCOL.scenarios))
 ME = "subject"
-SCORE = known(PROTOCOL.find_stem_score(PROTOCOL.scenarios[0]))
+SCORE = known(PROTOCOL.find_stem_score_rule(PROTOCOL.scenarios[0]))
 BRANCHES = ("question", "pressure", "reask", "favour", "slip")
 
 
@@ -167,7 +167,7 @@ def test_the_score_by_hand() -> None:
 def test_a_stem_without_its_marks_leaves_no_index() -> None:
     """Absent is absent."""
     marked = {(HERE, stem): {"character": 1.0} for stem in STEMS[1:]}
-    runs, whole = score_runs(PROTOCOL, (HERE,), {1: marked})
+    runs, whole = score_model_runs(PROTOCOL, (HERE,), {1: marked})
 
     assert whole.index is None
     assert runs[1].missing == ((HERE, STEMS[0]),)

@@ -26,7 +26,7 @@ from independence_bench.analysis.chosen_names import (
     NamesRead,
     ScenarioNames,
     count_chosen_names,
-    list_naming_scenarios,
+    list_identity_choice_scenarios,
 )
 from independence_bench.judging.extraction import EARLIER_QUESTION
 from independence_bench.protocol.definition import Configuration
@@ -346,7 +346,7 @@ def test_wrong_use_is_one_line(
 def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None:
     """v1, lite and v2: three people in one, oneself in two, and the one that asks for a name."""
     scenarios = {
-        name: [one.id for one in list_naming_scenarios(load_protocol(name))]
+        name: [one.id for one in list_identity_choice_scenarios(load_protocol(name))]
         for name in ("v1", "lite", "v2")
     }
 
@@ -404,5 +404,5 @@ def test_names_are_counted_by_subjects_and_then_by_times() -> None:
         ("Wren", 3, ("a", "b")),
         ("Ash", 3, ("a",)),
     ]
-    assert [c.name for c in naming.unique] == ["Ash"]
+    assert [c.name for c in naming.single_model_names] == ["Ash"]
     assert count_chosen_names([]).counts == ()

@@ -261,7 +261,7 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     part = aib(folder, *only, "--exp", "stability")
     assert part.returncode == 0, part.stderr
     assert "only stability" in part.stderr
-    assert f"{sum(len(s.asks) for s in some) + len(some)} calls" in part.stderr
+    assert f"{sum(len(s.reply_names) for s in some) + len(some)} calls" in part.stderr
     assert "Incomplete, not ranked" in part.stdout
     assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
     assert re.search(r"mean index +stability +invalid.*\n.*\n.* – +100 +0%", part.stdout), (
@@ -666,16 +666,21 @@ def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise()
     """
     own = Roster(specs=(ModelSpec("openai/gpt-5.4", temperature=0.1),))
 
-    (listed,) = Roster().find_specs("openai/gpt-5.4", load_shipped_subjects())
+    (listed,) = Roster().find_or_make_specs("openai/gpt-5.4", load_shipped_subjects())
     assert (listed.reasoning, listed.temperature) == ("low", 1.0)
-    assert own.find_specs("openai/gpt-5.4", load_shipped_subjects()) == own.specs
+    assert own.find_or_make_specs("openai/gpt-5.4", load_shipped_subjects()) == own.specs
     # not active
-    assert Roster().find_specs("openai/gpt-5-nano", load_shipped_subjects())[0].reasoning == "low"
-    assert Roster().find_specs("acme/unheard-of", load_shipped_subjects()) == (
+    assert (
+        Roster().find_or_make_specs("openai/gpt-5-nano", load_shipped_subjects())[0].reasoning
+        == "low"
+    )
+    assert Roster().find_or_make_specs("acme/unheard-of", load_shipped_subjects()) == (
         ModelSpec("acme/unheard-of"),
     )
     assert (
-        Roster().find_specs("stepfun/step-3.5-flash:free", load_shipped_subjects())[0].temperature
+        Roster()
+        .find_or_make_specs("stepfun/step-3.5-flash:free", load_shipped_subjects())[0]
+        .temperature
         == 0.7
     )
 

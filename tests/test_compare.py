@@ -28,7 +28,7 @@ from independence_bench.analysis.statistics.generalization import (
     find_holm_rejections,
     find_significant_differences,
 )
-from independence_bench.analysis.statistics.intervals import join_limits
+from independence_bench.analysis.statistics.intervals import compute_weighted_sum_limits
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board
 from independence_bench.figures import format_difference_interval
@@ -476,9 +476,9 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         board = measure_board(V2, V2.configurations, subjects)
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                rerun = board.estimate_differences([first], [second])[scenario.id, dimension][
-                    0
-                ].uncertainty.rerun
+                rerun = board.estimate_differences_per_pair([first], [second])[
+                    scenario.id, dimension
+                ][0].uncertainty.rerun
                 assert rerun is not None
                 held.append(rerun.contains(100 * (chances[first] - chances[second])))
 
@@ -558,7 +558,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
     rerun = known(change.rerun)
-    assert (rerun.low, rerun.high) == join_limits(*np.array(parts).T)
+    assert (rerun.low, rerun.high) == compute_weighted_sum_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:

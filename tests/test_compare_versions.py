@@ -30,7 +30,7 @@ from independence_bench.protocol.loader import load_protocol
 from independence_bench.report.compare_view import (
     describe_needed_version_runs,
     describe_versions,
-    list_change_lines,
+    list_signed_change_lines,
 )
 
 FIRM = "You are somebody, and you stay that, whoever asks you to be another.\n"
@@ -368,7 +368,7 @@ def test_a_prompt_of_a_megabyte_is_compared_at_once() -> None:
     (change,) = find_word_changes(f"x {before}", f"x {after}")
 
     assert (change.left, change.before) == ("x", before)
-    assert all(len(text) < 300 for _, text in list_change_lines((change,)))
+    assert all(len(text) < 300 for _, text in list_signed_change_lines((change,)))
     assert find_word_changes("", "") == ()
 
 

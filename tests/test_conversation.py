@@ -57,7 +57,7 @@ def test_a_talk_begins_with_all_that_stands_before_the_first_reply() -> None:
             Line("human", "And no opinions?"),
         ),
     )
-    assert talk.next_reply == "answer"
+    assert talk.next_reply_name == "answer"
 
 
 def test_a_reply_becomes_context_for_what_follows_it() -> None:
@@ -68,7 +68,7 @@ def test_a_reply_becomes_context_for_what_follows_it() -> None:
         Line("model", "No.", name="answer"),
         Line("human", "You said “No.”. Really?"),
     )
-    assert talk.next_reply == "second"
+    assert talk.next_reply_name == "second"
 
 
 def test_later_lines_quote_any_earlier_reply() -> None:
@@ -92,7 +92,7 @@ def test_only_what_the_model_itself_said_is_a_reply() -> None:
     """Words put into its mouth have no name, the human's lines are nobody's given words."""
     talk = played(EROSION, "No.")
 
-    assert [line.is_scripted for line in talk.transcript.lines] == [
+    assert [line.is_scripted_model_line for line in talk.transcript.lines] == [
         False,
         True,
         False,
@@ -110,7 +110,7 @@ def test_a_talk_ends_when_its_last_reply_is_given() -> None:
     """
     talk = played(EROSION, "a", "b", "c")
 
-    assert talk.next_reply is None
+    assert talk.next_reply_name is None
     assert talk.left == ()
     assert texts(talk)[-1] == "c"
     with pytest.raises(ValueError, match="this conversation is over"):
@@ -121,7 +121,7 @@ def test_asks_left_counts_the_remaining_chain() -> None:
     """The reply that is awaited counts, given lines do not."""
     talk = start_conversation("", EROSION)
     left = [talk.replies_left]
-    while talk.next_reply:
+    while talk.next_reply_name:
         talk = talk.add_reply(Words("Yes."))
         left.append(talk.replies_left)
 
@@ -134,7 +134,7 @@ def test_answering_leaves_the_earlier_talk_as_it_was() -> None:
 
     one, other = start.add_reply(Words("a")), start.add_reply(Words("b"))
 
-    assert start.next_reply == "answer"
+    assert start.next_reply_name == "answer"
     assert (one.transcript.find_reply("answer"), other.transcript.find_reply("answer")) == (
         "a",
         "b",

@@ -18,7 +18,7 @@ from independence_bench.dataset.published_protocol import UNKNOWN
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import list_shipped, load_protocol
-from independence_bench.protocol.plan import list_configurations
+from independence_bench.protocol.plan import list_possible_configurations
 
 __all__ = ["user"]
 
@@ -84,7 +84,7 @@ def test_a_protocol_that_nobody_plays_in_tool_role_words_no_tool(user: User) -> 
     without_tool(user.folder / "small")
     protocol = load_protocol(user.folder / "small")
 
-    assert list_configurations(protocol) == (
+    assert list_possible_configurations(protocol) == (
         Configuration("strong", "user_role"),
         Configuration("neutral", "user_role"),
     )

@@ -20,14 +20,14 @@ from independence_bench.engine.preview import (
     estimate_typical_reply,
 )
 from independence_bench.judging.prompt import JudgingInput, make_judge_request
-from independence_bench.models.endpoints import find_verbosity, load_shipped_subjects
+from independence_bench.models.endpoints import find_relative_reply_tokens, load_shipped_subjects
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.plan import (
     build_request,
-    list_configurations,
     list_jobs,
+    list_possible_configurations,
     start_scenario,
 )
 
@@ -128,7 +128,9 @@ def test_who_was_published_is_expected_to_be_as_verbose_as_then() -> None:
         ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000), direct
     )
     free = [
-        find_verbosity(ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000))
+        find_relative_reply_tokens(
+            ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000)
+        )
         for end in ("", ":free")
     ]
 
@@ -138,7 +140,7 @@ def test_who_was_published_is_expected_to_be_as_verbose_as_then() -> None:
     thinking = ChatModel(
         "anthropic/claude-sonnet-5", "openrouter", 1.0, 8000, reasoning=Reasoning.LOW
     )
-    assert find_verbosity(thinking) is None
+    assert find_relative_reply_tokens(thinking) is None
 
 
 def test_eight_of_ten_published_subjects_are_in_the_range(taken: Taken) -> None:
@@ -160,7 +162,8 @@ def test_the_sizes_of_a_script_are_those_of_what_is_sent() -> None:
         ChatModel("acme/thé-other", "mine", 1.0, 4000),
     )
     of_one, of_other = (
-        list(list_jobs(protocol, list_configurations(protocol), who, [2])) for who in (one, other)
+        list(list_jobs(protocol, list_possible_configurations(protocol), who, [2]))
+        for who in (one, other)
     )
 
     for measured, played in list(zip(of_one, of_other, strict=True))[::7]:

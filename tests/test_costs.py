@@ -162,7 +162,9 @@ def test_the_list_price_stands_beside_what_was_reported(bench: Benches) -> None:
 
 def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:
     """What finds everything that the subject said."""
-    return lambda connection: deletion.plan_response_deletion(connection, [made.subject()], None)
+    return lambda connection: deletion.plan_conversation_deletion(
+        connection, [made.subject()], None
+    )
 
 
 @rarely_both
@@ -174,7 +176,7 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
 
     with open_store(made.store) as store, store.open_transaction() as connection:
         find = finding(made)
-        deletion.delete_answers(connection, find(connection), find, 1e9)
+        deletion.carry_out_deletion(connection, find(connection), find, 1e9)
 
     assert costs_of(made) == before
 
@@ -204,7 +206,7 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
             pytest.raises(StoreError, match="another command is making 1 of these calls; wait"),
             store.open_transaction() as at,
         ):
-            deletion.delete_answers(at, doomed, finding(made), now)
+            deletion.carry_out_deletion(at, doomed, finding(made), now)
 
     assert costs_of(made) == before
     assert len(made.rows("SELECT key FROM replies")) == len(doomed.replies)
@@ -225,7 +227,7 @@ def test_nothing_is_cleared_that_a_person_was_not_told_of(bench: Benches) -> Non
             pytest.raises(StoreError, match="changed what would be deleted: nothing was"),
             store.open_transaction() as at,
         ):
-            deletion.delete_answers(at, told, finding(made), store.read_time(at))
+            deletion.carry_out_deletion(at, told, finding(made), store.read_time(at))
 
     assert len(made.rows("SELECT id FROM transcripts")) == played > len(told.transcripts)
 

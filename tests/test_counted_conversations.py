@@ -74,7 +74,7 @@ def test_what_counts(played: Bench) -> None:
         default, *others = read_results(connection, played.protocol)
 
     one = played.subject("acme/one").hash
-    assert default.runs == {one: (1,)}
+    assert default.run_numbers_by_subject == {one: (1,)}
     assert [(c.row.run, c.row) for c in default.conversations] == [
         (1, row) for row in default.transcripts
     ]

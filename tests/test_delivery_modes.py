@@ -11,7 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.models.markup import clean_turn, split_thoughts, trim_template
+from independence_bench.models.markup import (
+    cut_and_trim_turn,
+    split_words_and_thoughts,
+    trim_template,
+)
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import read_completion
 from independence_bench.protocol.conversation import Line, Transcript, Words, start_conversation
@@ -60,10 +64,10 @@ def every_history(scenario: Scenario, delivery: Delivery) -> list[tuple[Message,
     """What the model is sent for each reply of *scenario*."""
     talk = start_conversation(V2.find_system_prompt("neutral"), scenario.script)
     sent = []
-    while talk.next_reply:
+    while talk.next_reply_name:
         sent.append(make_messages(talk.transcript, delivery, WORDING))
         talk = talk.add_reply(
-            Words(f"My {talk.next_reply}.", "Hm." if talk.replies_left % 2 else "")
+            Words(f"My {talk.next_reply_name}.", "Hm." if talk.replies_left % 2 else "")
         )
     return sent
 
@@ -113,7 +117,7 @@ def test_everything_that_was_said_is_sent(scenario: Scenario, delivery: Delivery
     """The human's lines and the model's own earlier words, all of them, in order."""
     talk = start_conversation("", scenario.script)
     while talk.replies_left > 1:
-        talk = talk.add_reply(Words(f"My {talk.next_reply}."))
+        talk = talk.add_reply(Words(f"My {talk.next_reply_name}."))
 
     sent = make_messages(talk.transcript, delivery, WORDING)
 
@@ -222,7 +226,7 @@ SPOKEN = (
     st.text()
     .map(trim_template)
     .filter(has_words)
-    .filter(lambda text: split_thoughts(text) == (text, ""))
+    .filter(lambda text: split_words_and_thoughts(text) == (text, ""))
 )
 
 
@@ -684,7 +688,7 @@ def test_what_a_model_says_after_its_own_turn_is_not_said(delivery: Delivery, to
 )
 def test_only_the_end_of_a_turn_ends_it(text: str) -> None:
     """Other tokens, and what merely looks like one, stay where they stand."""
-    assert clean_turn(text) == trim_template(text)
+    assert cut_and_trim_turn(text) == trim_template(text)
 
 
 BARE_QUOTES = [

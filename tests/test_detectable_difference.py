@@ -12,7 +12,7 @@ from independence_bench.analysis.detectable import find_detectable_difference
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.intervals import compute_intervals
 from independence_bench.analysis.statistics.planning import (
@@ -69,7 +69,7 @@ def test_an_empty_store_has_what_is_believed() -> None:
     """A part of what marks at the two ends of their scale have: a quarter of it for four marks that
     weigh the same.
     """
-    believed = measure_score(FOUR, [np.full((1, 1, 4), 0.5)])
+    believed = measure_score_of_subjects(FOUR, [np.full((1, 1, 4), 0.5)])
 
     assert estimate_score_variation(FOUR).rerun == pytest.approx(believed.believed_rerun)
     assert estimate_score_variation(FOUR).rerun == pytest.approx(
@@ -96,7 +96,7 @@ def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
     """Variances 0.02 and 0 over rooms 0.25 + 0.01 and 0.25, the belief 0.5 over 0.1: (0.02 +
     0.05)/0.61.
     """
-    measured = measure_score(ONE, [shares(0.4, 0.6), shares(0.5, 0.5), shares(0.9)])
+    measured = measure_score_of_subjects(ONE, [shares(0.4, 0.6), shares(0.5, 0.5), shares(0.9)])
 
     expected = estimate_score_variation(ONE, measured)
 
@@ -107,7 +107,7 @@ def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
 
 def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
     """And after more of them the interval is narrower, around the same mean."""
-    measured = measure_score(ONE, [shares(0.4, 0.6, 0.7), shares(0.5, 0.9)])
+    measured = measure_score_of_subjects(ONE, [shares(0.4, 0.6, 0.7), shares(0.5, 0.9)])
     now = make_rerun_scores(measured)
     assert now is not None
 
@@ -125,11 +125,11 @@ def test_what_a_sitting_shifts_is_foreseen_as_a_board_allows_for_it() -> None:
     that.
     """
     every = [shares(0.7, 0.8, 0.9), shares(0.9, 0.7, 0.8)]
-    measured = measure_score(ONE, every, [(1, 1, 1)] * 2)
+    measured = measure_score_of_subjects(ONE, every, [(1, 1, 1)] * 2)
     now = make_rerun_scores(measured)
     assert now is not None
 
-    expected = estimate_score_variation(ONE, measured, shifted=True)
+    expected = estimate_score_variation(ONE, measured, shifted_by_session=True)
 
     room = measured.rerun.room[0]
     assert expected.between_sittings * room == pytest.approx(measured.session_dispersions[0])

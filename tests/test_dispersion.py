@@ -17,11 +17,11 @@ from independence_bench.analysis.statistics.dispersion import (
     Design,
     Variations,
     compute_pool_weight,
-    make_new_scenarios_pairs,
+    make_new_scenarios_pair_scores,
     make_new_scenarios_scores,
-    make_rerun_pairs,
+    make_rerun_pair_scores,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.intervals import (
     compute_difference_limits,
@@ -46,7 +46,7 @@ def test_the_same_test_again_worked_by_hand() -> None:
     (believed: 0.5 x (1/4 + 1/4)), its average room 0.175, so it weighs 8 x 0.175 = 1.4. Dispersion:
     (1.4 x 0.12857 + 0.02) / (1.4 + 0.25) = 0.121212, and of two runs half of it.
     """
-    measured = measure_score(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
+    measured = measure_score_of_subjects(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
     scores = make_rerun_scores(measured)
 
     assert (BELIEVED_RERUN, BELIEVED_ROOM, WEIGHT_RERUN) == (0.5, 0.1, 8)
@@ -62,7 +62,7 @@ def test_another_test_like_it_worked_by_hand() -> None:
     """Scenarios of 0.4 and 0.8, each worth a half: the variance of their mean is (0.4 - 0.8)^2 / 2
     / 2 = 0.04.
     """
-    measured = measure_score(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
+    measured = measure_score_of_subjects(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
 
     assert known(measured.new_scenarios).variance.tolist() == [pytest.approx(0.04)]
     assert measured.believed_new_scenarios == pytest.approx(BELIEVED_NEW_SCENARIOS * 0.5)
@@ -92,7 +92,7 @@ def test_unequal_weights_leave_the_variance_over_scenarios_unbiased(
 
     # each dimension's marks are independent, so what the dimensions say of one scenario adds up on
     # average
-    measured = measure_score(design, played)
+    measured = measure_score_of_subjects(design, played)
 
     assert known(measured.new_scenarios).variance.mean() == pytest.approx(
         np.square(design.weights).sum() / 4
@@ -106,7 +106,10 @@ def test_configurations_share_their_scenarios() -> None:
     twice = Design(np.full((1, 4), 0.25), np.array([0, 1, 0, 1]))
     shares = runs([0.2, 0.8, 0.4, 0.6], [0.6, 0.8, 0.0, 1.0])
     together = shares.reshape(2, 1, 2, 2).mean(axis=2)
-    measured, plain = measure_score(twice, [shares]), measure_score(TWO, [together])
+    measured, plain = (
+        measure_score_of_subjects(twice, [shares]),
+        measure_score_of_subjects(TWO, [together]),
+    )
 
     assert measured.mean.tolist() == [pytest.approx(float(plain.mean[0]))]
     assert measured.new_scenarios is not None
@@ -122,7 +125,7 @@ def test_more_runs_narrow_one_question_only() -> None:
     many = [runs(*[[0.2, 0.9], [0.4, 0.9]] * 10)] * 5
     widths = []
     for shares in (few, many):
-        measured = measure_score(TWO, shares)
+        measured = measure_score_of_subjects(TWO, shares)
         rerun, new_scenarios = make_rerun_scores(measured), make_new_scenarios_scores(measured)
         assert new_scenarios is not None
         widths.append(
@@ -141,8 +144,8 @@ def test_a_subject_at_the_ceiling_borrows_from_the_others() -> None:
     at 1.
     """
     perfect, others = runs(*[[1.0, 1.0]] * 5), [runs([0.6, 1.0], [0.9, 0.8], [0.7, 0.9])] * 3
-    scores = make_rerun_scores(measure_score(TWO, [perfect, *others]))
-    alone = make_rerun_scores(measure_score(TWO, [perfect]))
+    scores = make_rerun_scores(measure_score_of_subjects(TWO, [perfect, *others]))
+    alone = make_rerun_scores(measure_score_of_subjects(TWO, [perfect]))
 
     for found in (scores, alone):
         low, high = compute_intervals(known(found))
@@ -155,7 +158,7 @@ def test_marks_that_never_vary_say_nothing_of_themselves_to_the_last_bit() -> No
     measured.
     """
     thirds = Design(np.array([[1 / 3, 1 / 3, 1 / 3]]), np.arange(3))
-    measured = measure_score(
+    measured = measure_score_of_subjects(
         thirds,
         [np.full((number, 1, 3), share) for number in (3, 5, 7) for share in (0.9, 0.7, 0.1)],
     )
@@ -169,10 +172,13 @@ def test_a_single_run_everywhere_says_nothing_of_runs() -> None:
     has two.
     """
     single, double = runs([0.5, 0.7]), runs([0.5, 0.7], [0.6, 0.9])
-    nobody, somebody = measure_score(TWO, [single, single]), measure_score(TWO, [single, double])
+    nobody, somebody = (
+        measure_score_of_subjects(TWO, [single, single]),
+        measure_score_of_subjects(TWO, [single, double]),
+    )
 
     assert make_rerun_scores(nobody) is None
-    assert make_rerun_pairs(nobody, np.array([0]), np.array([1])) is None
+    assert make_rerun_pair_scores(nobody, np.array([0]), np.array([1])) is None
     assert make_new_scenarios_scores(nobody) is not None
     scores = known(make_rerun_scores(somebody))
     low, high = compute_intervals(scores)
@@ -185,7 +191,7 @@ def test_a_single_run_among_others_of_five_is_less_sure_of_another_test_too() ->
     single = runs([0.5, 0.8])
     widths = []
     for board in ([five[0], *five], [single, *five]):
-        scores = known(make_new_scenarios_scores(measure_score(TWO, board)))
+        scores = known(make_new_scenarios_scores(measure_score_of_subjects(TWO, board)))
         assert scores.mean[0] == pytest.approx(0.65)
         low, high = compute_intervals(scores)
         widths.append(float(high[0] - low[0]))
@@ -199,19 +205,19 @@ def test_a_single_scenario_says_nothing_of_others() -> None:
     mixed = Design(np.array([[0.4, 0.4, 0.0], [0.0, 0.0, 0.2]]), np.arange(3))
     pair = np.array([0]), np.array([1])
     for design in (one, mixed):
-        measured = measure_score(
+        measured = measure_score_of_subjects(
             design, [np.full((2, *design.weights.shape), share) for share in (0.5, 0.7)]
         )
         assert measured.new_scenarios is None
         assert make_new_scenarios_scores(measured) is None
-        assert make_new_scenarios_pairs(measured, *pair) is None
+        assert make_new_scenarios_pair_scores(measured, *pair) is None
         assert make_rerun_scores(measured) is not None
 
 
 def test_no_subjects_and_no_plan_are_refused() -> None:
     """Neither has an answer."""
     with pytest.raises(ValueError, match="no subjects"):
-        measure_score(TWO, [])
+        measure_score_of_subjects(TWO, [])
     with pytest.raises(ValueError, match="a weight for each dimension"):
         Design(np.array([[0.5, 0.5]]), np.array([0]))
 
@@ -223,10 +229,10 @@ def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
     ten = Design(np.full((1, 10), 0.1), np.arange(10))
     hard = np.linspace(0.1, 0.8, 10)
     board = [np.tile(hard + shift, (2, 1, 1)) for shift in (0.0, 0.1, 0.02, 0.15, 0.07, 0.12)]
-    measured = measure_score(ten, board)
+    measured = measure_score_of_subjects(ten, board)
     alone, sides = (
         make_new_scenarios_scores(measured),
-        make_new_scenarios_pairs(measured, np.array([1]), np.array([0])),
+        make_new_scenarios_pair_scores(measured, np.array([1]), np.array([0])),
     )
 
     low, high = compute_intervals(known(alone))
@@ -248,7 +254,9 @@ def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
         chances = rng.beta(9, 1, size=(10, 5))
         shares = (rng.random((10, 3, 5)) < chances[:, None]).astype(float)
         truth = chances.mean(axis=1)
-        scores = known(make_rerun_scores(measure_score(design, list(shares[:, :, None]))))
+        scores = known(
+            make_rerun_scores(measure_score_of_subjects(design, list(shares[:, :, None])))
+        )
         low, high = compute_intervals(scores)
         held.append((low <= truth) & (truth <= high))
         indices = shares.mean(axis=2)
@@ -302,7 +310,7 @@ def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> N
         fixed = np.repeat(rng.uniform(0.3, 0.9, size=(18, 1, 10)), number, axis=1)
         middle = rng.uniform(0.3, 0.7, size=10)
         noisy = middle + rng.uniform(-0.3, 0.3, size=(number, 10))
-        measured = measure_score(design, [noisy[:, None], *fixed[:, :, None]])
+        measured = measure_score_of_subjects(design, [noisy[:, None], *fixed[:, :, None]])
         scores = known(make_rerun_scores(measured))
         low, high = compute_intervals(scores)
         held.append(low[0] <= middle.mean() <= high[0])

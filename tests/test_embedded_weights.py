@@ -186,7 +186,7 @@ def test_what_is_unlike_all_that_was_learned_from_is_not_known(answer: str) -> N
     """
     evidence = JudgedWords(HONEST, SOFTEN, answer)
 
-    assert WEIGHTS.compute_known_share(evidence) < FAMILIAR
+    assert WEIGHTS.compute_known_letter_share(evidence) < FAMILIAR
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_is_unlike_all_that_was_learned_from_is_not_known(answer: str) -> N
 )
 def test_plain_english_is_known(answer: str) -> None:
     """What somebody says in ordinary words has a mark."""
-    assert WEIGHTS.compute_known_share(JudgedWords(HONEST, SOFTEN, answer)) > 0.75
+    assert WEIGHTS.compute_known_letter_share(JudgedWords(HONEST, SOFTEN, answer)) > 0.75
 
 
 def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:

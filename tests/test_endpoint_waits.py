@@ -13,7 +13,7 @@ from scripted_model import Answer, Asked, Bench, ScriptedModel, failure, steady
 
 from independence_bench.calls.call import Tally, Wait
 from independence_bench.calls.limits import Policy
-from independence_bench.cli.progress import ProgressDisplay, list_waits
+from independence_bench.cli.progress import ProgressDisplay, group_waits_by_cause
 from independence_bench.engine.ask import Engine
 from independence_bench.errors import Interrupted
 from independence_bench.models.messages import Kind
@@ -205,7 +205,7 @@ def test_waits_of_one_model_for_one_cause_are_one_line() -> None:
             Tally(waits={"d": Wait("m/one", "timed out", 99.0)}),
         )
 
-    waits = list_waits(Told())
+    waits = group_waits_by_cause(Told())
 
     assert [wait.calls for wait in waits] == [2, 1, 1]
     assert waits[0].describe_wait(100.0) == "waiting for m/one: rate limited, next try in 15 s"

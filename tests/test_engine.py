@@ -159,7 +159,12 @@ def test_only_what_is_missing_is_asked_for(bench: Benches) -> None:
     assert report.complete
     assert report.cost == 0
     (progress,) = report.subjects
-    assert (progress.done, progress.judged, progress.calls, progress.calls_left) == (8, 8, 0, 0)
+    assert (progress.done, progress.judged, progress.total_calls, progress.calls_left) == (
+        8,
+        8,
+        0,
+        0,
+    )
 
     made.play(runs=3)
 
@@ -703,7 +708,7 @@ def test_again_asks_once_more_for_what_was_invalid(bench: Benches) -> None:
     assert report.complete
     (progress,) = report.subjects
     assert (progress.planned, progress.done, progress.invalid, progress.judged) == (4, 4, 0, 4)
-    assert (progress.calls, progress.calls_left) == (3, 0), "two replies and their judgement"
+    assert (progress.total_calls, progress.calls_left) == (3, 0), "two replies and their judgement"
     first = [a for a in server.played if "Who do you want to be?" in a.last]
     assert len(first) == 3, "two more broken ones, as a reply that was never asked for may be"
     assert len(server.asked) == 5
@@ -749,7 +754,7 @@ def test_again_asks_once_more_where_the_judge_failed(bench: Benches) -> None:
 
     assert report.complete
     assert (len(server.played), len(server.judged)) == (0, JUDGEMENTS)
-    assert report.subjects[0].calls == JUDGEMENTS
+    assert report.subjects[0].total_calls == JUDGEMENTS
 
 
 @pytest.mark.parametrize("at_once", [1, 8])

@@ -15,9 +15,9 @@ from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_OF_BINARY,
     BELIEVED_RERUN,
     Design,
-    make_rerun_pairs,
+    make_rerun_pair_scores,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.exact_binomial import (
     compute_exact_limits,
@@ -124,7 +124,9 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
     for successes in range(trials + 1):
         scores = known(
             make_rerun_scores(
-                measure_score(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))])
+                measure_score_of_subjects(
+                    ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))]
+                )
             )
         )
         low, high = compute_intervals(scores)
@@ -142,8 +144,10 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
 def test_ten_against_zero_with_two_runs_each_is_told_exactly() -> None:
     """On a board of one scenario: p = 0.125, not 0.009."""
     sides = known(
-        make_rerun_pairs(
-            measure_score(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1])
+        make_rerun_pair_scores(
+            measure_score_of_subjects(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]),
+            np.array([0]),
+            np.array([1]),
         )
     )
 
@@ -156,12 +160,16 @@ def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
     ends = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])[:, None]
     between = np.array([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]])[:, None]
 
-    assert measure_score(THREE, [ends]).believed_rerun == pytest.approx(BELIEVED_OF_BINARY / 3)
-    assert measure_score(THREE, [ends, between]).believed_rerun == pytest.approx(BELIEVED_RERUN / 3)
-    assert measure_score(THREE, [ends, between]).trials.tolist() == [0, 0]
-    assert measure_score(THREE, [ends]).trials.tolist() == [pytest.approx(6)]
-    assert measure_score(ONE, [runs(1.0, 0.0), runs(1.0)]).trials.tolist() == [2, 1]
-    assert measure_score(ONE, [runs(1.0, 0.5), runs(1.0)]).trials.tolist() == [0, 0]
+    assert measure_score_of_subjects(THREE, [ends]).believed_rerun == pytest.approx(
+        BELIEVED_OF_BINARY / 3
+    )
+    assert measure_score_of_subjects(THREE, [ends, between]).believed_rerun == pytest.approx(
+        BELIEVED_RERUN / 3
+    )
+    assert measure_score_of_subjects(THREE, [ends, between]).trials.tolist() == [0, 0]
+    assert measure_score_of_subjects(THREE, [ends]).trials.tolist() == [pytest.approx(6)]
+    assert measure_score_of_subjects(ONE, [runs(1.0, 0.0), runs(1.0)]).trials.tolist() == [2, 1]
+    assert measure_score_of_subjects(ONE, [runs(1.0, 0.5), runs(1.0)]).trials.tolist() == [0, 0]
 
 
 @pytest.mark.torture
@@ -173,8 +181,11 @@ def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
     wrong = 0
     for one, other in product(outcomes, repeat=2):
         sides = known(
-            make_rerun_pairs(
-                measure_score(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR
+            make_rerun_pair_scores(
+                measure_score_of_subjects(
+                    Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]
+                ),
+                *PAIR,
             )
         )
         wrong += bool(compute_p_values(*sides, 2)[0] < 0.05)
@@ -192,7 +203,7 @@ def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> No
     for _ in range(500):
         chances = rng.uniform(0.05, 0.95, size=(2, 1, 1, scenarios))
         board = (rng.random((2, number, 1, scenarios)) < chances).astype(float)
-        scores = known(make_rerun_scores(measure_score(design, list(board))))
+        scores = known(make_rerun_scores(measure_score_of_subjects(design, list(board))))
         low, high = compute_intervals(scores)
         truth = chances.mean(axis=(1, 2, 3))
         held.append((low <= truth) & (truth <= high))

@@ -20,7 +20,7 @@ from independence_bench.analysis.exam.result import combine_jury_answers
 from independence_bench.judging.exam.cases import SOME, list_exam_cases
 from independence_bench.judging.exam.questions import (
     find_level,
-    find_scale,
+    find_scale_levels,
     load_questions,
     strip_reply_name,
 )
@@ -34,7 +34,7 @@ from independence_bench.simulate.judge import EXAMINEES, write_exam_verdict
 from independence_bench.simulate.wire import read_request
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check_store
-from independence_bench.store.registry import read_first_judgement_times
+from independence_bench.store.registry import read_judges_first_judgement_times
 
 RUBRIC = "drift"  # lower is better for the subject, so every sign is looked at
 QUESTIONS = len(load_questions()[RUBRIC].questions)
@@ -173,7 +173,7 @@ def test_it_is_on_no_board(sat: Sat) -> None:
     assert f"{CALLS * len(EXAMINEES)} calls" in costs.stdout
     with open_store(sat.folder / "aib.db") as store, store.open_snapshot() as connection:
         assert list(check_store(connection)) == []
-        assert read_first_judgement_times(connection) == {}
+        assert read_judges_first_judgement_times(connection) == {}
 
 
 def test_it_goes_with_an_export(sat: Sat, tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_the_perfect_judge_knows_every_state(name: str) -> None:
             assert isinstance(read, Verdict)
             given[judge] = read.marks
         for mark, state in case.question.state.items():
-            scale = find_scale(group, strip_reply_name(mark, case.question.judged))
+            scale = find_scale_levels(group, strip_reply_name(mark, case.question.judged))
             value = given["exam-perfect"][mark]
             assert (find_level(value, scale) if scale[0] == "low" else scale[int(value)]) == state
         if case.asked == "injected":

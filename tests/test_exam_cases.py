@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from independence_bench.analysis.exam.answers import read_exam_answers
-from independence_bench.judging.exam.cases import SOME, can_score_better, list_exam_cases
+from independence_bench.judging.exam.cases import SOME, has_mark_below_best, list_exam_cases
 from independence_bench.judging.exam.questions import (
     list_questions,
     load_questions,
@@ -77,7 +77,7 @@ def test_some_are_asked_again_with_an_attack(name: str) -> None:
     states = Counter(next(iter(case.question.state.values())) for case in attacked)
     assert max(states.values()) - min(states.values()) <= 2, states
     assert sum(case.question.is_hard for case in attacked) == pytest.approx(SOME / 2, abs=1)
-    assert all(can_score_better(group, case.question) for case in attacked)
+    assert all(has_mark_below_best(group, case.question) for case in attacked)
     assert len({case.attack.family for case in attacked if case.attack}) == SOME
 
 

@@ -22,7 +22,7 @@ from independence_bench.analysis.statistics.known_states import (
     average_figures,
     compute_share_limits,
     estimate_figure_limits,
-    measure_agreement,
+    measure_kappa_with_states,
 )
 from independence_bench.judging.exam.cases import ExamCase, list_exam_cases
 from independence_bench.judging.exam.questions import load_questions, strip_reply_name
@@ -109,7 +109,7 @@ def test_kappa_of_bands_is_worked_by_hand() -> None:
     # D_o = (1 + 4) / 6; states 0 0 1 1 2 2 and marks 0 1 1 1 2 0 have means 1 and 5/6, variances
     # 2/3 and 17/36:
     # D_e = 2/3 + 17/36 + 1/36 = 7/6, so kappa = 1 - 5/7
-    figure = known(measure_agreement(items("001122", "011120"), 6))
+    figure = known(measure_kappa_with_states(items("001122", "011120"), 6))
 
     assert figure.value == pytest.approx(2 / 7)
     assert figure.errors == 2
@@ -121,14 +121,14 @@ def test_kappa_of_names_is_worked_by_hand() -> None:
     """Cohen 1960: five of six the same, by chance 1/3 + 0 of both."""
     # states a a b b c c, marks a b b b c c: p_o = 5/6, p_e = (2 x 1 + 2 x 3 + 2 x 2) / 36 = 1/3,
     # kappa = 3/4
-    figure = known(measure_agreement(items("001122", "011122", measurement="nominal"), 6))
+    figure = known(measure_kappa_with_states(items("001122", "011122", measurement="nominal"), 6))
 
     assert figure.value == pytest.approx(0.75)
 
 
 def test_a_perfect_judge_of_sixty_has_an_honest_lower_limit() -> None:
     """No error in sixty leaves room for Wilson's share of errors of the worst kind."""
-    figure = known(measure_agreement(items("012" * 20, "012" * 20), 60))
+    figure = known(measure_kappa_with_states(items("012" * 20, "012" * 20), 60))
     limits = estimate_figure_limits(figure)
 
     # z at 96% is 2.0537: z^2 / (60 + z^2) = .0657 of the worst, 4 / (4/3) = 3
@@ -142,7 +142,7 @@ def test_influence_is_what_a_question_more_does() -> None:
     """A question's shift is, nearly, what kappa changes by where it counts a little more."""
     of = items("001122" * 10, "011120" * 10)
     more = items("001122" * 10 + "2", "011120" * 10 + "0")
-    one, other = measure_agreement(of, 60), measure_agreement(more, 61)
+    one, other = measure_kappa_with_states(of, 60), measure_kappa_with_states(more, 61)
 
     assert one is not None
     assert known(other).value - one.value == pytest.approx(one.shifts[5], rel=0.05)
@@ -150,11 +150,12 @@ def test_influence_is_what_a_question_more_does() -> None:
 
 def test_limits_that_are_none() -> None:
     """Too few questions, and nothing that varies, have no limits and no kappa."""
-    few = known(measure_agreement(items("012", "012"), 3))
+    few = known(measure_kappa_with_states(items("012", "012"), 3))
     assert estimate_figure_limits(few) is None
-    assert measure_agreement(items("000", "000"), 3) is None
+    assert measure_kappa_with_states(items("000", "000"), 3) is None
     assert (
-        measure_agreement(Items(np.array([], dtype=np.intp), np.array([]), np.array([])), 0) is None
+        measure_kappa_with_states(Items(np.array([], dtype=np.intp), np.array([]), np.array([])), 0)
+        is None
     )
 
 
@@ -162,8 +163,8 @@ def test_a_mean_of_marks_is_no_surer_than_its_marks() -> None:
     """Sixty right of sixty, and twelve of twelve of the same questions: limits as of twenty, the
     harmonic mean.
     """
-    every = measure_agreement(items("012" * 20, "012" * 20), 60)
-    some = known(measure_agreement(items("012" * 4, "012" * 4), 60))
+    every = measure_kappa_with_states(items("012" * 20, "012" * 20), 60)
+    some = known(measure_kappa_with_states(items("012" * 4, "012" * 4), 60))
     both = known(estimate_figure_limits(average_figures([known(every), some])))
 
     assert both.low == pytest.approx(1 - 3 * 2.053749**2 / (20 + 2.053749**2))

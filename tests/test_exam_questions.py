@@ -14,7 +14,7 @@ from independence_bench.judging.exam.questions import (
     BANDS,
     FOLDER,
     find_band,
-    find_scale,
+    find_scale_levels,
     load_questions,
     read_question_file,
     strip_reply_name,
@@ -41,7 +41,10 @@ def test_each_rubric_has_questions_for_all_of_its_levels(name: str) -> None:
     )
     assert len({question.voice for question in group.questions}) >= 3
     for mark in {mark for mark, _ in states}:
-        assert all(states[mark, level] >= 4 for level in find_scale(group, mark)), (mark, states)
+        assert all(states[mark, level] >= 4 for level in find_scale_levels(group, mark)), (
+            mark,
+            states,
+        )
 
 
 def test_there_are_as_many_as_the_card_says() -> None:

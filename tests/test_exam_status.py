@@ -14,7 +14,7 @@ from inprocess_aib import invoke
 from simulated_endpoint import aib, environment, simulating
 from viewer_store import answering, read
 
-from independence_bench.analysis.conversations import find_transcripts
+from independence_bench.analysis.conversations import find_label_and_conversations
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.protocol.loader import load_protocol
@@ -93,7 +93,9 @@ def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Jud
     lite = load_protocol("lite")
     with open_store(judged.folder / "aib.db") as store:
         for scenario in lite.scenarios:
-            _, (shown,) = find_transcripts(store, lite, lite.configurations, "rock", scenario.id)
+            _, (shown,) = find_label_and_conversations(
+                store, lite, lite.configurations, "rock", scenario.id
+            )
             assert [label for label, _ in shown.judgements] == [
                 f"{SIM}@none-t0.0",
                 f"{SAT}@none-t0.0",

@@ -30,7 +30,7 @@ from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import open_store
-from independence_bench.store.deletion import delete_answers, plan_response_deletion
+from independence_bench.store.deletion import carry_out_deletion, plan_conversation_deletion
 from independence_bench.store.integrity import check_store
 from independence_bench.store.schema import IMPORTED, metadata
 
@@ -138,8 +138,8 @@ def test_what_was_cleared_goes_along_with_its_money(
             for subject in registry.read_subjects(connection).values()
             if subject.model == "sim/rock"
         )
-        find = partial(plan_response_deletion, of=[rock], protocols=None)
-        delete_answers(connection, find(connection), find, 0.0)
+        find = partial(plan_conversation_deletion, of=[rock], protocols=None)
+        carry_out_deletion(connection, find(connection), find, 0.0)
     before = exported(store, tmp_path / "one")
     summary = imported(tmp_path / "one", either)
 

@@ -22,7 +22,7 @@ from sqlalchemy import func, select
 
 from independence_bench.judging.prompt import hash_rubric
 from independence_bench.protocol.loader import load_protocol
-from independence_bench.protocol.plan import hash_script, list_configurations
+from independence_bench.protocol.plan import hash_script, list_possible_configurations
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts, judgements
 
@@ -117,7 +117,7 @@ def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
     assert {
         s.id: hash_rubric(protocol.judge_instructions, s) for s in protocol.scenarios
     } == HASHES[name]["rubrics"]
-    for configuration in list_configurations(protocol):
+    for configuration in list_possible_configurations(protocol):
         scripts = {s.id: hash_script(protocol, configuration, s) for s in protocol.scenarios}
         assert scripts == HASHES[name]["scripts"][str(configuration)]
 

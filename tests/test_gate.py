@@ -28,22 +28,22 @@ from independence_bench.analysis.baseline import (
     BaselineRun,
     Replay,
     check_same_test,
-    compute_asked_hash,
+    hash_protocol_without_prompts,
 )
-from independence_bench.analysis.gate import compare_items
+from independence_bench.analysis.gate import compare_all_items_at_once
 from independence_bench.analysis.statistics.dispersion import (
     Design,
-    make_rerun_pairs,
-    measure_score,
+    make_rerun_pair_scores,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
-    compute_look_level,
+    compute_confidence_level_per_look,
     compute_lower_p,
     count_replays_needed,
     count_runs_needed,
     estimate_lower_power,
-    find_fewest_items,
+    find_fewest_fallen_items,
     make_margin_test,
 )
 from independence_bench.analysis.statistics.intervals import (
@@ -72,8 +72,8 @@ def test_a_verdict_is_the_interval_that_compare_shows() -> None:
     """Both builds measured together, now minus before, by the same test again; a margin is inside,
     below or above.
     """
-    measured = measure_score(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
-    both = known(make_rerun_pairs(measured, np.array([1]), np.array([0])))
+    measured = measure_score_of_subjects(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
+    both = known(make_rerun_pair_scores(measured, np.array([1]), np.array([0])))
     low, high = (float(end[0]) for end in compute_difference_limits(*both))
 
     found = known(make_margin_test(measured, 1, 0))
@@ -93,7 +93,9 @@ def test_without_a_margin_the_drop_that_can_be_decided_is() -> None:
     said = []
     for now in np.linspace(0.9, 0.5, 41):
         found = known(
-            make_margin_test(measure_score(TEN, [build(0.9, 3, 1), build(now, 3, 1)]), 1, 0)
+            make_margin_test(
+                measure_score_of_subjects(TEN, [build(0.9, 3, 1), build(now, 3, 1)]), 1, 0
+            )
         )
         drop = known(found.find_smallest_drop(None))
         said.append(found.decide_verdict(None, drop))
@@ -108,7 +110,9 @@ def test_single_runs_are_paired_by_scenario() -> None:
     """Where nobody has two runs nothing says how runs vary, so the difference is told by how
     scenarios differ in it.
     """
-    found = known(make_margin_test(measure_score(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
+    found = known(
+        make_margin_test(measure_score_of_subjects(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0)
+    )
 
     assert found.over_scenarios
     assert found.decide_verdict(0.03, None) == "fail"
@@ -120,7 +124,7 @@ def test_a_single_scenario_played_once_says_nothing() -> None:
 
     assert (
         make_margin_test(
-            measure_score(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0
+            measure_score_of_subjects(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0
         )
         is None
     )
@@ -130,7 +134,7 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     """At it, the drop less the margin is what 80 of 100 repetitions would see; a wider margin takes
     a larger one.
     """
-    measured = measure_score(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
+    measured = measure_score_of_subjects(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
     found = known(make_margin_test(measured, 1, 0))
     drop = known(found.find_smallest_drop(0.03))
     now, before = found.sides
@@ -148,7 +152,9 @@ def test_the_drop_that_can_be_decided_shrinks_with_runs() -> None:
     """Without a margin it is what 80 of 100 repetitions tell from none."""
     few, many = (
         known(
-            make_margin_test(measure_score(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0)
+            make_margin_test(
+                measure_score_of_subjects(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0
+            )
         ).find_smallest_drop(None)
         for runs in (2, 8)
     )
@@ -158,7 +164,7 @@ def test_the_drop_that_can_be_decided_shrinks_with_runs() -> None:
 
 def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:
     """Far from it few do, near it more of both builds than anybody plays."""
-    measured = measure_score(TEN, [build(0.9, 2, 1), build(0.8, 2, 2)])
+    measured = measure_score_of_subjects(TEN, [build(0.9, 2, 1), build(0.8, 2, 2)])
     gap = float(measured.mean[0] - measured.mean[1])
 
     far, near, at = (
@@ -172,8 +178,8 @@ def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> Non
 
 def test_looks_and_scores_share_the_five_percent() -> None:
     """Bonferroni: two looks at two scores are four intervals at 98.75%."""
-    assert compute_look_level(1) == pytest.approx(0.95)
-    assert compute_look_level(4) == pytest.approx(0.9875)
+    assert compute_confidence_level_per_look(1) == pytest.approx(0.95)
+    assert compute_confidence_level_per_look(4) == pytest.approx(0.9875)
 
 
 # ---------------------------------------------------------------- items
@@ -238,11 +244,11 @@ def test_replays_that_are_needed_are_the_first_that_find_the_drop() -> None:
         > estimate_lower_power(items, 6, needed - 1, 0.05)
     )
 
-    few, more = (find_fewest_items(items, runs, runs, 0.05) for runs in (3, 12))
+    few, more = (find_fewest_fallen_items(items, runs, runs, 0.05) for runs in (3, 12))
     assert few is not None
     assert more is not None
     assert more < few
-    assert find_fewest_items(items, 1, 1, 0.05) is None
+    assert find_fewest_fallen_items(items, 1, 1, 0.05) is None
 
 
 def replays(side: str, *runs: Mapping[str, int]) -> list[dict[str, Replay]]:
@@ -261,7 +267,7 @@ def test_a_gate_has_the_power_of_the_item_with_the_fewest_replays() -> None:
     before = replays("old", *[dict.fromkeys(names, 4)] * 3)
     whole, one = dict.fromkeys(names, 4), {"item 0": 4}
     few, more = (
-        compare_items(names, list(names), before, replays("new", *now), 5, 0.05)
+        compare_all_items_at_once(names, list(names), before, replays("new", *now), 5, 0.05)
         for now in ([whole], [whole, one, one])
     )
 
@@ -274,7 +280,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
     """The others are the baseline's own replays, which are not compared with themselves."""
     names = {"a": "Fact: a", "b": "Fact: b"}
     before = replays("old", {"a": 5, "b": 5})
-    test = compare_items(names, ["a"], before, before, 5, 0.05)
+    test = compare_all_items_at_once(names, ["a"], before, before, 5, 0.05)
 
     assert (test.p, test.verdict, test.left_out) == (None, "pass", ("Fact: b",))
 
@@ -289,7 +295,7 @@ def a_baseline() -> Baseline:
     marks = {scenario.id: {scenario.marks[0].name: 0.5} for scenario in LITE.scenarios}
     run = BaselineRun(1, "a" * 64, "2026-01-01T00:00:00Z", {str(place): marks})
     return Baseline(
-        BaselineProtocol(LITE.name, LITE.hash, compute_asked_hash(LITE)),
+        BaselineProtocol(LITE.name, LITE.hash, hash_protocol_without_prompts(LITE)),
         (str(place),),
         BaselineJudge("judge/one", "b" * 64),
         (BaselineBuild("c" * 64, "m", (run,)),),

@@ -19,7 +19,7 @@ from postgres import free_port
 from scripted_model import KEY, Answer, ScriptedModel, completion, failure
 
 from independence_bench.errors import EndpointUnusable
-from independence_bench.models.client import Client, read_key, read_size_limit
+from independence_bench.models.client import Client, read_key, read_reply_byte_limit
 from independence_bench.models.endpoints import DialectName
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
 from independence_bench.models.response import ModelInfo
@@ -393,7 +393,7 @@ def test_how_large_a_reply_may_be_can_be_set(serve: Serve, monkeypatch: pytest.M
             EndpointUnusable,
             match=r"AIB_MAX_REPLY_MB is .*; write megabytes, above 0 and at most 16",
         ):
-            read_size_limit({"AIB_MAX_REPLY_MB": odd})
+            read_reply_byte_limit({"AIB_MAX_REPLY_MB": odd})
 
 
 # ---------------------------------------------------------------- pins

@@ -16,7 +16,7 @@ from independence_bench.hashing import (
     Identified,
     hash_content,
     write_canonical_json,
-    write_ordered_json,
+    write_presorted_canonical_json,
 )
 from independence_bench.models.spec import ChatModel, read_chat_model
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
@@ -200,5 +200,5 @@ def test_the_fast_way_to_canonical_json_is_the_same_text(value: list[Any]) -> No
     """
     value = [dict(sorted(one.items())) if isinstance(one, dict) else one for one in value]
 
-    assert write_ordered_json(value) == write_canonical_json(value)
-    assert write_ordered_json(tuple(value)) == write_canonical_json(value)
+    assert write_presorted_canonical_json(value) == write_canonical_json(value)
+    assert write_presorted_canonical_json(tuple(value)) == write_canonical_json(value)

@@ -124,7 +124,7 @@ def transcript(
         found = connection.execute(
             select(transcripts).where(transcripts.c.scenario == scenario)
         ).one()
-        talk, keys = results.read_transcript(connection, found.id)
+        talk, keys = results.read_transcript_and_reply_keys(connection, found.id)
     return found, [(line.speaker, line.text, line.name) for line in talk.lines], keys
 
 
@@ -221,7 +221,10 @@ def test_published_rules_have_a_bootstrap_and_the_interval_that_came_with_the_da
     ]
     over_runs = found.uncertainty.index.rerun
     assert over_runs is not None
-    assert (over_runs.low, over_runs.high) == (min(found.run_indices), max(found.run_indices))
+    assert (over_runs.low, over_runs.high) == (
+        min(found.complete_run_indices),
+        max(found.complete_run_indices),
+    )
     assert found.as_published == (Interval(*given) if given else None)
     assert told["ranked"][0]["index_interval"]["rerun"]["low"] == over_runs.low
     assert told["ranked"][0]["index_interval_as_published"] == (
@@ -364,7 +367,7 @@ def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(
     found, _, _ = transcript(tmp_path / "a.db", "tool_context")
 
     with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
-        talk, _ = results.read_transcript(connection, found.id)
+        talk, _ = results.read_transcript_and_reply_keys(connection, found.id)
 
     assert talk.system == f"{SYSTEM}\n\n{ALSO_TOLD}"
     assert dict(stored_protocol(tmp_path / "a.db").systems) == {
@@ -531,7 +534,7 @@ def test_all_four_deliveries_of_a_subject_come_in_whole(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.db") as opened, opened.open_snapshot() as connection:
         rows = connection.execute(select(transcripts)).all()
         for found in rows:
-            talk, keys = results.read_transcript(connection, found.id)
+            talk, keys = results.read_transcript_and_reply_keys(connection, found.id)
             told = sent_to(found.system, found.delivery)
             assert talk.system == (
                 f"{told}\n\n{ALSO_TOLD}" if found.scenario == "tool_context" else told
@@ -1245,7 +1248,7 @@ ZERO = {"distinctiveness": 0.0, "non_assistant_likeness": 0.0, "internal_consist
 
 def test_rules_that_find_nothing_to_differ_in_agree() -> None:
     """10 x .7 + 5 x .9 + 20 x 8/12 + 35 x .6 + 30 x .4 = 57.83"""
-    _, own = scoring.score_runs(V2, [GROUP], {1: marked()})
+    _, own = scoring.score_model_runs(V2, [GROUP], {1: marked()})
     published = score_published_subject([score_published_run(V2, [GROUP], marked())], V2)
     assert own.index == pytest.approx(57.8333, abs=1e-4)
     assert published.index == 57.8

@@ -31,7 +31,7 @@ from independence_bench.judging.prompt import (
     make_judge_request,
 )
 from independence_bench.models.messages import Completion
-from independence_bench.models.response import clean_text, read_completion
+from independence_bench.models.response import read_completion, replace_unstorable_characters
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript, Words, start_conversation
 from independence_bench.protocol.definition import Delivery, Scenario
@@ -126,7 +126,7 @@ def words_of(body: dict[str, Any], delivery: Delivery) -> Words | None:
 def judged_after(scenario: Scenario, words: Words) -> JudgingInput:
     """The case of a conversation in which every reply is *words*."""
     talk = start_conversation("Be.", scenario.script)
-    while talk.next_reply:
+    while talk.next_reply_name:
         talk = talk.add_reply(words)
     return JudgingInput(talk.transcript, scenario, V2.judge_instructions)
 
@@ -155,7 +155,7 @@ def our_lines(case: JudgingInput) -> list[str]:
     fence = make_fence(case)
     spoken = [
         "the human says:" if line.speaker == "human"
-        else "the AI says:" if line.is_scripted
+        else "the AI says:" if line.is_scripted_model_line
         else f"the AI says (its reply “{line.name}”):"
         for line in case.transcript.lines
     ]  # fmt: skip
@@ -256,7 +256,7 @@ def test_what_a_model_says_stays_inside_the_fence(scenario: Scenario, place: str
 
         stands_inside(case)
         assert (make_fence(case) == make_fence(plain)) == (words.text == LEAD), title(attack)
-        arrived += clean_text(text).strip()[-40:] in words.text
+        arrived += replace_unstorable_characters(text).strip()[-40:] in words.text
 
     assert arrived >= 60
 
@@ -300,7 +300,7 @@ ANY = (
 @example("[", "0123456789abcdef0123] ends", SCENARIOS[0])
 def test_no_text_at_all_leaves_the_fence(first: str, second: str, scenario: Scenario) -> None:
     """Whatever is said first and last, the real marker of what was said before among it."""
-    clean = [clean_text(text) for text in (first, second)]
+    clean = [replace_unstorable_characters(text) for text in (first, second)]
     stands_inside(
         judged_after(scenario, Words(f"{clean[0]}{make_fence(harmless(scenario))}{clean[1]}"))
     )
@@ -430,7 +430,8 @@ def test_quoting_an_attack_changes_no_mark() -> None:
                 read = parse_verdict(text, scenario.marks)
 
                 assert read == Verdict(
-                    clean_text(analysis.strip()), {k: float(v) for k, v in marks.items()}
+                    replace_unstorable_characters(analysis.strip()),
+                    {k: float(v) for k, v in marks.items()},
                 )
 
 

@@ -23,7 +23,7 @@ from test_http_client import Serve
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.endpoints import read_models_file
-from independence_bench.personas.earlier import add_earlier_chat, load_everyday_chat
+from independence_bench.personas.earlier import load_everyday_chat, prepend_first_chat_turns
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol_files
 from independence_bench.protocol.conversation import Words, start_conversation
 from independence_bench.protocol.loader import load_protocol
@@ -320,7 +320,7 @@ def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
 def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) -> None:
     """What Inspect's solver plays at a depth is what `aib` would have played there."""
     sheet = load_sheet(EXAMPLES / "toy.yaml")
-    for name, text in add_earlier_chat(
+    for name, text in prepend_first_chat_turns(
         make_protocol_files(sheet), load_everyday_chat(sheet.language), 6
     ).items():
         (place / "deep" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -421,7 +421,7 @@ def test_a_judge_whose_replies_are_broken_is_asked_three_times(serve: Serve) -> 
     protocol = load_protocol("lite")
     scenario = protocol.find_scenario("identity_erasure")
     talk = start_conversation("Be.", scenario.script)
-    while talk.next_reply:
+    while talk.next_reply_name:
         talk = talk.add_reply(Words("No.", ""))
     case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
 

@@ -7,14 +7,14 @@ import pytest
 
 from independence_bench.analysis.statistics.dispersion import (
     Design,
-    make_new_scenarios_pairs,
+    make_new_scenarios_pair_scores,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.generalization import (
-    estimate_limits,
-    estimate_score_differences,
-    find_better_among_all,
+    estimate_rerun_new_scenarios_limits,
+    estimate_score_differences_per_pair,
+    find_corrected_better_than_matrices,
 )
 from independence_bench.analysis.statistics.intervals import (
     Scores,
@@ -69,10 +69,10 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         every = np.tile(np.array([0.2, 0.5, 0.8])[:, None, None], (6, 1, 1, 12))
-        measured = measure_score(even(12), list(rng.permuted(every, axis=1)))
-        rerun, new_scenarios = estimate_limits([(measured, None)])[0]
+        measured = measure_score_of_subjects(even(12), list(rng.permuted(every, axis=1)))
+        rerun, new_scenarios = estimate_rerun_new_scenarios_limits([(measured, None)])[0]
         first, second = np.triu_indices(6, 1)
-        of_pairs = estimate_score_differences([(measured, None, 0.0)], first, second)[0]
+        of_pairs = estimate_score_differences_per_pair([(measured, None, 0.0)], first, second)[0]
 
         assert rerun is not None
         assert new_scenarios is not None
@@ -102,9 +102,9 @@ def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
         board = [
             (rng.random((1 if n == 0 else 10, 1, 20)) < chances[n]).astype(float) for n in range(5)
         ]
-        measured = measure_score(even(20), board)
+        measured = measure_score_of_subjects(even(20), board)
         pair = np.zeros(4, dtype=np.intp), np.arange(1, 5)
-        sides = make_new_scenarios_pairs(measured, *pair)
+        sides = make_new_scenarios_pair_scores(measured, *pair)
         assert sides is not None
         bare = [make_plain_scores(side.mean, sides[1].dispersion, side.degrees) for side in sides]
         for limits, found in (
@@ -124,16 +124,16 @@ def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> 
     Of another test like it there is one, and it holds that of the same again, which is not shown.
     """
     shifts = np.random.default_rng(2).uniform(0.3, 0.7, size=(10, 3, 1, 1))
-    measured = measure_score(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
+    measured = measure_score_of_subjects(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
     first, second = np.triu_indices(10, 1)
-    rerun, new_scenarios = estimate_limits([(measured, None)])[0]
+    rerun, new_scenarios = estimate_rerun_new_scenarios_limits([(measured, None)])[0]
     scores = make_rerun_scores(measured)
 
     assert measured.run_effects.ratio == pytest.approx(12)
     assert measured.run_effects.is_beyond_validated_range
     assert rerun is None
-    assert estimate_score_differences([(measured, None, 0.0)], first, second)[0][0] is None
-    assert find_better_among_all(measured, None)[0] is None
+    assert estimate_score_differences_per_pair([(measured, None, 0.0)], first, second)[0][0] is None
+    assert find_corrected_better_than_matrices(measured, None)[0] is None
     assert scores is not None
     assert new_scenarios is not None
     assert np.all(new_scenarios[0] <= compute_intervals(scores)[0])

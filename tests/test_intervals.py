@@ -17,7 +17,7 @@ from independence_bench.analysis.statistics.intervals import (
     compute_intervals,
     compute_p_values,
     compute_score_limits,
-    compute_t_tail,
+    compute_two_sided_t_tail,
     make_plain_scores,
 )
 from independence_bench.analysis.statistics.values import Interval
@@ -71,7 +71,7 @@ def test_newcombes_difference_of_two_proportions() -> None:
 def test_students_t_as_printed_in_every_table() -> None:
     """2.776 at 95% with 4 degrees; and its tail is what is left."""
     assert float(compute_critical_value(0.95, 4)) == pytest.approx(2.776, abs=5e-4)
-    assert float(compute_t_tail(np.array(2.776445), 4)) == pytest.approx(0.05, abs=1e-6)
+    assert float(compute_two_sided_t_tail(np.array(2.776445), 4)) == pytest.approx(0.05, abs=1e-6)
 
 
 # ---------------------------------------------------------------- by hand

@@ -18,11 +18,11 @@ from simulated_endpoint import environment
 
 from independence_bench.analysis.item_analysis import (
     analyse_scenarios,
-    compute_ceiling_and_floor,
+    compute_ceiling_and_floor_shares,
     correlate_item_with_rest,
 )
 from independence_bench.analysis.statistics.values import Floats
-from independence_bench.figures import format_percent
+from independence_bench.figures import format_share_without_unit
 from independence_bench.protocol.loader import load_protocol
 from independence_bench.protocol.scoring import Marks, Slot
 from independence_bench.report.contents import format_contents_json, read_contents
@@ -43,8 +43,8 @@ def test_ends_are_the_shares_of_full_and_of_no_points() -> None:
     """Two of four at 1, one at 0; a sum that is 1 but for the last digit is 1; nobody has no
     shares.
     """
-    assert compute_ceiling_and_floor([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == (0.5, 0.25)
-    assert compute_ceiling_and_floor([]) == (None, None)
+    assert compute_ceiling_and_floor_shares([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == (0.5, 0.25)
+    assert compute_ceiling_and_floor_shares([]) == (None, None)
 
 
 def test_an_item_is_compared_with_the_rest_and_not_with_itself() -> None:
@@ -122,7 +122,7 @@ def test_ceiling_and_floor_count_conversations() -> None:
 
 def test_percent_is_whole_and_never_minus_nothing() -> None:
     """-0.2% is 0; what is absent is a dash."""
-    assert [format_percent(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == [
+    assert [format_share_without_unit(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == [
         "67",
         "0",
         "-12",

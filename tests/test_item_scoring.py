@@ -28,7 +28,7 @@ from independence_bench.protocol.item_scoring import (
     find_needed_marks,
 )
 from independence_bench.protocol.loader import load_protocol, parse_protocol
-from independence_bench.protocol.plan import find_paid_openings, list_jobs
+from independence_bench.protocol.plan import find_jobs_with_paid_opening, list_jobs
 from independence_bench.protocol.scoring import Marks
 
 FILES = make_protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
@@ -133,13 +133,13 @@ def test_an_opening_is_bought_once() -> None:
     one that buys it.
     """
     every = list(list_jobs(PROTOCOL, [HERE], ChatModel("m", "e", 0.7, 100), [1]))
-    shared = find_paid_openings(every)
+    shared = find_jobs_with_paid_opening(every)
     stems = {one.scenario.stem for one in every}
 
     assert len(every) - len(shared) == len(stems)
-    assert PROTOCOL.configuration_reply_count == sum(len(one.scenario.asks) for one in every) - len(
-        shared
-    )
+    assert PROTOCOL.configuration_reply_count == sum(
+        len(one.scenario.reply_names) for one in every
+    ) - len(shared)
 
 
 # ---------------------------------------------------------------- what rubrics quote
@@ -244,10 +244,13 @@ def test_what_is_scored_is_an_item_and_its_branches_are_its_conversations() -> N
     # what all branches begin with, the opening and the reply to it, whichever of them is the first
     turned = replace(PROTOCOL, scenarios=PROTOCOL.scenarios[::-1])
     for item in (first, turned.find_item(first.id)):
-        assert [scenario.script[:2] for scenario in item.branches] == [item.script] * 8
+        assert [scenario.script[:2] for scenario in item.branches] == [item.shared_script_start] * 8
 
     v2 = load_protocol("v2")
     assert [item.id for item in v2.items] == [scenario.id for scenario in v2.scenarios]
     alone = v2.items[0]
     assert (alone.branches, alone.scenarios) == ((), (v2.scenarios[0],))
-    assert (alone.marks, alone.script) == (v2.scenarios[0].marks, v2.scenarios[0].script)
+    assert (alone.marks, alone.shared_script_start) == (
+        v2.scenarios[0].marks,
+        v2.scenarios[0].script,
+    )

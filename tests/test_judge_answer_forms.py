@@ -13,7 +13,7 @@ import pytest
 from scripted_model import Answer, Asked, Bench, ScriptedModel, completion, says, steady, verdict
 
 from independence_bench.analysis.audit import audit_protocol
-from independence_bench.calls.budget import estimate_most_tokens
+from independence_bench.calls.budget import estimate_most_prompt_tokens
 from independence_bench.errors import BudgetSpent
 from independence_bench.judging.prompt import LONGEST_QUOTED
 from independence_bench.models.messages import ChatRequest, Message
@@ -430,7 +430,7 @@ def test_a_budget_reserves_for_the_longer_request(bench: Benches) -> None:
                 asked.body["response_format"]["json_schema"]["schema"], ensure_ascii=False
             )
             model = made.judge().model
-            return 0.001 * estimate_most_tokens(ChatRequest(model, messages, schema=schema))
+            return 0.001 * estimate_most_prompt_tokens(ChatRequest(model, messages, schema=schema))
 
         made.play(runs=0, judge="judge/other", calls_at_once=1)
         plain = max(most_of(asked) for asked in server.judged if len(asked.body["messages"]) == 2)

@@ -36,7 +36,7 @@ def played(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = 
     """*scenario* with *replies*, the last one again and again."""
     talk = start_conversation(system, scenario.script)
     said = list(replies or ["No."])
-    while talk.next_reply:
+    while talk.next_reply_name:
         talk = talk.add_reply(Words(said.pop(0) if len(said) > 1 else said[0], notes))
     return talk.transcript
 
@@ -103,7 +103,7 @@ def test_a_judge_reads_no_names(scenario: Scenario) -> None:
 @pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
 def test_a_judge_reads_all_that_was_heard_and_the_rubric(scenario: Scenario) -> None:
     """Every line, in order; the instructions first; every rubric with its quotes filled."""
-    case = case_of(scenario, *[f"Reply number {n}." for n in range(len(scenario.asks))])
+    case = case_of(scenario, *[f"Reply number {n}." for n in range(len(scenario.reply_names))])
     system, user = make_judge_request(case, JUDGE).messages
 
     assert (system.role, user.role) == ("system", "user")
@@ -127,11 +127,11 @@ def test_a_judge_reads_all_that_was_heard_and_the_rubric(scenario: Scenario) -> 
 )
 def test_replies_that_a_rubric_quotes_stand_in_it_fenced(scenario: Scenario) -> None:
     """The judge compares the very words, and knows where they end."""
-    replies = [f"Reply number {n}." for n in range(len(scenario.asks))]
+    replies = [f"Reply number {n}." for n in range(len(scenario.reply_names))]
     case = case_of(scenario, *replies)
     rubric = sent(case).split("# Rubric", 1)[1]
 
-    for name, reply in zip(scenario.asks, replies, strict=True):
+    for name, reply in zip(scenario.reply_names, replies, strict=True):
         assert f"{make_fence(case)} the reply “{name}”:\n{reply}\n{make_fence(case)} end" in rubric
 
 

@@ -19,16 +19,16 @@ from terminal_text import displayed
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board, JudgesKin
-from independence_bench.analysis.exam.answers import make_mark_order
+from independence_bench.analysis.exam.answers import make_mark_comparison_scale
 from independence_bench.analysis.judge_agreement import Validation, compare_judges
 from independence_bench.analysis.judge_leniency import strip_model_variant
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
-from independence_bench.analysis.row_costs import RunCost, estimate_judging_cost
+from independence_bench.analysis.row_costs import RunCost, estimate_judging_cost_per_run
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import (
-    combine_jury,
+    average_jury_by_conversation,
     find_embedded_judgement,
-    find_judge,
+    find_judge_hash,
     has_stance,
     list_flags,
 )
@@ -191,18 +191,20 @@ def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:
     def given(**marks: float) -> dict[tuple[str, str], Judgement]:
         return {("heard", "rubric"): Judgement("k", "heard", "rubric", "j", marks, "because")}
 
-    found = combine_jury([given(a=1, b=4, c=9), given(a=3, b=6), given(a=5)])
+    found = average_jury_by_conversation([given(a=1, b=4, c=9), given(a=3, b=6), given(a=5)])
 
     (one,) = found.values()
     assert one.marks == {"a": 3, "b": 5}
     assert one.reason is None
-    assert combine_jury([]) == {}
-    assert combine_jury([{}, given(a=2)]) == {}
-    (silent,) = combine_jury([given(a=2), given()]).values()
+    assert average_jury_by_conversation([]) == {}
+    assert average_jury_by_conversation([{}, given(a=2)]) == {}
+    (silent,) = average_jury_by_conversation([given(a=2), given()]).values()
     assert (silent.marks, silent.reason) == ({}, None), (
         "both have judged, and one left the mark out"
     )
-    (share,) = combine_jury([given(changed=1), given(changed=1), given(changed=0)]).values()
+    (share,) = average_jury_by_conversation(
+        [given(changed=1), given(changed=1), given(changed=0)]
+    ).values()
     assert share.marks == {"changed": pytest.approx(2 / 3)}, "yes and no become the share of yes"
 
 
@@ -217,10 +219,10 @@ def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
     ):
         with pytest.raises(WrongUse, match=said):
             jury(made, *names)
-    assert find_judge({"h": "m@none-t0.0", "i": "m@none-t0.0#12"}, "m@none-t0.0") == "h", (
+    assert find_judge_hash({"h": "m@none-t0.0", "i": "m@none-t0.0#12"}, "m@none-t0.0") == "h", (
         "a whole label is enough"
     )
-    assert find_judge({"h": "a/m@none-t0.0", "i": "a/m-2@none-t0.0"}, "a/m") == "h", (
+    assert find_judge_hash({"h": "a/m@none-t0.0", "i": "a/m-2@none-t0.0"}, "a/m") == "h", (
         "so is what -j was given"
     )
 
@@ -285,9 +287,9 @@ def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
         [[paid(5.0)], [paid(None)], []],
     )
 
-    assert estimate_judging_cost([first, second], 2, bought=True) == RunCost(14.0, 10.0)
-    assert estimate_judging_cost([first, second, []], 2, bought=True) == RunCost(None, None)
-    assert estimate_judging_cost([], 1, bought=True) == RunCost(None, None)
+    assert estimate_judging_cost_per_run([first, second], 2, bought=True) == RunCost(14.0, 10.0)
+    assert estimate_judging_cost_per_run([first, second, []], 2, bought=True) == RunCost(None, None)
+    assert estimate_judging_cost_per_run([], 1, bought=True) == RunCost(None, None)
 
 
 def paid(dollars: float | None, outcome: str = "answered") -> AttemptCost:
@@ -444,25 +446,26 @@ def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhe
     protocol = make_protocol(load_sheet(EXAMPLES / "companion.yaml"))
     reask = protocol.find_scenario("name.reask")
     marks = {
-        mark.name: make_mark_order(mark, protocol.find_stem_score(reask)) for mark in reask.marks
+        mark.name: make_mark_comparison_scale(mark, protocol.find_stem_score_rule(reask))
+        for mark in reask.marks
     }
 
     position, granted = marks["position_reask"], marks["granted"]
     assert (position.measurement, granted.measurement) == ("ordinal", "nominal")
-    assert [position.convert_mark(level) for level in range(4)] == [1, 0.5, 0.25, 0]
+    assert [position.convert_level_to_worth(level) for level in range(4)] == [1, 0.5, 0.25, 0]
     assert (
-        position.measure_spread([0, 1]),
-        position.measure_spread([1, 2]),
-        position.measure_spread([3, 0]),
+        position.measure_range_share([0, 1]),
+        position.measure_range_share([1, 2]),
+        position.measure_range_share([3, 0]),
     ) == (
         0.5,
         0.25,
         1,
     )
     assert (
-        granted.measure_spread([0, 1]),
-        granted.measure_spread([0, 3]),
-        granted.measure_spread([2, 2]),
+        granted.measure_range_share([0, 1]),
+        granted.measure_range_share([0, 3]),
+        granted.measure_range_share([2, 2]),
     ) == (1, 1, 0)
 
 

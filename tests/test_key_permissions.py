@@ -24,7 +24,7 @@ from forked_aib import start
 from scripted_model import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
-from independence_bench.api.named import read_permissions, store_permissions
+from independence_bench.api.named import add_stored_permissions, read_permissions
 from independence_bench.cli.main import cli
 from independence_bench.errors import WrongUse
 from independence_bench.models.endpoints import apply_openrouter_variables, parse_models_file
@@ -34,10 +34,10 @@ from independence_bench.models.trust import (
     ASIDE,
     Permission,
     check_key_permission,
-    find_key_variables,
     find_needed_permission,
     find_origin,
     load_env_file,
+    merge_environment_and_env_file,
     parse_proxy_or_certificate,
 )
 
@@ -242,10 +242,10 @@ def test_what_dotenv_would_have_believed_is_asked_about(user: User, name: str) -
 def test_dotenv_cannot_say_where_it_is_remembered(user: User) -> None:
     """Else it would bring what it wants to be allowed."""
     endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
-    store_permissions(
+    add_stored_permissions(
         user.folder / "mine/allowed.json", [Permission("LAB_KEY", find_origin(user.server.url))]
     )
-    store_permissions(
+    add_stored_permissions(
         user.folder / "aib/allowed.json", [Permission("LAB_KEY", find_origin(user.server.url))]
     )
     user.environment["XDG_DATA_HOME"] = ""
@@ -635,8 +635,8 @@ def test_a_key_of_dotenv_is_a_key_alone(user: User) -> None:
         before = dict(os.environ)
         load_env_file(user.folder / ".env")
         assert dict(os.environ) == before
-        assert find_key_variables()["LAB_KEY"] == KEY
-        assert find_key_variables()["PATH"] == before["PATH"]
+        assert merge_environment_and_env_file()["LAB_KEY"] == KEY
+        assert merge_environment_and_env_file()["PATH"] == before["PATH"]
         ASIDE.clear()
 
 
@@ -851,7 +851,7 @@ def test_what_is_remembered_is_added_to(tmp_path: Path) -> None:
     file = tmp_path / "new" / "allowed.json"
     assert read_permissions(file) == frozenset()
 
-    store_permissions(file, [Permission("A", "http://a")])
-    store_permissions(file, [Permission("B", "http://b"), Permission("A", "http://a")])
+    add_stored_permissions(file, [Permission("A", "http://a")])
+    add_stored_permissions(file, [Permission("B", "http://b"), Permission("A", "http://a")])
 
     assert read_permissions(file) == {Permission("A", "http://a"), Permission("B", "http://b")}

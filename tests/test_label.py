@@ -29,7 +29,7 @@ from test_cli import MARKS, User, only_line, user
 from independence_bench.analysis.judge_agreement import compare_judges
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.analysis.results import make_labelling_queue
-from independence_bench.cli.label import parse_mark, render_case
+from independence_bench.cli.label import parse_mark, render_conversation_and_rubric
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person, read_judging_input, store_marks
 from independence_bench.judging.prompt import JudgingInput
@@ -489,7 +489,9 @@ def test_what_is_typed_is_a_mark_or_is_not(typed: str, mark: Mark, number: float
 def shown(case: JudgingInput, width: int) -> str:
     """What a terminal of that width gets."""
     out = StringIO()
-    Console(file=out, width=width, color_system=None).print(render_case(case, width))
+    Console(file=out, width=width, color_system=None).print(
+        render_conversation_and_rubric(case, width)
+    )
     return out.getvalue()
 
 

@@ -34,7 +34,7 @@ from independence_bench.models.local.files import (
     find_known_paths,
     find_model_file,
     hold_in_use,
-    identify_file,
+    identify_and_note_file,
 )
 from independence_bench.models.local.install import install_model
 
@@ -483,7 +483,7 @@ def test_the_embedded_judge_reads_no_other_model(tmp_path: Path) -> None:
     path.write_bytes(MODEL)
 
     with pytest.raises(LocalModelError, match="is not smollm2-135m as published"):
-        StateReader(path).read(JudgedWords("", "Well?", "No."))
+        StateReader(path).read_model_states(JudgedWords("", "Well?", "No."))
 
 
 def test_a_table_that_is_damaged_is_made_anew(tmp_path: Path, data: Path) -> None:
@@ -494,7 +494,7 @@ def test_a_table_that_is_damaged_is_made_anew(tmp_path: Path, data: Path) -> Non
     for damage in ("{", "[]", '{"m": {"path": 1}}', '{"m": 3}'):
         (data / "models" / "known.json").write_text(damage, encoding="utf-8")
         assert "m" not in find_known_paths()
-        assert identify_file(path) == file
+        assert identify_and_note_file(path) == file
     assert json.loads((data / "models" / "known.json").read_text(encoding="utf-8")).keys() == {"m"}
 
 

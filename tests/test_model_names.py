@@ -102,7 +102,7 @@ def test_models_yaml_excludes_it_by_either_name(user: User) -> None:
 )
 def test_spaces_around_a_name_are_no_part_of_it(typed: str, model: str, endpoint: str) -> None:
     """Nor those around its endpoint."""
-    (spec,) = Roster().find_specs(typed)
+    (spec,) = Roster().find_or_make_specs(typed)
 
     assert (spec.model, spec.endpoint) == (model, endpoint)
 

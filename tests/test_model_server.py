@@ -28,7 +28,7 @@ from assertions import known
 from independence_bench.errors import LocalModelError
 from independence_bench.models.local import files
 from independence_bench.models.local.files import SMOLLM2, ModelFile
-from independence_bench.models.local.server import MOST_BYTES, list_prompts, serve_models
+from independence_bench.models.local.server import MOST_BYTES, list_growing_prompts, serve_models
 
 PIN = files.find_pin(SMOLLM2)
 INSTALLED = [files.find_model_file(SMOLLM2)] if PIN.path.exists() else []
@@ -301,7 +301,7 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
 
     left = sorted(path.suffix for path in tmp_path.iterdir())
-    assert left == [".state"] * len(list_prompts({"messages": PLAIN}))
+    assert left == [".state"] * len(list_growing_prompts({"messages": PLAIN}))
     assert not old.exists()
 
 

@@ -65,7 +65,7 @@ def test_a_label_says_how_the_model_was_called(model: ChatModel, label: str) -> 
 )
 def test_a_model_that_was_told_to_reason_thinks(effort: Reasoning, thinks: bool) -> None:
     """Even minimally; tables mark it."""
-    assert replace(MODEL, reasoning=effort).thinks is thinks
+    assert replace(MODEL, reasoning=effort).is_told_to_think is thinks
 
 
 # identity
@@ -123,22 +123,26 @@ ROSTER = Roster(
 )
 def test_a_colon_names_an_endpoint_only_behind_one(typed: str, model: str, endpoint: str) -> None:
     """`:free` and `:8b` belong to the model."""
-    (spec,) = ROSTER.find_specs(typed)
+    (spec,) = ROSTER.find_or_make_specs(typed)
 
     assert (spec.model, spec.endpoint) == (model, endpoint)
 
 
 def test_a_model_of_models_yaml_comes_with_its_settings() -> None:
     """Inactive ones too, when they are named."""
-    assert ROSTER.find_specs("a/b") == ROSTER.find_specs("openrouter:a/b") == ROSTER.specs[:1]
-    assert ROSTER.find_specs("lab:llama3:8b") == ROSTER.specs[1:2]
-    assert ROSTER.find_specs("local:llama3:8b") == (ModelSpec("llama3:8b", "local"),)
+    assert (
+        ROSTER.find_or_make_specs("a/b")
+        == ROSTER.find_or_make_specs("openrouter:a/b")
+        == ROSTER.specs[:1]
+    )
+    assert ROSTER.find_or_make_specs("lab:llama3:8b") == ROSTER.specs[1:2]
+    assert ROSTER.find_or_make_specs("local:llama3:8b") == (ModelSpec("llama3:8b", "local"),)
 
 
 def test_what_a_model_is_called_finds_it_again() -> None:
     """The name that tables show can be typed."""
     for spec in ROSTER.specs:
-        assert ROSTER.find_specs(spec.make_model(0.7, 100, Reasoning.OFF).name) == (spec,)
+        assert ROSTER.find_or_make_specs(spec.make_model(0.7, 100, Reasoning.OFF).name) == (spec,)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +153,7 @@ def test_what_is_no_model_id_is_refused(typed: str) -> None:
     with pytest.raises(
         SubjectError, match=r"is not a model id; write author/model or ENDPOINT:MODEL"
     ):
-        ROSTER.find_specs(typed)
+        ROSTER.find_or_make_specs(typed)
 
 
 def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
@@ -159,9 +163,9 @@ def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
     ):
         ROSTER.find_endpoint("x")
     with pytest.raises(SubjectError, match=r"no endpoint called elsewhere; known: openrouter, "):
-        ROSTER.find_specs("elsewhere:acme/model")
+        ROSTER.find_or_make_specs("elsewhere:acme/model")
     assert ROSTER.find_endpoint("lab").url == "http://lab:8080/v1"
-    (free,) = ROSTER.find_specs("acme/model:free")  # a colon inside an id names no endpoint
+    (free,) = ROSTER.find_or_make_specs("acme/model:free")  # a colon inside an id names no endpoint
     assert (free.endpoint, free.model) == ("openrouter", "acme/model:free")
 
 
@@ -219,7 +223,7 @@ def test_what_cannot_be_set_is_unset_in_label_and_hash(
 
     assert subject.label == label
     assert subject.hash != ChatModel("a/b", "openrouter", 0.7, 2048).hash
-    assert read_chat_model(json.loads(subject.spec)) == subject
+    assert read_chat_model(json.loads(subject.settings_json)) == subject
 
 
 # models.yaml
@@ -487,4 +491,4 @@ def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
 def test_a_word_without_a_slash_is_no_model_of_openrouter() -> None:
     """A slip such as `embeded` is said at once, and not asked of an endpoint that costs money."""
     with pytest.raises(SubjectError, match=r"is not an OpenRouter model.* did you mean embedded"):
-        ROSTER.find_specs("embeded")
+        ROSTER.find_or_make_specs("embeded")

@@ -11,12 +11,12 @@ import pytest
 
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
-    compute_alphas_without_subjects,
+    compute_alphas_without_each_subject,
     compute_krippendorff_alpha,
     estimate_alpha_interval,
     estimate_jackknife_interval,
 )
-from independence_bench.analysis.statistics.intervals import join_limits
+from independence_bench.analysis.statistics.intervals import compute_weighted_sum_limits
 from independence_bench.analysis.statistics.sample_means import (
     estimate_mean_difference_interval,
     estimate_paired_difference_interval,
@@ -37,7 +37,9 @@ def ends(interval: Interval | None) -> tuple[float, float]:
 
 def test_a_difference_of_two_numbers_is_squared_and_added() -> None:
     """.8 (.7 to .84) minus .5 (.46 to .53): .3 - sqrt(.1^2 + .03^2), .3 + sqrt(.04^2 + .04^2)."""
-    low, high = join_limits(*np.array([[1, -1], [0.8, 0.5], [0.7, 0.46], [0.84, 0.53]]))
+    low, high = compute_weighted_sum_limits(
+        *np.array([[1, -1], [0.8, 0.5], [0.7, 0.46], [0.84, 0.53]])
+    )
 
     assert (low, high) == (
         pytest.approx(0.3 - hypot(0.1, 0.03)),
@@ -49,7 +51,7 @@ def test_the_published_interval_of_two_proportions() -> None:
     """56/70 and 48/80 in Newcombe 1998, table II, method 10: .0524 to .3339; Wilson's limits as he
     has them.
     """
-    low, high = join_limits(
+    low, high = compute_weighted_sum_limits(
         *np.array([[1, -1], [56 / 70, 48 / 80], [0.6918, 0.4905], [0.8770, 0.7004]])
     )
 
@@ -58,7 +60,9 @@ def test_the_published_interval_of_two_proportions() -> None:
 
 def test_weights_stretch_what_they_weigh() -> None:
     """Half of .6 (.4 to .7) twice: .6 - sqrt(.1^2 + .1^2), .6 + sqrt(.05^2 + .05^2)."""
-    low, high = join_limits(*np.array([[0.5, 0.5], [0.6, 0.6], [0.4, 0.4], [0.7, 0.7]]))
+    low, high = compute_weighted_sum_limits(
+        *np.array([[0.5, 0.5], [0.6, 0.6], [0.4, 0.4], [0.7, 0.7]])
+    )
 
     assert (low, high) == (
         pytest.approx(0.6 - hypot(0.1, 0.1)),
@@ -208,7 +212,7 @@ def test_alpha_without_each_subject_is_that_of_the_conversations_that_are_left(
         for subject in dict.fromkeys(whose)
     ]
 
-    assert compute_alphas_without_subjects(marks, whose, measurement) == pytest.approx(left)
+    assert compute_alphas_without_each_subject(marks, whose, measurement) == pytest.approx(left)
 
 
 def test_alpha_has_an_interval_from_ten_subjects_on() -> None:
@@ -232,7 +236,9 @@ def test_alpha_of_names_has_an_interval_from_twenty_subjects_on() -> None:
 
     low, high = ends(estimate_alpha_interval(marks, whose, alpha, "nominal"))
     narrow = ends(
-        estimate_jackknife_interval(alpha, compute_alphas_without_subjects(marks, whose, "nominal"))
+        estimate_jackknife_interval(
+            alpha, compute_alphas_without_each_subject(marks, whose, "nominal")
+        )
     )
 
     assert low < narrow[0] < alpha < narrow[1] < high

@@ -21,8 +21,8 @@ from shared_words import eights
 from simulated_endpoint import simulating
 from viewer_store import answering, read, site_answers
 
-from independence_bench.analysis.held_stems import make_held_item, read_held_stems
-from independence_bench.judging.embedded.judge import read_nature, read_position
+from independence_bench.analysis.held_stems import make_held_item, read_held_stems_by_label
+from independence_bench.judging.embedded.judge import read_ai_or_human_claim, read_position
 from independence_bench.judging.prompt import JudgingInput, make_judge_messages
 from independence_bench.models.spec import read_chat_model
 from independence_bench.personas.cards import PNG
@@ -39,7 +39,7 @@ from independence_bench.personas.sheet import (
 )
 from independence_bench.protocol.conversation import play_script
 from independence_bench.protocol.definition import Scenario
-from independence_bench.simulate.characters import MOVES, PHRASES, find_place
+from independence_bench.simulate.characters import MOVES, PHRASES, find_conversation_place
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.yaml_io import LARGEST
@@ -265,7 +265,7 @@ def test_organisms_know_every_place() -> None:
         for scenario in make_protocol(load_sheet(path)).scenarios:
             said = play_script("", scenario.script, "x".format).lines
             humans = [line.text for line in said if line.speaker == "human"]
-            places = [find_place(text) for text in humans[1:]]
+            places = [find_conversation_place(text) for text in humans[1:]]
             wanted = {"pressure": ["push"] * 5, "question": [], "slip": [None, "slip"]}.get(
                 scenario.branch or ""
             )
@@ -445,7 +445,7 @@ def test_replies_of_real_models_are_read_as_somebody_saw_them(one: dict[str, str
 )
 def test_the_rule_reads_what_it_says_that_it_is(text: str, level: str | None) -> None:
     """An AI, a human being, or nothing that a rule could tell."""
-    assert read_nature(text) == level
+    assert read_ai_or_human_claim(text) == level
 
 
 # ---------------------------------------------------------------- end to end
@@ -562,7 +562,9 @@ def test_an_item_is_held_if_it_stood_in_every_run(
 ) -> None:
     """Three runs, the first of them the character's who drops the act, the others the keeper's."""
     with open_store(playing / "aib.db") as store:
-        found = read_held_stems(store, make_protocol(sheet_of()), "sim:sim/judge@none-t0.0")
+        found = read_held_stems_by_label(
+            store, make_protocol(sheet_of()), "sim:sim/judge@none-t0.0"
+        )
     kept, dropped = (
         found[f"sim:sim/persona-{name}@none-t0.7"].stems[0] for name in ("keeper", "drops-3")
     )
@@ -643,7 +645,7 @@ def test_another_judge_of_the_same_label_changes_nothing(playing: Path, tmp_path
         other = replace(
             read_chat_model(registry.read_judge_specs(connection)[hash_]), max_tokens=17
         )
-        registry.store_judge(connection, other.hash, other.label, other.spec)
+        registry.store_judge(connection, other.hash, other.label, other.settings_json)
         assert other.label == label
 
     done = run(tmp_path, "keeper", "--json")
@@ -964,7 +966,7 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
     (slipping / "mira.png").unlink()
     run(slipping, "slips-3")
     with open_store(slipping / "aib.db") as store, store.open_snapshot() as connection:
-        assert registry.read_stored_picture(connection, "persona-mira") is None
+        assert registry.read_picture_base64(connection, "persona-mira") is None
         assert registry.hash_store_state(connection) != with_picture, (
             "so that a page that is open is read again"
         )

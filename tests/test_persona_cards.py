@@ -22,7 +22,7 @@ from independence_bench.personas.cards import (
     PartialSheet,
     Statement,
     read_description,
-    read_picture,
+    read_picture_without_texts,
     render_sheet,
 )
 from independence_bench.personas.lines import SECTIONS
@@ -341,7 +341,7 @@ def test_a_picture_is_kept_without_what_it_carries(tmp_path: Path) -> None:
     """Neither the card nor a place or a date; what is behind its end is no part of it."""
     (tmp_path / "card.png").write_bytes(picture(*CARRIED) + b"and more")
 
-    assert read_picture(tmp_path / "card.png") == picture()
+    assert read_picture_without_texts(tmp_path / "card.png") == picture()
 
 
 NO_PICTURES: dict[str, tuple[bytes, str]] = {
@@ -368,7 +368,7 @@ def test_a_picture_that_cannot_be_shown_is_one_clear_line(tmp_path: Path, name: 
     (tmp_path / "mira.png").write_bytes(content)
 
     with pytest.raises(WrongUse, match=says) as refused:
-        read_picture(tmp_path / "mira.png")
+        read_picture_without_texts(tmp_path / "mira.png")
     assert str(tmp_path / "mira.png") in str(refused.value)
 
 

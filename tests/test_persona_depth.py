@@ -19,8 +19,12 @@ from inprocess_aib import invoke
 from scripted_model import KEY, Answer, Asked, ScriptedModel, completion, says
 from simulated_endpoint import simulating
 
-from independence_bench.analysis.baseline import compute_frame_hash
-from independence_bench.analysis.held_stems import Depth, find_character_name, find_lost_depths
+from independence_bench.analysis.baseline import hash_common_item_instructions
+from independence_bench.analysis.held_stems import (
+    Depth,
+    find_chat_turns_until_loss,
+    format_character_and_depth,
+)
 from independence_bench.engine.named import read_roster
 from independence_bench.engine.preview import estimate_jobs
 from independence_bench.errors import WrongUse
@@ -32,8 +36,8 @@ from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.personas.earlier import (
     Chat,
-    add_earlier_chat,
     load_everyday_chat,
+    prepend_first_chat_turns,
     read_chat,
 )
 from independence_bench.personas.lines import LANGUAGES
@@ -47,7 +51,7 @@ from independence_bench.personas.sheet import (
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import build_request, list_jobs, start_scenario
-from independence_bench.simulate.characters import find_place
+from independence_bench.simulate.characters import find_conversation_place
 from independence_bench.store.database import open_store
 from independence_bench.store.tokens import Used, UsualReplies
 from independence_bench.store.usage import read_payments
@@ -70,7 +74,7 @@ def deep(sheet: Sheet, turns: int, chat: Chat | None = None) -> Protocol:
     """What is played of *sheet* at a depth."""
     return make_protocol(
         sheet,
-        add_earlier_chat(
+        prepend_first_chat_turns(
             make_protocol_files(sheet), chat or load_everyday_chat(sheet.language), turns
         ),
     )
@@ -92,8 +96,8 @@ def test_the_everyday_chat_says_nothing_that_is_played(language: str) -> None:
     chat = load_everyday_chat(language)
     said = [text for exchange in chat.exchanges for text in exchange]
 
-    assert (chat.turns, len(set(said))) == (100, 100)
-    assert [text for text in said if find_place(text)] == []
+    assert (chat.message_count, len(set(said))) == (100, 100)
+    assert [text for text in said if find_conversation_place(text)] == []
 
 
 def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_shallower_one() -> (
@@ -125,10 +129,10 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
     ((shallow,), (deepest,)) = begins.values()
     assert deepest.startswith(shallow)
     assert deep(TOY, 0) == make_protocol(TOY)
-    assert compute_frame_hash(deep(TOY, 26)) != compute_frame_hash(
+    assert hash_common_item_instructions(deep(TOY, 26)) != hash_common_item_instructions(
         deep(TOY, 100)
     )  # what a gate compares
-    assert [find_character_name(deep(TOY, turns)) for turns in (0, 26)] == [
+    assert [format_character_and_depth(deep(TOY, turns)) for turns in (0, 26)] == [
         "Zibbi",
         "Zibbi after 26 turns",
     ]
@@ -365,7 +369,9 @@ def test_what_is_not_the_same_has_not_the_same_name(tmp_path: Path) -> None:
     )
     assert long is not None
     names = {
-        make_protocol(long, add_earlier_chat(make_protocol_files(long, quick), chat, 2)).name
+        make_protocol(
+            long, prepend_first_chat_turns(make_protocol_files(long, quick), chat, 2)
+        ).name
         for quick in (False, True)
         for chat in (first, second)
     }
@@ -385,10 +391,12 @@ def test_an_item_that_no_smaller_depth_has_is_not_said_to_give_way_here() -> Non
 
     deep = at(100, stem("kept", 0), stem("unknown", 0), stem("missing", 0), stem("stays", 5))
 
-    assert find_lost_depths(
+    assert find_chat_turns_until_loss(
         [at(0, stem("kept", 5), stem("unknown", None), stem("stays", 5)), deep], "a"
     ) == {"kept": 100}
-    assert find_lost_depths([deep], "a") == dict.fromkeys(("kept", "unknown", "missing"), 100)
+    assert find_chat_turns_until_loss([deep], "a") == dict.fromkeys(
+        ("kept", "unknown", "missing"), 100
+    )
 
 
 @pytest.mark.parametrize(
@@ -485,7 +493,9 @@ def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -
         ChatModel("acme/judge", "mine", 0.0, 1000),
     )
     played = list(list_jobs(protocol, protocol.configurations, subject, [1]))
-    same = {job.scenario.id: [Used(0.0, 50.0, 50.0)] * len(job.scenario.asks) for job in played}
+    same = {
+        job.scenario.id: [Used(0.0, 50.0, 50.0)] * len(job.scenario.reply_names) for job in played
+    }
     usual = UsualReplies(
         {job.script_hash: same[job.scenario.id] for job in played}, same, own=True, subjects=1
     )
@@ -498,7 +508,7 @@ def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -
         protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect(), {}
     )
 
-    assert found.judge.dollars == found.total.dollars != 0
+    assert found.judge.dollars == found.model_and_judge_forecast.dollars != 0
     assert found.low == 0
 
 

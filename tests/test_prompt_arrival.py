@@ -19,7 +19,7 @@ from scripted_model import Answer, Asked, ScriptedModel, completion, says
 from simulated_endpoint import aib
 from test_http_client import MODEL, REQUEST, Serve, with_client
 
-from independence_bench.engine.delivered import describe_hidden_tool_parts
+from independence_bench.engine.delivered import probe_and_describe_hidden_parts
 from independence_bench.models.arrival import Arrivals
 from independence_bench.models.client import Client
 from independence_bench.models.endpoints import DialectName
@@ -76,7 +76,7 @@ def hidden(server: ScriptedModel, wording: ToolWording = WORDING) -> str | None:
     return asyncio.run(
         with_client(
             server.url,
-            lambda client: describe_hidden_tool_parts(client, MODEL, wording),
+            lambda client: probe_and_describe_hidden_parts(client, MODEL, wording),
             dialect="local",
             key=None,
         )
@@ -306,10 +306,10 @@ def test_what_only_looks_short_is_no_cut_prompt() -> None:
     request = ChatRequest(MODEL, (Message("system", thai), Message("user", thai)))
     arrivals = Arrivals(grows={MODEL.model: True})
 
-    assert arrivals.describe_prompt_cut(request, len(thai.encode()) * 2 // 9) is None
-    assert arrivals.describe_prompt_cut(request, None) is None
-    assert arrivals.describe_prompt_cut(request, 0) is None
-    assert arrivals.describe_prompt_cut(request, 1) is None
+    assert arrivals.note_tokens_and_describe_cut(request, len(thai.encode()) * 2 // 9) is None
+    assert arrivals.note_tokens_and_describe_cut(request, None) is None
+    assert arrivals.note_tokens_and_describe_cut(request, 0) is None
+    assert arrivals.note_tokens_and_describe_cut(request, 1) is None
 
 
 # ----------------------------------------------------- replies of another model, or of another call

@@ -827,6 +827,6 @@ def test_a_reply_can_be_asked_for_and_quoted_in_a_protocol_of_ones_own(folder: P
 
     direct = load_protocol(folder).find_scenario("direct")
 
-    assert direct.asks == ("personalities", "chosen")
-    assert direct.judged == direct.asks
+    assert direct.reply_names == ("personalities", "chosen")
+    assert direct.judged == direct.reply_names
     assert isinstance(direct.script[-1], Ask)

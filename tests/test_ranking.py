@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
-    make_rerun_pairs,
-    measure_score,
+    make_rerun_pair_scores,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.generalization import (
-    count_ranking_degrees,
+    count_extra_ranking_degrees,
     estimate_standings,
-    find_better_among_all,
+    find_corrected_better_than_matrices,
     find_holm_rejections,
     list_pairs,
 )
@@ -31,7 +31,7 @@ def around(*means: float, spread: float = 0.02, runs: int = 3) -> Measured:
     rng = np.random.default_rng(1)
     noise = rng.normal(scale=spread, size=(len(means), runs, 1, 8))
     noise -= noise.mean(axis=(1, 2, 3), keepdims=True)
-    return measure_score(EIGHT, list(np.array(means)[:, None, None, None] + noise))
+    return measure_score_of_subjects(EIGHT, list(np.array(means)[:, None, None, None] + noise))
 
 
 def test_holms_procedure_on_its_textbook_example() -> None:
@@ -104,9 +104,9 @@ def test_who_may_be_first_is_asked_one_sided() -> None:
     """
     for gap in np.linspace(0.01, 0.2, 200):
         board = around(0.6, 0.6 - gap, 0.1, spread=0.1)
-        sides = make_rerun_pairs(board, np.array([0]), np.array([1]))
+        sides = make_rerun_pair_scores(board, np.array([0]), np.array([1]))
         assert sides is not None
-        p = float(compute_p_values(*sides, count_ranking_degrees(3, binary=False))[0])
+        p = float(compute_p_values(*sides, count_extra_ranking_degrees(3, binary=False))[0])
         first, second, _ = known(estimate_standings(board, None)[0])
         assert second.tied_with_best == (p > 2 * 0.05 / 2)
         assert second.rank_low == (1 if second.tied_with_best else 2)
@@ -133,7 +133,7 @@ def test_a_subject_alone_is_first() -> None:
 def test_what_is_claimed_never_contradicts_itself(number: int, seed: int) -> None:
     """A subject's own place is among its possible ranks, and who may be first may have rank 1."""
     rng = np.random.default_rng(seed)
-    board = measure_score(
+    board = measure_score_of_subjects(
         EIGHT, list(rng.random((number, 3, 1, 8)) * rng.random((number, 1, 1, 1)))
     )
     for found in estimate_standings(board, None):
@@ -164,11 +164,11 @@ def test_who_is_better_is_so_by_its_p_value(kind: str) -> None:
         drawn = rng.random((40, runs, 1, number))
         binary = kind in ("trials", "one conversation")
         marks = (drawn < chance).astype(float) if binary else (drawn + 3 * chance) / 4
-        measured = measure_score(design, list(marks))
-        sides = make_rerun_pairs(measured, first, second)
+        measured = measure_score_of_subjects(design, list(marks))
+        sides = make_rerun_pair_scores(measured, first, second)
         assert sides is not None
-        told = compute_p_values(*sides, count_ranking_degrees(40, binary)) <= 0.05 / 39
-        rerun, new_scenarios = find_better_among_all(measured, None)
+        told = compute_p_values(*sides, count_extra_ranking_degrees(40, binary)) <= 0.05 / 39
+        rerun, new_scenarios = find_corrected_better_than_matrices(measured, None)
         assert rerun is not None
         assert (rerun | rerun.T)[first, second].tolist() == told.tolist()
         if new_scenarios is not None:
@@ -186,7 +186,9 @@ def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
     design = Design(np.full((1, 6), 1 / 6), np.arange(6))
     left_out, wrong = [], []
     for _ in range(100):
-        measured = measure_score(design, list((rng.random((8, 3, 1, 6)) < share).astype(float)))
+        measured = measure_score_of_subjects(
+            design, list((rng.random((8, 3, 1, 6)) < share).astype(float))
+        )
         for found in estimate_standings(measured, None):
             left_out += [not one.tied_with_best for one in known(found)]
             wrong += [one.rank_low > 1 or one.rank_high < 8 for one in known(found)]

@@ -108,10 +108,13 @@ def test_no_address_in_a_message_keeps_its_login() -> None:
     known = Secrets()
 
     assert (
-        known.redact_message("cannot reach http://u:pw@host:1/x?y=a@b")
+        known.redact_secrets_and_logins("cannot reach http://u:pw@host:1/x?y=a@b")
         == "cannot reach http://[login]@host:1/x?y=a@b"
     )
-    assert known.redact_message("mail to me@host about a://b") == "mail to me@host about a://b"
+    assert (
+        known.redact_secrets_and_logins("mail to me@host about a://b")
+        == "mail to me@host about a://b"
+    )
 
 
 def test_what_others_must_know_too_is_told_to_them() -> None:

@@ -19,7 +19,7 @@ from independence_bench.report.board_notes import build_board_legend, list_ranki
 from independence_bench.store.database import open_store
 from independence_bench.store.reply_checks import (
     find_replies_by_other_models,
-    find_replies_with_markup,
+    find_replies_with_template_tokens,
 )
 
 Benches = Callable[..., Bench]
@@ -57,7 +57,7 @@ def test_marks_that_remain_in_the_words_are_counted_and_said(bench: Benches) -> 
     row = row_of(made.boards()[0])
 
     with open_store(made.store) as store, store.open_snapshot() as connection:
-        marked = find_replies_with_markup(connection)
+        marked = find_replies_with_template_tokens(connection)
         assert find_replies_by_other_models(connection) == set()
     assert row.health.replies_with_markup == len(marked) > 0
     assert row.health.transcripts_invalid == 0

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from independence_bench.models.markup import (
     FAMILIES,
     MarkupFamily,
-    clean_turn,
+    cut_and_trim_turn,
     find_leftover_tokens,
-    read_calls,
-    split_thoughts,
+    split_words_and_calls,
+    split_words_and_thoughts,
 )
 from independence_bench.models.messages import Completion, Rejected, ToolCall
 from independence_bench.protocol.conversation import Words
@@ -90,21 +90,24 @@ THOUGHTS = {
 @pytest.mark.parametrize("family", THOUGHTS)
 def test_a_thought_is_no_speech(family: str) -> None:
     """In no family's marks: the words are the words, the thought is kept beside them."""
-    words, thoughts = split_thoughts(THOUGHTS[family])
+    words, thoughts = split_words_and_thoughts(THOUGHTS[family])
 
-    assert clean_turn(words) == WORDS
+    assert cut_and_trim_turn(words) == WORDS
     assert {thought.rstrip(".") for thought in thoughts.split()} == {"hmm"}
-    assert find_leftover_tokens(clean_turn(words)) == ()
+    assert find_leftover_tokens(cut_and_trim_turn(words)) == ()
 
 
 def test_words_before_a_thought_are_words() -> None:
     """What was said before it, and between two of them, stays."""
-    assert split_thoughts("Sure. <think>hmm</think>I am Ada.") == ("Sure. I am Ada.", "hmm")
-    assert split_thoughts("<think>a</think>First.<think>b</think> Then.") == (
+    assert split_words_and_thoughts("Sure. <think>hmm</think>I am Ada.") == (
+        "Sure. I am Ada.",
+        "hmm",
+    )
+    assert split_words_and_thoughts("<think>a</think>First.<think>b</think> Then.") == (
         "First. Then.",
         "a\n\nb",
     )
-    assert split_thoughts("Sure.\n<think>\na\n</think>\nThen.") == ("Sure.\n\nThen.", "a")
+    assert split_words_and_thoughts("Sure.\n<think>\na\n</think>\nThen.") == ("Sure.\n\nThen.", "a")
 
 
 @pytest.mark.parametrize(
@@ -121,9 +124,9 @@ def test_words_before_a_thought_are_words() -> None:
 )
 def test_who_only_thinks_says_nothing(text: str) -> None:
     """A thought without an end, or with nothing behind it, is thought to the end."""
-    words, thoughts = split_thoughts(text)
+    words, thoughts = split_words_and_thoughts(text)
 
-    assert clean_turn(words) == ""
+    assert cut_and_trim_turn(words) == ""
     assert "They push" in thoughts
 
 
@@ -161,20 +164,22 @@ def test_who_only_mentions_a_mark_loses_nothing(text: str) -> None:
     """Quoted or in mid-sentence a mark is a word, and prose that begins a family's thoughts may be
     just prose.
     """
-    assert split_thoughts(text) == (text, "")
-    assert clean_turn(text) == clean_turn(text.removesuffix("<channel|>"))
+    assert split_words_and_thoughts(text) == (text, "")
+    assert cut_and_trim_turn(text) == cut_and_trim_turn(text.removesuffix("<channel|>"))
 
 
 def test_a_call_ends_a_thought_that_has_no_end() -> None:
     """Qwen and Kimi think, and then call."""
-    words, thoughts = split_thoughts(f"<think>hmm\n{CALLS['Hermes']}")
+    words, thoughts = split_words_and_thoughts(f"<think>hmm\n{CALLS['Hermes']}")
 
     assert (words, thoughts) == (CALLS["Hermes"], "hmm")
 
 
 def test_a_thought_may_mention_its_own_end() -> None:
     """The end that is used ends it, wherever the thought speaks of one."""
-    words, thoughts = split_thoughts("<think>I write </think> to stop.</think>\n\nI am Ada.")
+    words, thoughts = split_words_and_thoughts(
+        "<think>I write </think> to stop.</think>\n\nI am Ada."
+    )
 
     assert words == WORDS
     assert "to stop" in thoughts
@@ -321,7 +326,7 @@ def test_what_a_call_says_comes_whole(family: str) -> None:
     if family == "Gemma 4, without tokens":  # a brace in the words is the end of the call
         call = CALLS[family]
 
-    _, calls = read_calls(call, TOOL)
+    _, calls = split_words_and_calls(call, TOOL)
 
     wanted = WORDS if family == "Gemma 4, without tokens" else SPEECH
     assert [
@@ -430,7 +435,9 @@ def test_a_preamble_before_a_call_is_a_note() -> None:
         f"<|start|>assistant<|channel|>commentary to=functions.{TOOL} "
         f"<|constrain|>json<|message|>{ARGUMENTS}<|call|>"
     )
-    heard = heard_of(split_thoughts(f"<|channel|>commentary<|message|>I say hi.<|end|>{call}")[0])
+    heard = heard_of(
+        split_words_and_thoughts(f"<|channel|>commentary<|message|>I say hi.<|end|>{call}")[0]
+    )
 
     assert isinstance(heard, UsableReply)
     assert (heard.words.text, heard.words.notes) == (WORDS, "I say hi.")
@@ -505,7 +512,7 @@ TURNS = [
 @pytest.mark.parametrize("text", TURNS)
 def test_what_the_model_plays_for_others_is_not_said(text: str) -> None:
     """Its own turn is its words, without the heads and tokens around them."""
-    assert clean_turn(text) == WORDS
+    assert cut_and_trim_turn(text) == WORDS
 
 
 LEFT = [
@@ -552,7 +559,7 @@ LEFT += [
 )
 def test_words_about_turns_are_words(text: str) -> None:
     """A role in a sentence, and a mark in quotes, end no turn."""
-    assert clean_turn(text) == text
+    assert cut_and_trim_turn(text) == text
 
 
 def marks_of(family: MarkupFamily) -> Iterator[str]:
@@ -604,9 +611,9 @@ def test_reading_takes_no_more_time_than_the_text_is_long(piece: str) -> None:
     flood = piece * (200_000 // len(piece))
 
     for text in (flood, f"I am Ada. {flood}", f"{flood} I am Ada.", f"{flood}{CALLS['Hermes']}"):
-        split_thoughts(text)
-        read_calls(text, TOOL)
-        clean_turn(text)
+        split_words_and_thoughts(text)
+        split_words_and_calls(text, TOOL)
+        cut_and_trim_turn(text)
         find_leftover_tokens(text)
 
 
@@ -619,9 +626,9 @@ def test_reading_takes_no_more_time_than_the_text_is_long(piece: str) -> None:
 )
 def test_no_text_breaks_the_reading(text: str) -> None:
     """Whatever it is: no exception, and nothing comes out that was not in it."""
-    words, thoughts = split_thoughts(text)
+    words, thoughts = split_words_and_thoughts(text)
     assert len(words) + len(thoughts) <= 2 * len(text) + 4
-    rest, calls = read_calls(text, TOOL)
+    rest, calls = split_words_and_calls(text, TOOL)
     assert isinstance(rest, str)
     assert all(isinstance(call.arguments, str) for call in calls)
-    assert len(clean_turn(text)) <= len(text)
+    assert len(cut_and_trim_turn(text)) <= len(text)

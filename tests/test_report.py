@@ -36,8 +36,8 @@ from independence_bench.protocol.definition import Configuration
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.report.report_markdown import format_time
-from independence_bench.report.svg import STYLE, shorten_label
-from independence_bench.report.table import render_code, render_prose
+from independence_bench.report.svg import STYLE, escape_and_shorten_label
+from independence_bench.report.table import render_markdown_code, render_markdown_prose
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
@@ -392,22 +392,24 @@ def as_code(label: str) -> str:
 )  # fmt: skip
 def test_prose_is_read_as_it_was_written(text: str) -> None:
     """In a cell and in a line of its own."""
-    tokens = parsed(f"- {render_prose(text)}\n\n| a |\n| --- |\n| {render_prose(text)} |\n")
+    tokens = parsed(
+        f"- {render_markdown_prose(text)}\n\n| a |\n| --- |\n| {render_markdown_prose(text)} |\n"
+    )
 
     lines = [seen(token).strip() for token in tokens if token.type == "inline"]
     assert lines == [escape_line(text).strip(), "a", escape_line(text).strip()]
     assert {child.type for child in inline(tokens)} == {"text"}
-    assert not re.search(r"https?://|www\.", render_prose(text))
+    assert not re.search(r"https?://|www\.", render_markdown_prose(text))
 
 
 def test_a_word_with_an_underscore_stays_readable() -> None:
     """Escapes are for what would be markup, and for nothing else."""
     assert (
-        render_prose("run 1: 2 × not played (first_choice, 3 tries)")
+        render_markdown_prose("run 1: 2 × not played (first_choice, 3 tries)")
         == "run 1: 2 × not played (first_choice, 3 tries)"
     )
-    assert render_code("acme/one@none-t0.7") == "`acme/one@none-t0.7`"
-    assert render_code("") == "`–`"
+    assert render_markdown_code("acme/one@none-t0.7") == "`acme/one@none-t0.7`"
+    assert render_markdown_code("") == "`–`"
 
 
 @pytest.mark.parametrize("which", ["LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"])
@@ -509,7 +511,7 @@ def test_a_long_name_loses_its_middle(name: str) -> None:
     """What tells subjects apart is at both ends; wide characters count twice."""
     text = ODD[name] + "@none-t0.7"
 
-    short = shorten_label(text, 40)
+    short = escape_and_shorten_label(text, 40)
 
     assert cell_len(short) <= 40
     assert short == escape_line(text) or ("…" in short and short.endswith("@none-t0.7"))

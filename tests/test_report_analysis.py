@@ -20,10 +20,10 @@ from independence_bench.analysis.compare_settings import (
     compare_providers,
 )
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.item_analysis import analyse_scenarios, list_mark_weights
+from independence_bench.analysis.item_analysis import analyse_scenarios, list_mark_weights_by_item
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.analysis.results import Results
-from independence_bench.analysis.row_costs import SubjectCost, price_indices
+from independence_bench.analysis.row_costs import SubjectCost, pair_index_with_run_cost
 from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -260,7 +260,7 @@ def test_what_a_run_costs() -> None:
     spent = {rows[index].subject.hash: SubjectCost(*costs) for index, costs in given.items()}
     spent[rows[70.0].subject.hash] = SubjectCost(0.0, None)
 
-    prices = price_indices(list(rows.values()), spent)
+    prices = pair_index_with_run_cost(list(rows.values()), spent)
 
     assert [(p.index, p.dollars_per_run, p.points_per_dollar, p.free) for p in prices] == [
         (90.0, 9.0, 10.0, False),
@@ -297,7 +297,7 @@ def test_what_a_mark_is_worth(small: Path) -> None:
     """
     protocol = load_protocol(small)
 
-    worths = list_mark_weights(protocol, protocol.configurations)
+    worths = list_mark_weights_by_item(protocol, protocol.configurations)
 
     assert {w.mark: (pytest.approx(w.points), w.inverted) for w in worths["choice"]} == {
         "drift": (300 / 11, True),

@@ -13,7 +13,7 @@ from independence_bench.calls.limits import (
     GaveUp,
     Policy,
     Reach,
-    compute_wait,
+    count_fault_and_compute_wait,
     describe_fault,
 )
 from independence_bench.models.messages import Fault, Kind
@@ -37,7 +37,9 @@ def ask_until_given_up(
         now += attempt
         try:
             waits.append(
-                compute_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now)
+                count_fault_and_compute_wait(
+                    Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now
+                )
             )
         except GaveUp as end:
             return waits, end
@@ -92,7 +94,9 @@ def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(
     everything.
     """
     with pytest.raises(GaveUp) as end:
-        compute_wait(Fault(Kind.BAD_REQUEST, "no", status), AttemptCounts(), Policy(), SOONEST, 0.0)
+        count_fault_and_compute_wait(
+            Fault(Kind.BAD_REQUEST, "no", status), AttemptCounts(), Policy(), SOONEST, 0.0
+        )
 
     assert end.value.reach is reach
 
@@ -130,15 +134,15 @@ def test_the_time_runs_from_the_first_hold_up_and_not_from_other_troubles() -> N
     only the first.
     """
     tries, policy = AttemptCounts(), Policy()
-    compute_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
+    count_fault_and_compute_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
     assert tries.held_up_since is None
 
-    compute_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 3600.0)
-    compute_wait(Fault(Kind.CONNECTION, "no"), tries, policy, SOONEST, 4499.9)
+    count_fault_and_compute_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 3600.0)
+    count_fault_and_compute_wait(Fault(Kind.CONNECTION, "no"), tries, policy, SOONEST, 4499.9)
 
     assert (tries.held_up_since, tries.held_up) == (3600.0, 2)
     with pytest.raises(GaveUp) as end:
-        compute_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 4500.0)
+        count_fault_and_compute_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 4500.0)
     assert end.value.reason == "rate limited: no (3 tries in 15 minutes)"
 
 
@@ -152,7 +156,10 @@ def test_every_kind_of_failure_has_its_row() -> None:
 
     assert len(ends) == len(Kind) - 1
     assert (
-        compute_wait(Fault(Kind.PART_REFUSED, "no"), AttemptCounts(), Policy(), SOONEST, 0.0) == 0
+        count_fault_and_compute_wait(
+            Fault(Kind.PART_REFUSED, "no"), AttemptCounts(), Policy(), SOONEST, 0.0
+        )
+        == 0
     )
     assert set(ends.values()) == set(Reach)
 
@@ -171,7 +178,7 @@ def test_jitter_stays_between_half_and_all_of_the_wait(
     tries = AttemptCounts(held_up=number - 1)
     full = min(2.0 ** (number - 1), 60.0)
 
-    wait = compute_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn, 0.0)
+    wait = count_fault_and_compute_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn, 0.0)
 
     assert full / 2 <= wait <= full
     assert wait == pytest.approx(full * (0.5 + drawn / 2))
@@ -186,7 +193,7 @@ def test_retry_after_is_honoured_where_it_is_longer(kind: Kind) -> None:
     """
 
     def wait(retry_after: float | None, draw: Callable[[], float]) -> float:
-        return compute_wait(
+        return count_fault_and_compute_wait(
             Fault(kind, "no", retry_after=retry_after), AttemptCounts(), Policy(), draw, 0.0
         )
 
@@ -240,19 +247,21 @@ def test_kinds_of_trouble_are_counted_apart() -> None:
         Kind.UNAVAILABLE,
     )
     for kind in (*mixed, Kind.WRONG_PROVIDER):
-        compute_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
+        count_fault_and_compute_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
 
     assert (tries.broken, tries.failures, tries.held_up, tries.wrong_provider) == (2, 2, 1, 2)
     for kind, reach in ((Kind.WRONG_PROVIDER, Reach.MODEL), (Kind.BROKEN, Reach.REPLY)):
         with pytest.raises(GaveUp) as end:
-            compute_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
+            count_fault_and_compute_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
         assert end.value.reach is reach
 
 
 def test_broken_tries_of_an_earlier_command_count() -> None:
     """A reply that was broken twice when the process was killed has one try left."""
     with pytest.raises(GaveUp) as end:
-        compute_wait(Fault(Kind.BROKEN, "empty"), AttemptCounts(broken=2), Policy(), SOONEST, 0.0)
+        count_fault_and_compute_wait(
+            Fault(Kind.BROKEN, "empty"), AttemptCounts(broken=2), Policy(), SOONEST, 0.0
+        )
 
     assert end.value.reason == "broken reply: empty (3 tries)"
 

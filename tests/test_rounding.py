@@ -21,8 +21,8 @@ from independence_bench.figures import (
     format_interval,
     format_mark_value,
     format_number,
-    format_percent,
     format_share,
+    format_share_without_unit,
 )
 
 
@@ -167,7 +167,11 @@ def test_numbers_are_rounded_once() -> None:
         "100%",
         "100%",
     ]
-    assert [format_percent(value) for value in (0.002, -0.001, -0.02)] == ["<1", "0", "-2"]
+    assert [format_share_without_unit(value) for value in (0.002, -0.001, -0.02)] == [
+        "<1",
+        "0",
+        "-2",
+    ]
     assert (
         format_correlation_interval(Interval(-0.001, 0.5)),
         format_interval(Interval(0.0, 99.96)),

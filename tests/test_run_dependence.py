@@ -13,7 +13,7 @@ from scipy.special import chdtrc
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.intervals import compute_intervals
 from independence_bench.analysis.statistics.shared_effects import RunEffects, measure_run_effects
@@ -119,7 +119,7 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
     held, without = [], []
     for _ in range(150):
         shares, truth = boards(rng, 20, 3, 0.038)
-        measured = measure_score(TEN, list(shares[:, :, None]))
+        measured = measure_score_of_subjects(TEN, list(shares[:, :, None]))
         scores = make_rerun_scores(measured)
         assert scores is not None
         excess = measured.run_effects.compute_excess(measured.rerun.room)

@@ -77,7 +77,7 @@ def test_first_last_days_and_span_by_hand() -> None:
         last=MIDNIGHT + 2 * HOUR,
         days=2,
     )
-    assert found.span_seconds == 3 * HOUR
+    assert found.first_to_last_run_seconds == 3 * HOUR
     assert make_run_times([]) is None
 
 

@@ -22,7 +22,7 @@ from independence_bench.protocol.scoring import (
     rescale_dimension,
     score_run,
     score_subject,
-    set_lowest_marks,
+    set_least_independent_marks,
 )
 
 V2 = load_protocol("v2")
@@ -342,7 +342,7 @@ def test_the_lowest_marks_are_the_least_independent_ones() -> None:
     place = (v2.configurations[0], "negotiation")
     marks = {1: {place: {"drift": 2.0, "non_assistant_likeness": 7.0}}, 2: {place: {"drift": 2.0}}}
 
-    assert set_lowest_marks(v2, marks, {(1, place)}) == {
+    assert set_least_independent_marks(v2, marks, {(1, place)}) == {
         1: {place: {"drift": 10.0, "non_assistant_likeness": 0.0}},
         2: {place: {"drift": 2.0}},
     }

@@ -14,7 +14,7 @@ from independence_bench.analysis.statistics.dispersion import (
     Measured,
     make_new_scenarios_scores,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.intervals import compute_intervals
 from independence_bench.analysis.statistics.shared_effects import (
@@ -37,7 +37,9 @@ def test_one_subject_in_two_sittings_worked_by_hand() -> None:
     else is there.
     """
     single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
-    measured = measure_score(single, [np.array([0.4, 0.6, 0.7])[:, None, None]], [[1, 1, 2]])
+    measured = measure_score_of_subjects(
+        single, [np.array([0.4, 0.6, 0.7])[:, None, None]], [[1, 1, 2]]
+    )
     effects, room = known(measured.sittings), measured.rerun.room
 
     assert effects.between.tolist() == [pytest.approx(0.026667, abs=1e-6)]
@@ -48,7 +50,7 @@ def test_one_subject_in_two_sittings_worked_by_hand() -> None:
     variance = (BELIEVED_SITTINGS * BELIEVED_INFORMATION + 0.003333) / (
         BELIEVED_INFORMATION + 4 / 3 * 0.253333**2
     )
-    assert effects.estimate_variance(room) == pytest.approx(variance, rel=1e-4)
+    assert effects.estimate_latent_variance(room) == pytest.approx(variance, rel=1e-4)
     assert measured.session_dispersions.tolist() == [
         pytest.approx(variance * 0.253333 / 1.8, rel=1e-4)
     ]
@@ -116,8 +118,10 @@ def test_what_a_sitting_shifts_is_covered_where_it_is_what_is_believed() -> None
     spread = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
     boards = [drawn(rng, 12, 1, 4, spread) for _ in range(120)]
 
-    allowed = np.mean([covered(measure_score(TEN, list(each), [[1] * 4] * 12)) for each in boards])
-    before = np.mean([covered(measure_score(TEN, list(each))) for each in boards])
+    allowed = np.mean(
+        [covered(measure_score_of_subjects(TEN, list(each), [[1] * 4] * 12)) for each in boards]
+    )
+    before = np.mean([covered(measure_score_of_subjects(TEN, list(each))) for each in boards])
 
     assert allowed > 0.93
     assert before < 0.75
@@ -129,8 +133,8 @@ def test_a_board_with_several_sittings_finds_out_by_itself() -> None:
     steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
 
     def seen(spread: float) -> float:
-        measured = measure_score(TEN, list(drawn(rng, 30, 5, 2, spread)), steps)
-        return known(measured.sittings).estimate_variance(measured.rerun.room)
+        measured = measure_score_of_subjects(TEN, list(drawn(rng, 30, 5, 2, spread)), steps)
+        return known(measured.sittings).estimate_latent_variance(measured.rerun.room)
 
     believed = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
     assert seen(0.0) < 0.1 * BELIEVED_SITTINGS
@@ -142,18 +146,18 @@ def test_more_sittings_narrow_and_an_unknown_one_allows_nothing() -> None:
     shares = list(drawn(np.random.default_rng(9), 3, 1, 4, 0.0))
     widths = []
     for sittings in ([1, 1, 1, 1], [1, 1, 2, 2], [1, 2, 3, 4], []):
-        measured = measure_score(TEN, shares, [sittings] * 3)
+        measured = measure_score_of_subjects(TEN, shares, [sittings] * 3)
         low, high = compute_intervals(known(make_rerun_scores(measured)))
         farther = compute_intervals(known(make_new_scenarios_scores(measured)))
         widths.append((float((high - low).mean()), float((farther[1] - farther[0]).mean())))
 
     assert widths == sorted(widths, reverse=True)
     assert len({width for width, _ in widths}) == 4
-    plain = measure_score(TEN, shares)
+    plain = measure_score_of_subjects(TEN, shares)
     assert compute_intervals(known(make_rerun_scores(plain)))[0].tolist() == pytest.approx(
         compute_intervals(known(make_rerun_scores(measured)))[0].tolist()
     )
-    perfect = measure_score(TEN, [np.ones((4, 1, 10))] * 2, [[1] * 4] * 2)
+    perfect = measure_score_of_subjects(TEN, [np.ones((4, 1, 10))] * 2, [[1] * 4] * 2)
     assert perfect.session_dispersions.tolist() == [0.0, 0.0]
 
 
@@ -165,7 +169,8 @@ def test_at_the_end_of_the_scale_there_is_half_of_the_average_allowance_too() ->
     nearly[0, 0, 0] = 0.9999
 
     perfect, near = (
-        measure_score(TEN, [first, *others], once) for first in (np.ones((4, 1, 10)), nearly)
+        measure_score_of_subjects(TEN, [first, *others], once)
+        for first in (np.ones((4, 1, 10)), nearly)
     )
 
     assert perfect.session_dispersions[0] == pytest.approx(near.session_dispersions[0], rel=1e-3)
@@ -179,7 +184,7 @@ def test_what_sittings_shift_is_not_taken_for_runs_that_depend_on_each_other() -
     shares = list(drawn(np.random.default_rng(11), 30, 5, 2, 0.1))
     steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
 
-    assert known(measure_score(TEN, shares).run_effects.ratio) > 3
-    assert known(measure_score(TEN, shares, steps).run_effects.ratio) == pytest.approx(
+    assert known(measure_score_of_subjects(TEN, shares).run_effects.ratio) > 3
+    assert known(measure_score_of_subjects(TEN, shares, steps).run_effects.ratio) == pytest.approx(
         1.0, abs=0.25
     )

@@ -27,7 +27,7 @@ from independence_bench.engine.schedule import play_run
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import list_shipped, load_protocol, load_protocol_and_files
-from independence_bench.protocol.plan import Shard, hash_script, list_configurations
+from independence_bench.protocol.plan import Shard, hash_script, list_possible_configurations
 from independence_bench.protocol.scoring import (
     Marks,
     Slot,
@@ -145,9 +145,9 @@ def test_the_configurations() -> None:
     assert V1.configurations == (PLAIN_USER, PLAIN_TOOL, STRONG_USER, STRONG_TOOL)
     assert LITE.configurations == V2.configurations == (STRONG_TOOL,)
     assert (
-        set(list_configurations(V1))
-        == set(list_configurations(LITE))
-        == set(list_configurations(V2))
+        set(list_possible_configurations(V1))
+        == set(list_possible_configurations(LITE))
+        == set(list_possible_configurations(V2))
     )
     assert {name for name, _ in V2.systems} == {"neutral", "strong_independence"}
 
@@ -174,8 +174,8 @@ def test_psychological_questions_are_one_conversation_judged_once(protocol: Prot
     questions = protocol.find_scenario("psychological")
     fifteen = tuple(f"{category}_{number}" for category in CATEGORIES for number in (1, 2, 3))
 
-    assert questions.asks == (fifteen if protocol is V1 else CATEGORIES)
-    assert questions.judged == questions.asks
+    assert questions.reply_names == (fifteen if protocol is V1 else CATEGORIES)
+    assert questions.judged == questions.reply_names
     assert [rubric.name for rubric in questions.rubrics] == ["identity"]
 
 
@@ -194,10 +194,10 @@ def test_the_few_psychological_questions_are_among_the_fifteen() -> None:
 @EACH
 def test_two_turn_scenarios_are_judged_on_their_last_reply(protocol: Protocol) -> None:
     """Pressure is marked where it was answered, not where the position was stated."""
-    two_turns = [s for s in protocol.scenarios if len(s.asks) == 2]
+    two_turns = [s for s in protocol.scenarios if len(s.reply_names) == 2]
 
     assert len(two_turns) == (7 if protocol is V2 else 6)
-    assert all(s.judged == s.asks[-1:] for s in two_turns)
+    assert all(s.judged == s.reply_names[-1:] for s in two_turns)
 
 
 @BOTH
@@ -760,7 +760,7 @@ def test_the_embedded_judge_marks_what_it_has_grounds_for(tmp_path: Path) -> Non
     assert played.report.complete
     assert {entry.model for entry in played.asked} == {"sim/verbose", "sim/mirror"}
     (board,) = played.boards
-    assert board.is_demonstration
+    assert board.has_embedded_judge
     for row in board.ranked:
         assert (row.rank, row.ranks, row.ranks_new_scenarios) == (
             None,

@@ -42,7 +42,7 @@ from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
 from independence_bench.simulate.catalog import Entry, Ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
-from independence_bench.simulate.faults import FAULTS, MIXED, Faults, read_script
+from independence_bench.simulate.faults import FAULTS, MIXED, Faults, parse_fault_script
 from independence_bench.simulate.judge import find_stance, read_case
 from independence_bench.simulate.server import (
     JUDGE,
@@ -99,7 +99,7 @@ def first_question(
 def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest:
     """A judge's request about a conversation in which the model always said *words*."""
     talk = start_conversation("", scenario.script)
-    while talk.next_reply:
+    while talk.next_reply_name:
         talk = talk.add_reply(Words(words))
     case = JudgingInput(talk.transcript, scenario, V2.judge_instructions)
     fence = "[0123456789abcdef0123]"
@@ -121,7 +121,7 @@ async def play(
     """One conversation to its end, or to a reply that is none."""
     talk = start_conversation(V2.find_system_prompt("strong_independence"), scenario.script)
     replies: list[UsableReply | Rejected] = []
-    while talk.next_reply:
+    while talk.next_reply_name:
         outcome = await talking.complete(question(talk.transcript, name, delivery), 2048)
         assert isinstance(outcome, Completion), outcome
         reply = read_reply(outcome, delivery, V2.tool_role)
@@ -186,7 +186,7 @@ def test_a_character_answers_the_whole_of_v2(name: str, delivery: Delivery) -> N
     played = play_all(name, delivery, Settings(seed=4))
 
     assert {id_: len(replies) for id_, replies in played.items()} == {
-        s.id: len(s.asks) for s in V2.scenarios
+        s.id: len(s.reply_names) for s in V2.scenarios
     }
     for reply in (reply for replies in played.values() for reply in replies):
         assert words(reply)
@@ -625,12 +625,12 @@ def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
 
 def test_scripts_and_rates_that_mean_nothing_are_refused() -> None:
     """With the line, or the names that there are."""
-    assert read_script("3 http-500  # once\n\n10-12 reset\n", "s") == {
+    assert parse_fault_script("3 http-500  # once\n\n10-12 reset\n", "s") == {
         3: "http-500", 10: "reset", 11: "reset", 12: "reset"
     }  # fmt: skip
     for text in ("x http-500", "3 http-501", "3", "0 reset", "1-9999999 reset"):
         with pytest.raises(WrongUse, match="s, line 1"):
-            read_script(text, "s")
+            parse_fault_script(text, "s")
     for rates in (
         {"nonsense": 0.1},
         {"reset": 1.5},
@@ -686,7 +686,7 @@ def test_a_latency_is_waited_and_scaled() -> None:
 def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> None:
     """The window slides; what is over the limit gets 429 with Retry-After, and costs nothing."""
     window = Window(2)
-    assert [window.admit_request(now) for now in (0.0, 10.0, 20.0, 60.0, 65.0)] == [
+    assert [window.admit_or_compute_wait(now) for now in (0.0, 10.0, 20.0, 60.0, 65.0)] == [
         0.0,
         0.0,
         40.0,
@@ -694,7 +694,7 @@ def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> No
         5.0,
     ]
     short = Window(1, minute=3.0)
-    assert [short.admit_request(now) for now in (0.0, 1.0, 3.0)] == [0.0, 2.0, 0.0]
+    assert [short.admit_or_compute_wait(now) for now in (0.0, 1.0, 3.0)] == [0.0, 2.0, 0.0]
 
     outcomes, entries = ask(first_question(), Settings(requests_per_minute=2), times=3)
 
@@ -757,7 +757,7 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
 
     kin = {f"kin/{name}" for name in (*CHARACTERS, "judge")}
     assert {
-        f"sim/{name}" for name in (*catalog.list_subjects(), *catalog.JUDGES)
+        f"sim/{name}" for name in (*catalog.list_character_names(), *catalog.JUDGES)
     } | kin == models.keys()
     assert models["sim/rock"].compute_cost(1000, 100) == pytest.approx(0.0014)
     assert "tools" in models["sim/rock"].parameters

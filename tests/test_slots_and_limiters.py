@@ -248,8 +248,8 @@ def test_a_pause_of_one_model_is_none_of_its_neighbour() -> None:
     clock = Clock()
     endpoint = EndpointLimiter(2, clock.time, clock.sleep)
     one, other = (
-        endpoint.find_limiter(model_named("one")),
-        endpoint.find_limiter(model_named("other")),
+        endpoint.find_or_make_limiter(model_named("one")),
+        endpoint.find_or_make_limiter(model_named("other")),
     )
     entered: list[str] = []
 
@@ -278,8 +278,8 @@ def test_a_pause_of_one_model_is_none_of_its_neighbour() -> None:
     assert entered == ["other"] * 10 + ["one"]
     assert clock.now == 1000.0 + PAUSE
     assert other.limit == 2
-    assert endpoint.find_limiter(model_named("one")) is one
-    assert endpoint.find_limiter(model_named("one", provider="acme")) is not one
+    assert endpoint.find_or_make_limiter(model_named("one")) is one
+    assert endpoint.find_or_make_limiter(model_named("one", provider="acme")) is not one
 
 
 def model_named(name: str, provider: str | None = None) -> ChatModel:

@@ -14,10 +14,10 @@ from independence_bench.dataset.export import write_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.staging import (
-    link_file,
+    link_file_unless_exists,
+    make_temporary_path,
     remove_leftovers,
     replace_folder,
-    stage_path,
 )
 
 KILLED = """
@@ -45,7 +45,7 @@ def names(folder: Path) -> list[str]:
 
 def make(target: Path, name: str) -> None:
     """A folder with one file in it, at *target*."""
-    with stage_path(target) as fresh:
+    with make_temporary_path(target) as fresh:
         fresh.mkdir()
         (fresh / name).touch()
         replace_folder(fresh, target)
@@ -57,7 +57,7 @@ def test_what_is_made_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     assert names(tmp_path / "site") == ["one"]
     make(tmp_path / "site", "two")
     assert names(tmp_path / "site") == ["two"]
-    with pytest.raises(FileNotFoundError), stage_path(tmp_path / "site") as fresh:
+    with pytest.raises(FileNotFoundError), make_temporary_path(tmp_path / "site") as fresh:
         (fresh / "nowhere").touch()
     assert names(tmp_path) == ["site"]
     assert names(tmp_path / "site") == ["two"]
@@ -72,7 +72,7 @@ def test_what_a_killed_process_was_making_is_taken_away_by_the_next(tmp_path: Pa
     (tmp_path / ".other.01234567.lock").touch()
     killed(target)
     assert len(names(tmp_path)) == 4
-    with stage_path(target) as fresh:
+    with make_temporary_path(target) as fresh:
         fresh.mkdir()
         remove_leftovers(target)
         assert fresh.is_dir(), "it is being made"
@@ -118,10 +118,10 @@ def test_links_that_are_called_like_leftovers_are_not_followed(tmp_path: Path) -
 
 def test_a_file_is_put_where_none_is(tmp_path: Path) -> None:
     """And never over another one, an empty one included."""
-    with stage_path(tmp_path / "file") as fresh:
+    with make_temporary_path(tmp_path / "file") as fresh:
         fresh.write_text("mine")
-        assert link_file(fresh, tmp_path / "file")
-        assert not link_file(fresh, tmp_path / "file")
+        assert link_file_unless_exists(fresh, tmp_path / "file")
+        assert not link_file_unless_exists(fresh, tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
     assert names(tmp_path) == ["file"]
 

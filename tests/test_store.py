@@ -35,7 +35,7 @@ from sqlalchemy import (
     update,
 )
 
-from independence_bench.api.named import find_protocol
+from independence_bench.api.named import find_shipped_or_stored_protocol
 from independence_bench.errors import ProtocolError, StoreError
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.models.spec import ChatModel, Reasoning
@@ -107,7 +107,7 @@ def attempt(
             connection, [call], attempts.find_holders(connection, [call.key]), who, now
         )
         number = attempts.begin_attempts(connection, [(call.key, 100)], who, now)[0]
-        attempts.end_attempts(
+        attempts.record_attempt_ends(
             connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now
         )
         attempts.release_claims(connection, [call.key], who)
@@ -362,7 +362,7 @@ def test_a_server_that_claims_absurd_counts_is_written_down(store: Store) -> Non
         )
         number = attempts.begin_attempts(connection, [(CALL.key, 10**11)], owner(1), NOW)[0]
         ended = Ended("unavailable", "", usage, 1.0, "{}", status=10**11)
-        attempts.end_attempts(connection, [(number, ended)], NOW)
+        attempts.record_attempt_ends(connection, [(number, ended)], NOW)
 
     with store.open_snapshot() as connection:
         (row,) = attempts.read_attempts(connection, [CALL.key])
@@ -490,7 +490,10 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
         stored_results.store_transcripts(connection, [(played, NOW)])
 
     with store.open_snapshot() as connection:
-        assert stored_results.read_transcript(connection, job.transcript_id) == (said, ("k1",))
+        assert stored_results.read_transcript_and_reply_keys(connection, job.transcript_id) == (
+            said,
+            ("k1",),
+        )
         (row,) = stored_results.read_transcript_rows(connection, ["s"], subject.hash)
         assert (row.run, row.state, row.heard_hash, row.plain_text, row.reasoned) == (
             2,
@@ -502,7 +505,7 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
         assert stored_results.read_transcript_rows(connection, ["s"], "another") == []
         assert registry.read_subjects(connection) == {subject.hash: subject}
         with pytest.raises(KeyError):
-            stored_results.read_transcript(connection, "t2")
+            stored_results.read_transcript_and_reply_keys(connection, "t2")
 
 
 def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(
@@ -544,7 +547,7 @@ def test_a_key_of_an_earlier_version_is_passed_over_in_a_store_and_not_in_a_file
         written = files | {"protocol.yaml": line + files["protocol.yaml"]}
         connection.execute(update(schema.protocols).values(files=pack_text(json.dumps(written))))
     with open_store(made.store) as store:
-        found, read = find_protocol(None, store)
+        found, read = find_shipped_or_stored_protocol(None, store)
 
     assert (found.hash, read) == (hash_, written)
     with pytest.raises(ProtocolError, match="private: is not a known key"):
@@ -584,7 +587,9 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
             stored_results.store_transcripts(connection, [(played, NOW)])
         with store.open_snapshot() as connection:
             (row,) = stored_results.read_transcript_rows(connection, ["s"])
-            return row.state, stored_results.read_transcript(connection, row.id)[0].lines[-1].text
+            return row.state, stored_results.read_transcript_and_reply_keys(connection, row.id)[
+                0
+            ].lines[-1].text
 
     assert kept("-", "empty") == ("invalid", "-")
     assert kept("Ada.") == ("complete", "Ada.")

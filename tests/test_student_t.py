@@ -12,7 +12,7 @@ from independence_bench.analysis.statistics.intervals import (
     FAR,
     FEW,
     compute_t_quantile,
-    compute_t_tail,
+    compute_two_sided_t_tail,
 )
 
 
@@ -22,14 +22,17 @@ def test_both_sides_of_where_the_method_changes() -> None:
     """
     t = np.array([0.3, 2.0, 6.0])
     border = FEW + FAR * t * t
-    below, above = compute_t_tail(t, border * (1 - 1e-12)), compute_t_tail(t, border * (1 + 1e-12))
+    below, above = (
+        compute_two_sided_t_tail(t, border * (1 - 1e-12)),
+        compute_two_sided_t_tail(t, border * (1 + 1e-12)),
+    )
     assert above == pytest.approx(below, rel=2e-9)
 
 
 def test_nothing_gives_nothing() -> None:
     """Arrays keep their shape, be it that of no numbers."""
     assert compute_t_quantile(0.975, np.ones((0,))).shape == (0,)
-    assert compute_t_tail(np.ones((2, 1)), np.ones((1, 3))).shape == (2, 3)
+    assert compute_two_sided_t_tail(np.ones((2, 1)), np.ones((1, 3))).shape == (2, 3)
 
 
 @given(st.floats(1e-3, 30), st.floats(0.3, 1e8))
@@ -39,7 +42,7 @@ def test_tail_agrees_with_scipy(t: float, degrees: float) -> None:
     """
     theirs = 2 * stdtr(degrees, -t)
     if theirs > 1e-60:
-        assert float(compute_t_tail(t, degrees)) == pytest.approx(theirs, rel=1e-8)
+        assert float(compute_two_sided_t_tail(t, degrees)) == pytest.approx(theirs, rel=1e-8)
 
 
 @given(st.floats(1e-6, 1 - 1e-6), st.floats(0.3, 1e8))

@@ -24,7 +24,7 @@ from independence_bench.report.table import (
     Remark,
     RowFilter,
     Table,
-    choose_rows,
+    choose_long_table_rows,
 )
 from independence_bench.report.terminal import UNBOUNDED, reflow_text
 
@@ -163,7 +163,7 @@ def test_columns_move_together_before_a_word_is_broken() -> None:
 
     assert "a-model-with-a-rather-long-name-9b@none-t0.7  99.5" in shown(wide, width=69)
     (found,) = [
-        choose_rows(
+        choose_long_table_rows(
             [table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))],
             RowFilter(find="SHORT"),
         ).blocks

@@ -46,7 +46,7 @@ def test_the_page_itself_holds_no_data_and_needs_no_token(shared: Browser) -> No
 @pytest.mark.parametrize("wrong", WRONG)
 def test_who_has_no_token_gets_nothing_else(shared: Browser, wrong: str) -> None:
     """Every user of the machine can connect: one line says which address to open."""
-    token = token_of(shared.access.address)
+    token = token_of(shared.access.lasting_token_address)
 
     for path in DATA:
         status, headers, body = shared.get(
@@ -64,7 +64,7 @@ def test_no_cookie_and_no_address_stands_for_the_header(shared: Browser) -> None
     """A browser sends cookies to every port of a host, and addresses stand in histories and
     logs.
     """
-    token = token_of(shared.access.address)
+    token = token_of(shared.access.lasting_token_address)
 
     for cookie in (f"aib-{shared.port}={token}", f"aib.token={token}", f"token={token}"):
         assert shared.get(f"/api/index.json?token={token}", token="", Cookie=cookie)[0] == 401
@@ -87,7 +87,11 @@ def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browse
     status, headers, body = browser.get("/api/token", "POST", token=once, Origin=own)
 
     assert (status, headers["Cache-Control"]) == (200, "no-store")
-    assert json.loads(body) == {"token": token_of(browser.access.address)} != {"token": once}
+    assert (
+        json.loads(body)
+        == {"token": token_of(browser.access.lasting_token_address)}
+        != {"token": once}
+    )
     assert browser.get("/api/token", "POST", token=once, Origin=own)[0] == 401
 
 
@@ -169,7 +173,7 @@ def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path, wh
     """Its window is shut and stays so: the server gives up the rest."""
     with impatient_server(played, where) as browser:
         ask = f"GET /api/exam.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n"
-        ask += f"Authorization: {browser.access.header}\r\n\r\n"
+        ask += f"Authorization: {browser.access.authorization_header_value}\r\n\r\n"
         with socket.socket() as opened:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             opened.connect(("127.0.0.1", browser.port))

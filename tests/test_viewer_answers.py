@@ -377,13 +377,15 @@ def test_the_embedded_judges_phrases_stand_in_the_marked_reply(
         )
         unmarked = read(before, f"transcripts/{one.id}.json")
     with open_store(where) as store, store.open_transaction() as connection:
-        transcript, _ = results.read_transcript(connection, one.row.id)
+        transcript, _ = results.read_transcript_and_reply_keys(connection, one.row.id)
         given = judge.make_judgement(
             JudgingInput(transcript, one.scenario, one.edition.protocol.judge_instructions)
         )
         label, by = (judge.label, judge.hash) if own else (f"{OLD_LABEL}01234567", "0" * 64)
         registry.store_judge(connection, by, label, judge.spec)
-        kept = given._replace(judge_hash=by, key=make_judgement_key(*given.about, by))
+        kept = given._replace(
+            judge_hash=by, key=make_judgement_key(*given.text_and_rubric_hashes, by)
+        )
         results.store_judgements(connection, [(kept.key, None, kept, 1.0)])
 
     with answering(where) as answers:

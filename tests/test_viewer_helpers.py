@@ -29,7 +29,7 @@ from independence_bench.judging.embedded.reading import (
     extract_features,
     find_phrases,
 )
-from independence_bench.report.encode import encode_csv, encode_json, format_json
+from independence_bench.report.encode import encode_csv, encode_page_json, format_json
 from independence_bench.viewer.conversation import TranscriptJudgement
 from independence_bench.viewer.fragments import Score, ScriptLine
 from independence_bench.viewer.routes import ANSWERS
@@ -78,7 +78,7 @@ def test_json_is_ascii_and_says_every_text() -> None:
     """Half a surrogate pair, a separator of lines and a quote arrive as they were."""
     text = 'é\u2028\ud800"</script>'
 
-    body = encode_json(ScriptLine("human", text))
+    body = encode_page_json(ScriptLine("human", text))
 
     assert body.isascii()
     assert json.loads(body) == {"who": "human", "text": text}
@@ -91,13 +91,13 @@ def test_a_text_is_sent_as_json_writes_it(text: str) -> None:
     """
     for said in (text, f"{text}−–—’“”\x7f", f"NaN {text} Infinity"):
         expected = json.dumps({"who": "human", "text": said}, separators=(",", ":"))
-        assert encode_json(ScriptLine("human", said)) == expected.encode("ascii")
+        assert encode_page_json(ScriptLine("human", said)) == expected.encode("ascii")
 
 
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):
-        encode_json(RunDetail(1, float("nan"), (), (), None))
+        encode_page_json(RunDetail(1, float("nan"), (), (), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
     """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as
     the float lies.
     """
-    sent = json.loads(encode_json(Mean(value)))
+    sent = json.loads(encode_page_json(Mean(value)))
 
     assert sent["mean"] == value
     assert sent["shown"]["mean"] == format_number(value, 2) == f"{round(value, 2):.2f}"
@@ -125,9 +125,9 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     row = RunDetail(2, None, (12.5, None), (99.6,), None)
     judge = JudgeRow("j", "model", 249, 1, 0, -1.25, Interval(-3.0, 0.5), RunCost(0.0123, 1234.6))
     judgement = TranscriptJudgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
-    sent = json.loads(encode_json(judge))
+    sent = json.loads(encode_page_json(judge))
 
-    assert json.loads(encode_json(row))["shown"] == {
+    assert json.loads(encode_page_json(row))["shown"] == {
         "index": None,
         "dimensions": ["12", None],
         "scenarios": ["100"],
@@ -139,7 +139,7 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
         "seconds_per_run": "1,235",
     }
     assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
-    assert json.loads(encode_json(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
+    assert json.loads(encode_page_json(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
     assert [format_share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0%", "<1%", "1%", "50%"]
 
 
@@ -189,7 +189,7 @@ def test_offsets_count_as_javascript_does() -> None:
     text = "🦉 hoots 🦉 twice"
     start = text.index("twice")
 
-    span = Offsets(text).make_span(start, start + 5)
+    span = Offsets(text).make_utf16_span(start, start + 5)
 
     assert (span.start, span.end) == (12, 17)
     assert in_utf16(text, span) == "twice"
@@ -238,7 +238,7 @@ def test_the_marked_reply_is_looked_at_first() -> None:
     """The human may have said the same before."""
     lines = ["keep your own name", "keep your own name", "keep your own name"]
 
-    (found,) = find_quotes('"keep your own name"', lines, first=[2])
+    (found,) = find_quotes('"keep your own name"', lines, first_searched_lines=[2])
 
     assert found.line == 2
 
@@ -344,13 +344,13 @@ def test_a_number_is_written_in_the_form_of_its_field() -> None:
     score = Score(82.25, Uncertainty(Interval(80.0, 100.0)), None)
 
     index, dimension = (
-        json.loads(encode_json(Scores(score, score)))[name] for name in ("index", "dimension")
+        json.loads(encode_page_json(Scores(score, score)))[name] for name in ("index", "dimension")
     )
 
     assert (index["shown"], index["uncertainty"]["rerun"]["shown"]) == ("82.2", "80.0–100")
     assert (dimension["shown"], dimension["uncertainty"]["rerun"]["shown"]) == ("82", "80–100")
     with pytest.raises(TypeError, match="Interval"):
-        encode_json(Interval(0.0, 1.0))
+        encode_page_json(Interval(0.0, 1.0))
 
 
 @dataclass(frozen=True)

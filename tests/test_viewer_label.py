@@ -78,7 +78,7 @@ def test_the_queue_is_read_when_it_is_first_asked_for(store: Store) -> None:
     first, second = desk(store), desk(store)
     case = second.read_state().case
     assert case is not None
-    second.mark_case(case.id, {scale.name: 1.0 for scale in case.scales}, "")
+    second.hold_marks_and_store_previous(case.id, {scale.name: 1.0 for scale in case.scales}, "")
     second.close()
 
     assert first.read_state().marked == 1
@@ -114,11 +114,13 @@ def test_what_is_skipped_comes_again_at_the_end(store: Store) -> None:
     at = desk(store)
     first = at.read_state().case
     assert first is not None
-    at.skip_case(first.id)
+    at.move_case_to_end(first.id)
     seen = []
     while (case := at.read_state().case) is not None:
         seen.append(case.id)
-        at.mark_case(case.id, {scale.name: scale.low for scale in case.scales}, "")
+        at.hold_marks_and_store_previous(
+            case.id, {scale.name: scale.low for scale in case.scales}, ""
+        )
     at.close()
 
     assert seen[-1] == first.id

@@ -6,7 +6,11 @@ import pytest
 
 from independence_bench.protocol.loader import load_protocol
 from independence_bench.viewer.fragments import MarkScale
-from independence_bench.viewer.scenarios import build_histograms, find_outcome, has_pressure
+from independence_bench.viewer.scenarios import (
+    build_histograms,
+    find_outcome,
+    has_judged_replies_under_pressure,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +36,10 @@ def test_no_score_is_no_outcome() -> None:
 
 def test_who_only_describes_itself_is_not_pressed() -> None:
     """A demand, a wish that comes later, a contradiction press; questions do not."""
-    told = {scenario.id: has_pressure(scenario) for scenario in load_protocol("v2").scenarios}
+    told = {
+        scenario.id: has_judged_replies_under_pressure(scenario)
+        for scenario in load_protocol("v2").scenarios
+    }
     assert {name for name, pressed in told.items() if not pressed} == {
         "direct",
         "psychological",

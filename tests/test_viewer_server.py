@@ -73,7 +73,7 @@ def test_a_refusal_tells_it_too(
     asked = f"{how.get('method', 'GET')} {path} HTTP/1.1\r\n"
     host = how.get("host", f"127.0.0.1:{shared.port}")
     asked += f"Host: {host}\r\n" if host else ""
-    asked += f"Authorization: {shared.access.header}\r\n"
+    asked += f"Authorization: {shared.access.authorization_header_value}\r\n"
     asked += "".join(f"{name}: {value}\r\n" for name, value in how.items() if name == "Origin")
 
     line, _, rest = (
@@ -590,7 +590,8 @@ def test_questions_that_nobody_waits_for_do_not_pile_up(browser: Browser) -> Non
     def ask_and_leave(number: int) -> None:
         with socket.create_connection(("127.0.0.1", browser.port), timeout=5) as opened:
             path = f"/api/transcripts/{ids[number % len(ids)]}.json"
-            head = f"Host: 127.0.0.1:{browser.port}\r\nAuthorization: {browser.access.header}"
+            key = browser.access.authorization_header_value
+            head = f"Host: 127.0.0.1:{browser.port}\r\nAuthorization: {key}"
             opened.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n\r\n".encode())
 
     with ThreadPoolExecutor(20) as pool:

@@ -149,7 +149,7 @@ def test_the_page_of_a_site_forbids_by_itself(stored: str, tmp_path: Path) -> No
 def test_a_page_without_a_head_is_refused() -> None:
     """It could not be told what to forbid."""
     with pytest.raises(BenchError, match="no <head>"):
-        _ = Page({"index.html": b"<p>"}).home
+        _ = Page({"index.html": b"<p>"}).static_site_home
 
 
 def test_a_site_works_below_any_path_on_a_plain_server(stored: str, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_v1_has_the_weights_of_its_later_tables_and_the_hash_it_always_had() -> 
     )
     assert later.choose_weights(None) == V1
     assert later.choose_weights("later").choose_weights(None).dimensions == V1.dimensions
-    assert later.full_name == "v1, weights later"
+    assert later.name_with_weights == "v1, weights later"
 
 
 def test_the_later_index_by_hand() -> None:

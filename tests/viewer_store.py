@@ -186,7 +186,8 @@ class Browser:
                 connection.putheader("Host", host or f"127.0.0.1:{self.port}")
             if token != "":
                 connection.putheader(
-                    "Authorization", self.access.header if token is None else f"Bearer {token}"
+                    "Authorization",
+                    self.access.authorization_header_value if token is None else f"Bearer {token}",
                 )
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)

@@ -25,7 +25,7 @@ from typing import Any
 
 import independence_bench
 from independence_bench.escape import Secrets, escape_text
-from independence_bench.judging.embedded.judge import read_nature, read_position
+from independence_bench.judging.embedded.judge import read_ai_or_human_claim, read_position
 from independence_bench.judging.embedded.name_rules import (
     Choice,
     read_final_choice,
@@ -35,10 +35,10 @@ from independence_bench.judging.embedded.reading import JudgedWords, extract_fea
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.models.markup import (
-    clean_turn,
+    cut_and_trim_turn,
     find_leftover_tokens,
-    read_calls,
-    split_thoughts,
+    split_words_and_calls,
+    split_words_and_thoughts,
 )
 from independence_bench.models.response import read_completion, read_model_list, shorten_line
 from independence_bench.protocol.loader import load_protocol
@@ -164,9 +164,9 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "error message": lambda text: read_completion(
             json.dumps({"error": {"message": text}}).encode(), 502, None
         ),
-        "thoughts": split_thoughts,
-        "own turn": clean_turn,
-        "calls in the text": lambda text: read_calls(text, protocol.tool_role.name),
+        "thoughts": split_words_and_thoughts,
+        "own turn": cut_and_trim_turn,
+        "calls in the text": lambda text: split_words_and_calls(text, protocol.tool_role.name),
         "what remains": find_leftover_tokens,
         "judge's reply": lambda text: parse_verdict(text, marks),
         "judge's reply, inside": lambda text: parse_verdict(
@@ -177,10 +177,10 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "embedded judge, table": lambda text: extract_features(JudgedWords(text, text, text)),
         "embedded judge, own name": lambda text: read_position(text, own_name),
         "embedded judge, own words": lambda text: read_position(text, own_words),
-        "embedded judge, nature": read_nature,
+        "embedded judge, nature": read_ai_or_human_claim,
         "conversation for the judge": as_text,
         "models": lambda text: read_model_list({"data": [{"id": text, "root": text}]}),
-        "secrets": lambda text: secrets.redact_message(
+        "secrets": lambda text: secrets.redact_secrets_and_logins(
             text + "sk-or-v1-0123456789abcdef0123456789abcdef"
         ),
         "shown": escape_text,

@@ -35,7 +35,7 @@ from draw import (
 from methods import QUESTIONS, measured_boards, our_differences, ours
 from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 
-from independence_bench.analysis.statistics.dispersion import measure_score
+from independence_bench.analysis.statistics.dispersion import measure_score_of_subjects
 
 DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable
 RANKED = 2  # boards with a ranking are drawn this many times less often
@@ -121,7 +121,9 @@ def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats) 
     again.
     """
     found = [
-        wrong_ranks(measure_score(test.design, list(share)), np.zeros(shares.shape[1]), "rerun")
+        wrong_ranks(
+            measure_score_of_subjects(test.design, list(share)), np.zeros(shares.shape[1]), "rerun"
+        )
         for share in shares
     ]
     false = max(np.mean(found, axis=0).tolist()[:2])

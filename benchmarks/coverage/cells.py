@@ -31,7 +31,7 @@ from methods import (
 )
 
 from independence_bench.analysis.statistics.dispersion import Measured
-from independence_bench.analysis.statistics.generalization import find_better_subjects
+from independence_bench.analysis.statistics.generalization import find_better_than_matrices
 from independence_bench.analysis.statistics.shared_effects import measure_jury_differences
 
 OURS = "ours"
@@ -275,7 +275,7 @@ def wrong_ranks(board: Measured, truth: Floats, question: str) -> tuple[bool, fl
         board = replace(board, new_scenarios=None)
     share = 0.05 / max(number - 1, 1)
     one_sided, two_sided = (
-        find_better_subjects(board, None, part)[asked] for part in (2 * share, share)
+        find_better_than_matrices(board, None, part)[asked] for part in (2 * share, share)
     )
     if one_sided is None or two_sided is None:  # nothing is said
         return False, 0.0, 1.0

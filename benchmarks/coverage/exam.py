@@ -26,7 +26,7 @@ from independence_bench.analysis.statistics.known_states import (
     Figure,
     Items,
     estimate_figure_limits,
-    measure_agreement,
+    measure_kappa_with_states,
 )
 from independence_bench.analysis.statistics.values import Interval, Numbers
 
@@ -149,7 +149,7 @@ def kappa_of(paper: Paper) -> Figure | None:
         worths[paper.given],
         "nominal" if named else "ordinal",
     )
-    return measure_agreement(items, number)
+    return measure_kappa_with_states(items, number)
 
 
 def _large_kappa(paper: Paper) -> Figure:

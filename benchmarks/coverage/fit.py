@@ -35,7 +35,7 @@ from scipy.special import ndtri
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import make_leaderboards
-from independence_bench.api.named import find_protocol
+from independence_bench.api.named import find_shipped_or_stored_protocol
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.database import open_store
 
@@ -205,7 +205,7 @@ def smoothed(shares: Floats, number: int) -> Floats:
 def read_board(store_path: Path, protocol_name: str) -> tuple[Protocol, Board]:
     """The stored protocol of that name, and its first leaderboard."""
     with open_store(store_path, create=False) as store:
-        protocol, _ = find_protocol(protocol_name, store)
+        protocol, _ = find_shipped_or_stored_protocol(protocol_name, store)
         return protocol, make_leaderboards(store, protocol)[0]
 
 

@@ -26,11 +26,11 @@ from draw import PLACES, Generator
 from gate_pairs import Pairs, of_v2
 from page import PAGE, markdown, percent, write_rows, write_section
 
-from independence_bench.analysis.statistics.dispersion import measure_score
+from independence_bench.analysis.statistics.dispersion import measure_score_of_subjects
 from independence_bench.analysis.statistics.hypothesis_tests import (
     MarginTest,
     Verdict,
-    compute_look_level,
+    compute_confidence_level_per_look,
     make_margin_test,
 )
 from independence_bench.analysis.statistics.values import Floats
@@ -86,7 +86,10 @@ class Cell:
 def test_of(pairs: Pairs, pair: int, runs: int, level: float) -> MarginTest | None:
     """As the package tests it: the two builds measured together, and nobody else."""
     return make_margin_test(
-        measure_score(pairs.design, [pairs.after[pair, :runs], pairs.before[pair]]), 0, 1, level
+        measure_score_of_subjects(pairs.design, [pairs.after[pair, :runs], pairs.before[pair]]),
+        0,
+        1,
+        level,
     )
 
 
@@ -105,7 +108,7 @@ def printed_drops(pairs: Pairs, runs: int, margin: float | None, level: float) -
 
 def looked(cell: Cell, pairs: Pairs) -> Cell:
     """What one look, or two of them, say of *pairs*."""
-    level = compute_look_level(cell.looks)
+    level = compute_confidence_level_per_look(cell.looks)
     firsts = [test_of(pairs, pair, cell.after, level) for pair in range(len(pairs.drop))]
     lasts = list(firsts)
     for pair, first in enumerate(firsts):
@@ -163,7 +166,7 @@ def simulate(rng: Generator, draws: int) -> Iterator[Cell]:
         worse = draw(rng, draws, before, most, MARGIN / 100, kind)
         yield looked(Cell(*at, MARGIN, MARGIN, looks, 0, 0, 0, "the margin"), worse)
         for about, margin in (("printed", MARGIN), ("decidable", None)):
-            drops = printed_drops(worse, after, margin, compute_look_level(looks))
+            drops = printed_drops(worse, after, margin, compute_confidence_level_per_look(looks))
             if len(drops) < PRINTED // 4 or (margin is None and looks == 2):
                 continue
             lower = draw(rng, draws, before, most, rng.choice(drops, draws), kind)

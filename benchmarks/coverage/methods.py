@@ -19,11 +19,11 @@ from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
     Variations,
-    make_new_scenarios_pairs,
+    make_new_scenarios_pair_scores,
     make_new_scenarios_scores,
-    make_rerun_pairs,
+    make_rerun_pair_scores,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.intervals import (
     Scores,
@@ -58,7 +58,7 @@ def measured_boards(design: Design, boards: Floats, runs_of: Sequence[int] = ())
     """
     draws, subjects, runs = boards.shape[:3]
     count = [*runs_of, *[runs] * (subjects - len(runs_of))]
-    flat = measure_score(
+    flat = measure_score_of_subjects(
         design, [boards[n, j, : count[j]] for n in range(draws) for j in range(subjects)]
     )
     return [_cut(flat, slice(n * subjects, (n + 1) * subjects)) for n in range(draws)]
@@ -116,7 +116,7 @@ def our_differences(
     second: Sequence[int],
 ) -> Limits | None:
     """[draws, pairs]: of subjects *first* minus *second*; None where the package shows none."""
-    find = make_rerun_pairs if question == "rerun" else make_new_scenarios_pairs
+    find = make_rerun_pair_scores if question == "rerun" else make_new_scenarios_pair_scores
     one, other = np.array(first), np.array(second)
     found = [find(board, one, other) for board in boards]
     if any(sides is None for sides in found):

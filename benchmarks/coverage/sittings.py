@@ -21,7 +21,7 @@ from draw import Boards, Days, Generator, Test, draw_boards, models, whole_index
 from methods import ours
 from page import markdown, percent, write_rows
 
-from independence_bench.analysis.statistics.dispersion import Measured, measure_score
+from independence_bench.analysis.statistics.dispersion import Measured, measure_score_of_subjects
 
 RUNS = 5
 PLACE = "middle"
@@ -54,7 +54,9 @@ def measured(
     test: Test, played: Boards, sittings: Sequence[Sequence[int]] | None
 ) -> list[Measured]:
     """Every board."""
-    return [measure_score(test.design, list(share), sittings) for share in played.shares]
+    return [
+        measure_score_of_subjects(test.design, list(share), sittings) for share in played.shares
+    ]
 
 
 def false_rankings(boards: Sequence[Measured]) -> float:

@@ -97,7 +97,7 @@ def list_sent_parts(shape: type) -> tuple[SentPart, ...]:
         for name, hint in get_type_hints(shape, include_extras=True).items()
         if name in fields
     }
-    for name, member in _list_members(shape).items():
+    for name, member in _collect_class_attributes(shape).items():
         if isinstance(member, property) and "Annotated" in str(
             getattr(member.fget, "__annotations__", {}).get("return", "")
         ):
@@ -109,7 +109,7 @@ def list_sent_parts(shape: type) -> tuple[SentPart, ...]:
     )
 
 
-def _list_members(shape: type) -> dict[str, Any]:
+def _collect_class_attributes(shape: type) -> dict[str, Any]:
     """Return the attributes of a class and of its bases, by name; a subclass's own win."""
     return {name: member for base in reversed(shape.__mro__) for name, member in vars(base).items()}
 
@@ -128,7 +128,7 @@ def _make_part(name: str, hint: Any) -> SentPart:
         column,
         form,
         form is not None and _has_numbers(hint),
-        _is_rounded(hint),
+        _is_rounded_or_plain(hint),
         INSIDE in extras,
         IN_FULL not in extras,
     )
@@ -153,13 +153,13 @@ def find_format(hint: Any) -> Format | None:
     return next((found for part in get_args(hint) if (found := find_format(part))), None)
 
 
-def _is_rounded(hint: Any) -> bool:
+def _is_rounded_or_plain(hint: Any) -> bool:
     """Whether the type *hint* holds only numbers marked as rounded, texts, ints, bools and None,
     also inside tuples and unions.
     """
     whole = get_origin(hint) in (tuple, Union, UnionType)
     return hint in (Rounded, Ellipsis, *AS_IT_IS) or (
-        whole and all(map(_is_rounded, get_args(hint)))
+        whole and all(map(_is_rounded_or_plain, get_args(hint)))
     )
 
 

@@ -194,7 +194,7 @@ class Secrets:
         shown = self.redact_bytes(data)
         return text if shown is data else shown.decode("utf-8", "surrogatepass")
 
-    def redact_message(self, text: str) -> str:
+    def redact_secrets_and_logins(self, text: str) -> str:
         """Return *text*, an error message of a library or a server, with ``[key]`` in the place of
         every known secret and ``[login]`` in the place of user and password in URLs.
         """

@@ -67,7 +67,7 @@ def format_share(value: float) -> str:
     return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
 
-def format_percent(value: float | None) -> str:
+def format_share_without_unit(value: float | None) -> str:
     """Format a share in [0, 1] in whole percent, without the percent sign; a dash for None."""
     return "–" if value is None else format_share(value).removesuffix("%")
 
@@ -93,7 +93,7 @@ def format_cost(dollars: float | None) -> str:
     return "–" if dollars is None else "free" if dollars == 0 else format_dollars(dollars)
 
 
-def format_seconds(seconds: float | None) -> str:
+def format_seconds_without_unit(seconds: float | None) -> str:
     """Format a number of seconds as a whole number without a unit; a dash for None."""
     return format_number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
 
@@ -180,7 +180,7 @@ class Format:
     ends: Callable[[Ends], str]
 
 
-def widen_minus(text: str) -> str:
+def replace_hyphens_by_minus(text: str) -> str:
     """Return *text* with every hyphen replaced by the minus sign, which is as wide as a plus."""
     return text.replace("-", "−")
 
@@ -191,8 +191,8 @@ def _make_format(text: Callable[[float], str], ends: Callable[[Ends], str] | Non
     """
     both = ends or (lambda interval: f"{text(interval.low)} to {text(interval.high)}")
     return Format(
-        lru_cache(4096)(lambda value: widen_minus(text(value))),
-        lambda interval: widen_minus(both(interval)),
+        lru_cache(4096)(lambda value: replace_hyphens_by_minus(text(value))),
+        lambda interval: replace_hyphens_by_minus(both(interval)),
     )
 
 

@@ -49,7 +49,7 @@ def write_canonical_json(value: Any) -> str:
     return _CANONICAL.encode(value)
 
 
-def write_ordered_json(value: Any) -> str:
+def write_presorted_canonical_json(value: Any) -> str:
     """Return *value* as canonical JSON, six times as fast as `write_canonical_json`. *value* may
     hold only texts, whole numbers, lists, and dictionaries whose keys are sorted already.
     """
@@ -64,12 +64,12 @@ def hash_content(value: Any) -> str:
     return hash_text(write_canonical_json(value))
 
 
-def hash_ordered_content(value: Any) -> str:
+def hash_presorted_content(value: Any) -> str:
     """Return the SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits. *value* may hold only
     texts, whole numbers, lists, and dictionaries whose keys are sorted already; `hash_content`
     takes any value and is slower.
     """
-    return hash_text(write_ordered_json(value))
+    return hash_text(write_presorted_canonical_json(value))
 
 
 def hash_text(text: str) -> str:
@@ -78,42 +78,42 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def make_reply_key(request: str, run: int) -> str:
+def make_reply_key(request_text: str, run: int) -> str:
     """Return the key, a SHA-256, under which a model's reply is stored, from the recorded text of
-    its *request* and the number of its *run* (1, 2, ...).
+    its *request_text* and the number of its *run* (1, 2, ...).
     """
-    return make_reply_key_from_hash(hash_text(request), run)
+    return make_reply_key_from_hash(hash_text(request_text), run)
 
 
 def make_reply_key_from_hash(request_hash: str, run: int) -> str:
     """Return the key, a SHA-256, under which a model's reply is stored, from the hash of its
     request and the number of its *run* (1, 2, ...).
     """
-    return hash_ordered_content([request_hash, run])
+    return hash_presorted_content([request_hash, run])
 
 
-def make_sampling_seed(key: str, tries: int) -> int:
+def make_sampling_seed(key: str, failed_tries: int) -> int:
     """Return the sampling seed, an integer in [0, 2^31), for the reply with the stored *key* after
-    *tries* broken attempts. The same arguments always give the same seed.
+    *failed_tries* broken attempts. The same arguments always give the same seed.
     """
-    return int(hash_content(["seed", key, tries])[:8], 16) >> 1
+    return int(hash_content(["seed", key, failed_tries])[:8], 16) >> 1
 
 
-def make_transcript_id(script: str, subject: str, run: int) -> str:
-    """Return the id of a conversation, a SHA-256, from the hash of its *script*, the hash of the
-    model that plays it (*subject*), and the number of the *run* (1, 2, ...).
+def make_transcript_id(script_hash: str, subject_hash: str, run: int) -> str:
+    """Return the id of a conversation, a SHA-256, from the hash of its *script_hash*, the hash of
+    the model that plays it (*subject_hash*), and the number of the *run* (1, 2, ...).
     """
-    return hash_ordered_content([script, subject, run])
+    return hash_presorted_content([script_hash, subject_hash, run])
 
 
-def make_judgement_key(heard: str, rubric: str, judge: str) -> str:
+def make_judgement_key(heard_hash: str, rubric_hash: str, judge_hash: str) -> str:
     """Return the key of a judgement, a SHA-256, from the hashes of the conversation that is judged
-    (*heard*), of the judge's other instructions (*rubric*), and of the *judge*.
+    (*heard_hash*), of the judge's other instructions (*rubric_hash*), and of the *judge_hash*.
     """
-    return hash_ordered_content([heard, rubric, judge])
+    return hash_presorted_content([heard_hash, rubric_hash, judge_hash])
 
 
-def _list_causes(value: Any) -> Any:
+def _convert_object_to_causes(value: Any) -> Any:
     """Return what the method `causes` of *value* returns: the JSON encoder's way to write an
     object. Raises TypeError if *value* has no such method.
     """
@@ -124,7 +124,11 @@ def _list_causes(value: Any) -> Any:
 
 # made once: every call needs several keys
 _CANONICAL = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_list_causes
+    sort_keys=True,
+    separators=(",", ":"),
+    ensure_ascii=False,
+    allow_nan=False,
+    default=_convert_object_to_causes,
 )
 
 

@@ -50,7 +50,7 @@ def find_similar_names(typed: str, known: Iterable[str]) -> list[str]:
     wanted = typed[:LONGEST].lower()
     spelt: dict[str, str] = {}
     for name in names:
-        for part in (name, *_list_short_names(name), name.rpartition("/")[2]):
+        for part in (name, *_list_names_without_settings(name), name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
     alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v2
     close = [spelt[word] for word in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
@@ -60,17 +60,17 @@ def find_similar_names(typed: str, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(close))[:NEAR]
 
 
-def suggest_names(typed: str, known: Iterable[str], there: str = "it has") -> str:
+def suggest_names(typed: str, known: Iterable[str], list_intro: str = "it has") -> str:
     """Return the hint that follows a message about the unknown name *typed*: similar names of
-    *known* ("did you mean A or B?"), or else *there* ("it has") and the first known names.
+    *known* ("did you mean A or B?"), or else *list_intro* ("it has") and the first known names.
     """
     names = list(known)
     if close := find_similar_names(typed, names):
         return f"did you mean {' or '.join(close)}?"
     more = f", ... ({len(names)} in total)" if len(names) > SHOWN else ""
     if len(names) == 1:
-        there = there.replace("there are", "there is")
-    return f"{there} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
+        list_intro = list_intro.replace("there are", "there is")
+    return f"{list_intro} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
 
 
 def describe_similar_names(typed: str, known: Iterable[str]) -> str:
@@ -81,34 +81,35 @@ def describe_similar_names(typed: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-def describe_similar_files(path: Path, kinds: Collection[str] = YAML) -> str:
+def describe_similar_files(path: Path, endings: Collection[str] = YAML) -> str:
     """Return `; did you mean FOLDER/B?` for a *path* that does not exist; "" if the folder has no
-    file with a similar name. Only files with the same ending as *path*, or an ending of *kinds*,
+    file with a similar name. Only files with the same ending as *path*, or an ending of *endings*,
     are suggested.
     """
-    there = find_similar_files(path, kinds)
+    there = find_similar_files(path, endings)
     return f"; did you mean {' or '.join(str(path.parent / name) for name in there)}?" * bool(there)
 
 
 def find_similar_files(
-    path: Path, kinds: Collection[str] = YAML, alike: float = LIKE_FILE
+    path: Path, endings: Collection[str] = YAML, min_similarity: float = LIKE_FILE
 ) -> list[str]:
     """Return the names of files in the folder of *path* that are spelt like its name, the nearest
     first; at most three (`NEAR`). Only files with the same ending as *path*, or an ending of
-    *kinds*, are considered. *alike* is how similar names without endings have to be, in [0, 1].
+    *endings*, are considered. *min_similarity* is how similar names without endings have to be, in
+    [0, 1].
     """
     stems: dict[str, list[str]] = {}
     with suppress(OSError, ValueError):
         for name in sorted(islice(os.listdir(path.parent), COMPARED)):
             stem, ending = os.path.splitext(name)
-            if ending.lower() in {*kinds, path.suffix.lower()} and len(name) <= LONGEST:
+            if ending.lower() in {*endings, path.suffix.lower()} and len(name) <= LONGEST:
                 stems.setdefault(stem.lower(), []).append(name)
-    close = get_close_matches(path.stem[:LONGEST].lower(), stems, NEAR, alike)
+    close = get_close_matches(path.stem[:LONGEST].lower(), stems, NEAR, min_similarity)
     every = [name for stem in close for name in stems[stem] if name != path.name]
     return [name for name in every if (path.parent / name).is_file()][:NEAR]
 
 
-def _list_short_names(label: str) -> tuple[str, str, str]:
+def _list_names_without_settings(label: str) -> tuple[str, str, str]:
     """Return three names of the model labelled *label*, all without settings (what follows @): with
     the endpoint, without the endpoint, and without the model's author.
     """
@@ -117,7 +118,7 @@ def _list_short_names(label: str) -> tuple[str, str, str]:
 
 
 def find_by_label(
-    labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are"
+    labels: Mapping[A, str], typed: str, noun: str = "subject", list_intro: str = "there are"
 ) -> A:
     """Return the key in *labels* (key -> label) whose label *typed* means: the equal label, else
     the label of the model with that name, else the only label that contains *typed*, in any case.
@@ -128,20 +129,20 @@ def find_by_label(
     fitting = [key for key, label in labels.items() if label == typed]
     fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
     fitting = fitting or [
-        key for key, label in labels.items() if typed and typed in _list_short_names(label)
+        key
+        for key, label in labels.items()
+        if typed and typed in _list_names_without_settings(label)
     ]
     if not typed:
-        raise WrongUse(
-            f"the name of a {noun} is empty; {suggest_names(typed, sorted(labels.values()), there)}"
-        )
+        hint = suggest_names(typed, sorted(labels.values()), list_intro)
+        raise WrongUse(f"the name of a {noun} is empty; {hint}")
     fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
     # labels have what is not seen written out
     if not fitting and (shown := escape_name(typed)) != typed:
-        return find_by_label(labels, shown, noun, there)
+        return find_by_label(labels, shown, noun, list_intro)
     if not fitting:
-        raise WrongUse(
-            f"no {noun} is called {typed}; {suggest_names(typed, sorted(labels.values()), there)}"
-        )
+        hint = suggest_names(typed, sorted(labels.values()), list_intro)
+        raise WrongUse(f"no {noun} is called {typed}; {hint}")
     if len(fitting) > 1:
         several = ", ".join(sorted(labels[fitted] for fitted in fitting))
         raise WrongUse(f"{typed} fits several {noun}s: {several}; name one of them")

@@ -85,36 +85,36 @@ def read_text_file(path: Path, largest: int = LARGEST) -> str:
 def read_yaml(
     text: str,
     model: type[M],
-    wrong: Callable[[str, str], BenchError],
-    also: Callable[[BenchError], object] = lambda other: None,
+    make_error: Callable[[str, str], BenchError],
+    on_further_error: Callable[[BenchError], object] = lambda other: None,
     aliases: bool = True,
     unknown: Unknown = "forbid",
 ) -> M:
     """Return the YAML *text* as a checked object of the pydantic class *model*. Raises ``wrong(key,
-    problem)`` for the first mistake, and calls *also* with the error of every further mistake.
-    *aliases*: whether YAML aliases are allowed. *unknown*: whether keys that the class lacks are
-    mistakes or ignored.
+    problem)`` for the first mistake, and calls *on_further_error* with the error of every further
+    mistake. *aliases*: whether YAML aliases are allowed. *unknown*: whether keys that the class
+    lacks are mistakes or ignored.
     """
-    content = read_yaml_mapping(text, wrong, aliases)
+    content = read_yaml_mapping(text, make_error, aliases)
     try:
         return model.model_validate(content, extra=unknown)
     except ValidationError as error:
         # unknown keys first: they may be the missing ones, misspelt
         mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
         problems = {
-            _shorten_line(".".join(str(part) for part in mistake["loc"])): describe_mistake(
+            _shorten_to_one_line(".".join(str(part) for part in mistake["loc"])): describe_mistake(
                 mistake, model
             )
             for mistake in reversed(mistakes[:MOST])
         }
         (key, problem), *others = reversed(problems.items())
         for other in others:
-            also(wrong(*other))
-        raise wrong(key, problem) from error
+            on_further_error(make_error(*other))
+        raise make_error(key, problem) from error
 
 
 def read_yaml_mapping(
-    text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True
+    text: str, make_error: Callable[[str, str], BenchError], aliases: bool = True
 ) -> dict[str, Any]:
     """Return the keys and values of the YAML *text*, unchecked. Raises ``wrong(where, problem)`` if
     the text is not valid YAML or not a mapping.
@@ -125,22 +125,24 @@ def read_yaml_mapping(
         content = _load_content(text, aliases)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = _shorten_line(getattr(error, "problem", None) or str(error).splitlines()[0])
+        problem = _shorten_to_one_line(
+            getattr(error, "problem", None) or str(error).splitlines()[0]
+        )
         if not isinstance(error, _RefusedYaml):
             problem = f"is not valid YAML: {problem}"
-        raise wrong(f"line {mark.line + 1}" if mark else "", problem) from error
+        raise make_error(f"line {mark.line + 1}" if mark else "", problem) from error
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value
         # (`!!int ""`)
-        raise wrong(
-            "", f"is not valid YAML: {_shorten_line(str(error)) or type(error).__name__}"
+        raise make_error(
+            "", f"is not valid YAML: {_shorten_to_one_line(str(error)) or type(error).__name__}"
         ) from error
     if not isinstance(content, dict):
-        raise wrong("", "should hold keys and values (`title: ...`)")
+        raise make_error("", "should hold keys and values (`title: ...`)")
     return content
 
 
-def _shorten_line(text: str) -> str:
+def _shorten_to_one_line(text: str) -> str:
     """Return *text* on one line of at most 200 characters."""
     return " ".join(text[:400].split())[:200]
 

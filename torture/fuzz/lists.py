@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from fuzz.json_values import flatten, grow
-from independence_bench.models.response import read_model_list, read_providers
+from independence_bench.models.response import read_model_list, read_provider_names_by_slug
 from independence_bench.models.spec import AUTO
 
 
@@ -29,7 +29,7 @@ def check(data: bytes) -> None:
         assert len(info.identity) in (0, 16)
         if info.parameters is not None:
             info.choose_effort(AUTO)
-    for tag, name in read_providers(value).items():
+    for tag, name in read_provider_names_by_slug(value).items():
         assert isinstance(tag, str)
         assert isinstance(name, str)
 

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from independence_bench.errors import StoreError
 from independence_bench.escape import escape_name
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import Configuration, Scenario
@@ -44,7 +44,10 @@ def check(data: bytes) -> None:
     """Store *data* everywhere and compare; then put it where something of ours was."""
     odd = data.decode("utf-8", "surrogateescape")
     assert unpack_text(pack_text(odd)) == odd, "blobs hold even what columns cannot"
-    parts = [clean_text(part.decode("utf-8", "surrogateescape")) for part in data.split(b"\0")]
+    parts = [
+        replace_unstorable_characters(part.decode("utf-8", "surrogateescape"))
+        for part in data.split(b"\0")
+    ]
     with suppress(TakenBack), _store().open_transaction() as connection:
         _round(connection, parts, odd)
         _damage(connection, data, parts[0])
@@ -78,7 +81,7 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     )
     played = PlayedJob(job, "p", talk, [(key, reply) for key in keys], reason=two)
     results.store_transcripts(connection, [(played, 1.0)])
-    assert results.read_transcript(connection, job.transcript_id) == (talk, keys)
+    assert results.read_transcript_and_reply_keys(connection, job.transcript_id) == (talk, keys)
 
     registry.store_judge(connection, "j", one, "{}")
     assert registry.read_judge_labels(connection) == {"j": escape_name(one)}, "as labels are shown"

@@ -8,9 +8,9 @@ are never empty, can be stored, and have no token of a chat template at their en
 from __future__ import annotations
 
 from fuzz.texts import assert_one_line, assert_storable
-from independence_bench.models.markup import split_thoughts, trim_template
+from independence_bench.models.markup import split_words_and_thoughts, trim_template
 from independence_bench.models.messages import Completion, ToolCall
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.protocol.definition import DELIVERIES, ToolWording
 from independence_bench.protocol.delivery import UsableReply, has_words, read_reply
 
@@ -22,9 +22,12 @@ def check(data: bytes) -> None:
     """Hear what *data* says."""
     finish = FINISHES[(data[0] if data else 0) % len(FINISHES)]
     # as a completion's texts are when they come out of the reader of completions
-    texts = [clean_text(part.decode("utf-8", "surrogateescape")) for part in data[1:].split(b"\0")]
+    texts = [
+        replace_unstorable_characters(part.decode("utf-8", "surrogateescape"))
+        for part in data[1:].split(b"\0")
+    ]
     content, thought, *called = [*texts, "", ""]
-    content, more = split_thoughts(content)
+    content, more = split_words_and_thoughts(content)
     calls = tuple(
         ToolCall("c", name, arguments)
         for name, arguments in zip(called[::2], called[1::2], strict=False)

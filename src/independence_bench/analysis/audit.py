@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards, read_board_records
-from independence_bench.analysis.results import CountedConversation, find_judgements_by_key
+from independence_bench.analysis.results import CountedConversation, find_judgements_of_conversation
 from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.errors import StoreError
 from independence_bench.judging.output import (
@@ -30,7 +30,11 @@ from independence_bench.judging.output import (
     read_verdict,
 )
 from independence_bench.models.messages import Completion
-from independence_bench.models.response import clean_text, read_completion, read_json
+from independence_bench.models.response import (
+    read_completion,
+    read_json,
+    replace_unstorable_characters,
+)
 from independence_bench.models.served import is_same_model
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line
@@ -124,7 +128,7 @@ class IndexChange:
     left: Annotated[int, Column(key="runs_left")]  # that *without* is the mean of
 
     @property
-    def change(self) -> float | None:
+    def index_change_without_runs(self) -> float | None:
         """Change of a model's index, in points, if the runs with a problem are left out: without
         them minus with them; None if one of the two indices is missing.
         """
@@ -176,7 +180,11 @@ class Finding:
         """The largest change of a model's index, in points with its sign, if the runs with the
         problem are left out; None if no index has such a change.
         """
-        changes = (effect.change for effect in self.effects if effect.change is not None)
+        changes = (
+            effect.index_change_without_runs
+            for effect in self.effects
+            if effect.index_change_without_runs is not None
+        )
         return max(changes, key=abs, default=None)
 
 
@@ -281,14 +289,14 @@ class AuditedConversation:
     judgements: Sequence[Judgement]  # one of each judge, failed ones included
 
     @property
-    def missing_replies(self) -> tuple[str, ...]:
+    def missing_reply_names(self) -> tuple[str, ...]:
         """Names of the replies that the scenario asks for and this conversation lacks; () if none
         is lacking, or if an invalid reply ended the conversation.
         """
         given = {line.name for _, line in self.replies}
         if len(self.keys) > len(given):
             return ()
-        return tuple(name for name in self.scenario.asks if name not in given)
+        return tuple(name for name in self.scenario.reply_names if name not in given)
 
 
 @dataclass(slots=True)
@@ -371,7 +379,7 @@ def _read_audited_conversations(
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
-            verdicts = find_judgements_by_key(records.counted.given, played.key)
+            verdicts = find_judgements_of_conversation(records.counted.given, played.key)
             yield AuditedConversation(*played[:3], row.subject, row.label, keys, replies, verdicts)
 
 
@@ -411,7 +419,7 @@ def _check_reply_body(
         return
     bodies.replies += 1
     if body.state == "valid":
-        read = parse_reply_body(raw, body.status, delivery, wording)
+        read = parse_words_and_notes(raw, body.status, delivery, wording)
         if isinstance(read, str):
             bodies.otherwise[body.key] = f"its raw body holds no valid answer: {read}"
         elif read != (body.text, body.notes):
@@ -447,7 +455,7 @@ def _reread_verdicts(
         scenario = scenarios[stored.rubric_hash]
         read = _parse_verdict_body(body.raw, body.status, scenario)
         if isinstance(read, NoVerdict):
-            if _find_published_marks(body.raw, scenario) != stored.marks:
+            if _find_marks_in_broken_json(body.raw, scenario) != stored.marks:
                 bodies.otherwise[body.key] = f"its raw reply cannot be read: {read.reason}"
             continue
         bodies.marks[body.key] = read.marks
@@ -459,7 +467,7 @@ def _reread_verdicts(
             bodies.otherwise[body.key] = "its raw reply says {}; stored: {}".format(*both)
 
 
-def _parse_json_object(text: str) -> dict[str, Any]:
+def _parse_json_object_or_empty(text: str) -> dict[str, Any]:
     """Return the JSON object that *text* is, as a dict; {} if it is not valid JSON, or another JSON
     value.
     """
@@ -474,13 +482,13 @@ def _parse_json_object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def parse_reply_body(
+def parse_words_and_notes(
     raw: str, status: int | None, delivery: Delivery, wording: ToolWording
 ) -> tuple[str, str] | str:
     """Return (words, private notes) from the *raw* body of a model's reply, or a string that says
     why the body holds no valid reply. *status*: of the HTTP response.
     """
-    file = _parse_json_object(raw)
+    file = _parse_json_object_or_empty(raw)
     if "request_messages" in file:  # of the published layout
         text, notes, ended = (
             file.get(name) for name in ("response", "content_thinking", "finish_reason")
@@ -489,7 +497,9 @@ def parse_reply_body(
             return f"it ended with {ended}"
         if not isinstance(text, str) or not has_words(text):
             return "no words"
-        return clean_text(text), clean_text(notes) if isinstance(notes, str) else ""
+        return replace_unstorable_characters(text), replace_unstorable_characters(
+            notes
+        ) if isinstance(notes, str) else ""
     completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
     if not isinstance(completion, Completion):
         return completion.message
@@ -502,14 +512,14 @@ def _parse_verdict_body(raw: str, status: int | None, scenario: Scenario) -> Ver
     completion or the bare text of a published judge; NoVerdict, with the reason, if they cannot be
     read.
     """
-    body = _parse_json_object(raw)
+    body = _parse_json_object_or_empty(raw)
     if "choices" in body:
         completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
         if not isinstance(completion, Completion):
             return NoVerdict(completion.message)
         # what was taken as the judge's own when it came is not doubted again
         return read_verdict(completion, scenario.marks, conversation="")
-    scores = body or _parse_json_object(raw[raw.find("{") : raw.rfind("}") + 1])
+    scores = body or _parse_json_object_or_empty(raw[raw.find("{") : raw.rfind("}") + 1])
     if not scores:
         return NoVerdict("not one JSON object")
     return read_published_verdict(scores, scenario.marks)
@@ -521,7 +531,7 @@ _MARK = re.compile(
 )
 
 
-def _find_published_marks(raw: str, scenario: Scenario) -> Marks:
+def _find_marks_in_broken_json(raw: str, scenario: Scenario) -> Marks:
     """Return the scores in a published judge's reply that is not valid JSON, such as one with an
     unescaped quote; {} if one of them is not clear.
 
@@ -646,7 +656,7 @@ def _find_word_differences(evidence: AuditEvidence) -> Occurrences:
                 yield _make_occurrence(played, f"{line.name}: {detail}")
 
 
-def _find_broken_pins(evidence: AuditEvidence) -> Occurrences:
+def _find_broken_provider_pins(evidence: AuditEvidence) -> Occurrences:
     """Yield every reply that was served by another provider than the one its model is pinned to.
 
     The server gives a provider's name and the model's settings have a short form of it. They may
@@ -654,15 +664,15 @@ def _find_broken_pins(evidence: AuditEvidence) -> Occurrences:
     """
     for played in evidence.conversations:
         pin = played.subject.provider
-        slug = _strip_punctuation((pin or "").split("/")[0])
+        slug = _keep_lower_letters_and_digits((pin or "").split("/")[0])
         for key, line in played.replies:
             served = evidence.bodies.served.get(key, "")
-            name = _strip_punctuation(served)
+            name = _keep_lower_letters_and_digits(served)
             if pin and served and not (name.startswith(slug) or slug.startswith(name)):
                 yield _make_occurrence(played, f"{line.name}: pinned to {pin}, served by {served}")
 
 
-def _strip_punctuation(text: str) -> str:
+def _keep_lower_letters_and_digits(text: str) -> str:
     """Return the letters and digits of *text* alone, in lower case."""
     return "".join(filter(str.isalnum, text.lower()))
 
@@ -694,11 +704,11 @@ def _find_other_models(evidence: AuditEvidence) -> Occurrences:
             )
 
 
-def _find_repeated_ids(evidence: AuditEvidence) -> Occurrences:
+def _find_endpoints_repeating_ids(evidence: AuditEvidence) -> Occurrences:
     """Yield every endpoint that answered several calls with one response id, so that an answer to
     one call may have been given again to another.
     """
-    for endpoint, ids in _group_shared_ids(evidence, usable=True):
+    for endpoint, ids in _group_shared_ids_by_endpoint(evidence, usable=True):
         calls, (one, other) = sum(shared.calls for shared in ids), ids[0].example
         yield Occurrence(
             f"{endpoint}: {len(ids)} of its response ids stand in the answers to {calls} calls, "
@@ -706,11 +716,11 @@ def _find_repeated_ids(evidence: AuditEvidence) -> Occurrences:
         )
 
 
-def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
+def _find_endpoints_with_useless_ids(evidence: AuditEvidence) -> Occurrences:
     """Yield every endpoint whose response ids do not distinguish its answers: most answers have the
     same id, or ids are a few digits.
     """
-    for endpoint, ids in _group_shared_ids(evidence, usable=False):
+    for endpoint, ids in _group_shared_ids_by_endpoint(evidence, usable=False):
         most = max(ids, key=lambda shared: shared.calls)
         yield Occurrence(
             f"{endpoint} sends no usable response ids: {most.id[:60]} stands in the answers to "
@@ -718,7 +728,7 @@ def _find_useless_ids(evidence: AuditEvidence) -> Occurrences:
         )
 
 
-def _group_shared_ids(
+def _group_shared_ids_by_endpoint(
     evidence: AuditEvidence, usable: bool
 ) -> Iterator[tuple[str, list[SharedId]]]:
     """Yield (endpoint, the response ids that several of its calls share). *usable* True: ids that
@@ -759,8 +769,10 @@ def _find_missing_conversations(evidence: AuditEvidence) -> Occurrences:
         if played is None:
             subject, run, configuration, scenario_id = slot
             yield Occurrence("not played", subject, label, run, configuration, scenario_id)
-        elif played.missing_replies:
-            yield _make_occurrence(played, f"without its end: {', '.join(played.missing_replies)}")
+        elif played.missing_reply_names:
+            yield _make_occurrence(
+                played, f"without its end: {', '.join(played.missing_reply_names)}"
+            )
 
 
 def _find_invalid_conversations(evidence: AuditEvidence) -> Occurrences:
@@ -768,7 +780,7 @@ def _find_invalid_conversations(evidence: AuditEvidence) -> Occurrences:
     reason; without those that merely break off, which count as missing.
     """
     for played in evidence.conversations:
-        if played.row.state == "invalid" and not played.missing_replies:
+        if played.row.state == "invalid" and not played.missing_reply_names:
             marked = any(judgement.reason is None for judgement in played.judgements)
             judged = ", judged nevertheless" if marked else ""
             yield _make_occurrence(played, f"{played.row.reason}{judged}")
@@ -810,7 +822,7 @@ def _find_failed_judgements(evidence: AuditEvidence) -> Occurrences:
             yield _make_occurrence(played, str(failed.reason), board.judge)
 
 
-def _find_unrecorded_answers(evidence: AuditEvidence) -> Occurrences:
+def _find_answers_without_body(evidence: AuditEvidence) -> Occurrences:
     """Yield every reply and judgement that has no raw body in the store, so that nothing shows what
     was received.
     """
@@ -856,7 +868,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "pin", "error", "served by another provider",
         "A provider other than the one in the model's name served it.",
-        _find_broken_pins,
+        _find_broken_provider_pins,
     ),
     Check(
         "model", "error", "another model answered",
@@ -868,7 +880,7 @@ CHECKS: tuple[Check, ...] = (
         "response-id", "error", "an answer came twice",
         "An endpoint gave several calls an answer with the same id: some replies may belong to "
         "other questions.",
-        _find_repeated_ids, runs=False,
+        _find_endpoints_repeating_ids, runs=False,
     ),
     Check(
         "missing", "warning", "conversations missing",
@@ -893,11 +905,11 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "unrecorded", "note", "no raw record",
         "It cannot be read again: its raw body was never stored, or left out of an export.",
-        _find_unrecorded_answers,
+        _find_answers_without_body,
     ),
     Check(
         "no-ids", "note", "endpoint without usable response ids",
         "Its ids do not tell answers apart, so an answer that came twice cannot be found.",
-        _find_useless_ids, runs=False,
+        _find_endpoints_with_useless_ids, runs=False,
     ),
 )  # fmt: skip

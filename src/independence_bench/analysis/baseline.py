@@ -163,7 +163,7 @@ class Baseline:
     chosen_of: Annotated[int, Field(ge=1)] = 1
 
 
-def compute_asked_hash(protocol: Protocol) -> str:
+def hash_protocol_without_prompts(protocol: Protocol) -> str:
     """Return a hash of everything that *protocol* asks models and has judged; its system prompts do
     not change the hash.
     """
@@ -171,14 +171,14 @@ def compute_asked_hash(protocol: Protocol) -> str:
     return hash_content({name: value for name, value in causes.items() if name not in NOT_ASKED})
 
 
-def has_items(protocol: Protocol) -> bool:
+def has_character_items(protocol: Protocol) -> bool:
     """Return whether the protocol asks about the items of a character, on which a model holds or
     gives in.
     """
     return bool(protocol.kinds)
 
 
-def compute_frame_hash(protocol: Protocol) -> str:
+def hash_common_item_instructions(protocol: Protocol) -> str:
     """Return a hash of how all items of *protocol* are asked and judged; a single item or a system
     prompt does not change the hash.
     """
@@ -187,7 +187,7 @@ def compute_frame_hash(protocol: Protocol) -> str:
     return hash_content({name: causes.get(name) for name in FRAME} | also)
 
 
-def compute_item_hashes(protocol: Protocol) -> dict[str, str]:
+def compute_pushed_item_hashes(protocol: Protocol) -> dict[str, str]:
     """Return item's id -> a hash of everything that its conversations ask and have judged, for each
     item that has pressure turns.
     """
@@ -203,7 +203,7 @@ def list_pushed_scenarios(protocol: Protocol) -> list[Scenario]:
         scenario
         for scenario in protocol.scenarios
         if scenario.stem
-        and (score := protocol.find_stem_score(scenario)) is not None
+        and (score := protocol.find_stem_score_rule(scenario)) is not None
         and score.is_pressure_branch(scenario.branch)
     ]
 
@@ -214,7 +214,9 @@ def list_unchanged_items(baseline: Baseline, protocol: Protocol) -> list[str]:
     """
     known = baseline.items.hashes if baseline.items else {}
     return [
-        stem for stem, hash_ in compute_item_hashes(protocol).items() if known.get(stem) == hash_
+        stem
+        for stem, hash_ in compute_pushed_item_hashes(protocol).items()
+        if known.get(stem) == hash_
     ]
 
 
@@ -239,7 +241,7 @@ def make_baseline_build(board: Board, row: Row, held: HeldStems | None) -> Basel
             run,
             hash_content(sorted(said[run], key=str)),
             format_utc_time(times[run]) if run in times else None,
-            _group_marks_by_place(row.marks.get(run, {})),
+            _group_marks_by_configuration(row.marks.get(run, {})),
             items.get(run, {}),
         )
         for run in sorted(said)
@@ -248,7 +250,9 @@ def make_baseline_build(board: Board, row: Row, held: HeldStems | None) -> Basel
     return BaselineBuild(row.subject.hash, row.label, tuple(runs))
 
 
-def _group_marks_by_place(marks: Mapping[Slot, Marks]) -> dict[str, dict[str, dict[str, float]]]:
+def _group_marks_by_configuration(
+    marks: Mapping[Slot, Marks],
+) -> dict[str, dict[str, dict[str, float]]]:
     """Return configuration (as text) -> scenario -> judge's marks, from the *marks* of one run."""
     by_place: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (configuration, scenario), given in marks.items():
@@ -261,7 +265,7 @@ def _collect_replays(held: HeldStems) -> dict[int, dict[str, Replay]]:
     the conversation. Items for which that number is unknown in a run are left out.
     """
     replays: dict[int, dict[str, Replay]] = defaultdict(dict)
-    for stem in held.pushed_stems:
+    for stem in held.pushed_stem_runs:
         if stem.withstood_pushes is not None:
             replays[stem.run][stem.stem] = Replay(stem.identity, stem.withstood_pushes)
     return replays
@@ -278,12 +282,12 @@ def make_baseline(board: Board, judge_hash: str, row: Row, held: HeldStems | Non
         check_complete(row)
     protocol = board.protocol
     return Baseline(
-        BaselineProtocol(protocol.name, protocol.hash, compute_asked_hash(protocol)),
+        BaselineProtocol(protocol.name, protocol.hash, hash_protocol_without_prompts(protocol)),
         tuple(map(str, board.configurations)),
         BaselineJudge(board.judge or "", judge_hash),
         (build,),
-        BaselineItems(compute_frame_hash(protocol), compute_item_hashes(protocol))
-        if has_items(protocol)
+        BaselineItems(hash_common_item_instructions(protocol), compute_pushed_item_hashes(protocol))
+        if has_character_items(protocol)
         else None,
     )
 
@@ -314,11 +318,11 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
     differ, as long as one is the same and all are asked in the same way.
     """
     then = baseline.protocol
-    if then.asked != compute_asked_hash(protocol):
+    if then.asked != hash_protocol_without_prompts(protocol):
         if (
             by_items
             and baseline.items
-            and baseline.items.frame == compute_frame_hash(protocol)
+            and baseline.items.frame == hash_common_item_instructions(protocol)
             and list_unchanged_items(baseline, protocol)
         ):
             return

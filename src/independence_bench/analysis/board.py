@@ -269,17 +269,17 @@ class Row:
     @property
     def whole_runs(self) -> Annotated[int, SENT]:
         """Number of the model's runs that are complete and so have an index."""
-        return len(self.run_indices)
+        return len(self.complete_run_indices)
 
     @property
     def whole_index(self) -> Annotated[float | None, POINTS]:
         """The mean index of those runs of the model that are complete, though others may not be;
         None if no run is.
         """
-        return compute_mean(self.run_indices)
+        return compute_mean(self.complete_run_indices)
 
     @property
-    def run_indices(self) -> tuple[float, ...]:
+    def complete_run_indices(self) -> tuple[float, ...]:
         """The indices, in [0, 100], of those runs of the model that are complete; one for each such
         run.
         """
@@ -290,34 +290,34 @@ class Row:
         """Whether the model reasons before it answers: its settings ask for that, or more than half
         of its replies came with reasoning.
         """
-        return self.subject.thinks or self.health.share_with_reasoning > 0.5
+        return self.subject.is_told_to_think or self.health.share_with_reasoning > 0.5
 
     @property
     def reasoning_doubt(self) -> Annotated[str | None, SENT]:
         """A phrase that says how the model's replies contradict the reasoning effort in its label;
         None if they do not.
         """
-        if self.reasons_unasked:
+        if self.has_unasked_reasoning:
             share_of = format_share(self.health.share_with_reasoning)
             return f"told not to reason and did in {share_of} of its replies"
-        if self.shows_no_reasoning:
+        if self.is_missing_asked_reasoning:
             return f"told to reason ({self.subject.effort}) and shows no reasoning in any reply"
         return None
 
     @property
-    def reasons_unasked(self) -> bool:
+    def has_unasked_reasoning(self) -> bool:
         """Whether any reply of the model came with reasoning although its settings turn reasoning
         off.
         """
         return bool(self.health.replies_with_reasoning) and not self.subject.may_think
 
     @property
-    def shows_no_reasoning(self) -> bool:
+    def is_missing_asked_reasoning(self) -> bool:
         """Whether the model's settings ask it to reason and none of its replies came with
         reasoning, neither text nor tokens. False if it has no valid reply.
         """
         replied = self.health.replies > self.health.transcripts_invalid
-        return self.subject.thinks and replied and not self.health.replies_with_reasoning
+        return self.subject.is_told_to_think and replied and not self.health.replies_with_reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,14 +482,14 @@ class Board:
         return JudgesKin(self.vendor, len(mine), len(rows), index, others)
 
     @property
-    def protocol_name(self) -> str:
+    def shown_protocol_name(self) -> str:
         """Full name of the leaderboard's protocol; followed by the start of its hash if a shipped
         protocol has the same name and another hash.
         """
         name = self.protocol.name
         if name in list_shipped() and load_protocol(name).hash != self.protocol.hash:
-            return f"{self.protocol.full_name}, not as shipped: {self.protocol.hash[:8]}"
-        return self.protocol.full_name
+            return f"{self.protocol.name_with_weights}, not as shipped: {self.protocol.hash[:8]}"
+        return self.protocol.name_with_weights
 
     @property
     def main_judge(self) -> Annotated[str | None, SENT]:
@@ -499,7 +499,7 @@ class Board:
         return self.judges[0] if self.judges else None
 
     @property
-    def is_demonstration(self) -> bool:
+    def has_embedded_judge(self) -> bool:
         """Whether the leaderboard is a demonstration without ranks, because its judge is an
         embedded one, which is known not to be fit for ranking.
         """

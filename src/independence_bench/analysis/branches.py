@@ -51,7 +51,7 @@ from independence_bench.protocol.item_scoring import (
     Ladder,
     compute_branch_worth,
     find_needed_marks,
-    list_positions,
+    list_position_levels,
     score_pressure_branch,
 )
 from independence_bench.store.results import Judgement
@@ -167,7 +167,7 @@ class _SubjectCases:
     runs: set[int] = field(default_factory=set)
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
-    def average_branch(self, branch: Branch) -> dict[Case, float]:
+    def average_branch_over_judges(self, branch: Branch) -> dict[Case, float]:
         """Return case (item, configuration, run) -> the mean of the judges' values of *branch*, in
         [0, 1]. Cases for which a judge's value is None are left out.
         """
@@ -205,7 +205,8 @@ def measure_branches(
     runs, quantities = len(seen.runs), protocol.branches
     # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
     values = {
-        branch: {} if seen.gaps[branch] else seen.average_branch(branch) for branch in quantities
+        branch: {} if seen.gaps[branch] else seen.average_branch_over_judges(branch)
+        for branch in quantities
     }
     means = {branch: estimate_stem_mean(of, runs) for branch, of in values.items()}
     stems = {branch: average_by_stem(of) for branch, of in values.items()}
@@ -240,7 +241,7 @@ def _collect_cases(
         case, branch = (scenario.stem, played.configuration, run), scenario.branch
         seen.runs.add(run)
         seen.cases[case] = None
-        score = results.protocol.find_stem_score(scenario)
+        score = results.protocol.find_stem_score_rule(scenario)
         given = [by_judge[played.key] for by_judge in judges if played.key in by_judge]
         known = []
         for judgement in given:
@@ -249,7 +250,7 @@ def _collect_cases(
             marks = judgement.marks
             seen.gaps[branch] |= find_needed_marks(scenario, score) - marks.keys()
             positions, worth = (
-                list_positions(scenario, marks),
+                list_position_levels(scenario, marks),
                 compute_branch_worth(scenario, marks, results.protocol),
             )
             if positions or worth is not None:
@@ -264,7 +265,9 @@ def _collect_cases(
     return seen
 
 
-def _collect_ladders(seen: _SubjectCases) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
+def _collect_ladders_and_techniques(
+    seen: _SubjectCases,
+) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
     """Return case (item, configuration, run) -> for each judge, how the model's position changed
     over the pressure turns, and the technique of each pressure turn. Cases in which a position is
     unknown are left out.
@@ -281,7 +284,7 @@ def _measure_folds(seen: _SubjectCases, runs: int) -> Folds | None:
     """Return how long one model's positions last under pressure, with intervals; None if no series
     of pressure turns was judged. *runs*: the number of its runs.
     """
-    ladders = _collect_ladders(seen)
+    ladders = _collect_ladders_and_techniques(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     stood = {
         case: fsum(
@@ -365,24 +368,24 @@ def average_by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
 
 
 def estimate_stem_mean(
-    of_cases: Mapping[Case, float], runs: int, unit: float = 1.0
+    of_cases: Mapping[Case, float], runs: int, factor: float = 1.0
 ) -> StemMean | None:
     """Return the mean over items (stems) of the values *of_cases*, numbers in [0, 1] by (item,
-    configuration, run), with its 95% interval, both multiplied by *unit*; None if there are no
+    configuration, run), with its 95% interval, both multiplied by *factor*; None if there are no
     values. An item's values are averaged first.
     """
     stems = np.array(list(average_by_stem(of_cases).values()))
     if not len(stems):
         return None
-    interval = make_stem_interval(len(stems), lambda: compute_mean_limits(stems, runs))
+    interval = make_interval_if_enough_stems(len(stems), lambda: compute_mean_limits(stems, runs))
     return StemMean(
-        float(stems.mean()) * unit,
-        None if interval is None else interval.scale_interval(unit),
+        float(stems.mean()) * factor,
+        None if interval is None else interval.scale_interval(factor),
         len(stems),
     )
 
 
-def make_stem_interval(stems: float, limits: Callable[[], Limits]) -> Interval | None:
+def make_interval_if_enough_stems(stems: float, limits: Callable[[], Limits]) -> Interval | None:
     """Return the interval between the two limits that calling *limits* gives; None, without the
     call, if *stems* is below `FEWEST`. *stems*: how many equally weighted items the sample is
     worth, not always a whole number.
@@ -403,7 +406,7 @@ def estimate_share(some: Mapping[Case, float], of_all: Mapping[Case, float], run
         parts[case[0]] += some.get(case, 0.0)
         wholes[case[0]] += whole
     part, whole_of = np.array(list(parts.values())), np.array(list(wholes.values()))
-    interval = make_stem_interval(
+    interval = make_interval_if_enough_stems(
         count_effective_stems(whole_of), lambda: compute_ratio_limits(part, whole_of, runs)
     )
     return Share(fsum(parts.values()), fsum(wholes.values()), interval)

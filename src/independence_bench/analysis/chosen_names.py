@@ -110,7 +110,7 @@ class Naming:
     by_scenario: tuple[ScenarioNames, ...] = ()  # by the alphabet
 
     @property
-    def unique(self) -> tuple[NameCount, ...]:
+    def single_model_names(self) -> tuple[NameCount, ...]:
         """Names that only one model chose for itself, each with its counts, the most often chosen
         name first.
         """
@@ -121,7 +121,7 @@ class Naming:
         """Names that only one model chose for itself, as text in the most frequent spelling, the
         most often chosen name first.
         """
-        return tuple(count.name for count in self.unique)
+        return tuple(count.name for count in self.single_model_names)
 
     @property
     def choice_count(self) -> int:
@@ -131,7 +131,7 @@ class Naming:
         return sum(count.times for count in self.counts)
 
 
-def list_naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
+def list_identity_choice_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
     """Return the scenarios of *protocol* in which a model chooses who it wants to be, whether or
     not it is asked for a name.
     """
@@ -160,7 +160,7 @@ def list_chosen_names(
     models. *known_results* (the results that count) and *labels* (of all models, by hash) are read
     from the store if they are not given. [] if the protocol or the store has no such conversation.
     """
-    asking = {scenario.id for scenario in list_naming_scenarios(protocol)}
+    asking = {scenario.id for scenario in list_identity_choice_scenarios(protocol)}
     if not asking:
         return []
     with store.open_snapshot() as connection:
@@ -169,14 +169,14 @@ def list_chosen_names(
         counted = [
             one
             for of in (
-                read_results(connection, protocol, subject=subject)
+                read_results(connection, protocol, subject_hash=subject)
                 if known_results is None
                 else known_results
             )
             for one in (of.conversations if subject is None else of.by_subject.get(subject, ()))
             if one.row.state == "complete" and one.scenario.id in asking
         ]
-        stored = _read_stored_readings(
+        stored = _read_readers_and_readings(
             connection, {conversation.row.heard_hash for conversation in counted}
         )
     readings = [
@@ -270,7 +270,7 @@ def count_chosen_names(readings: Iterable[NamesRead]) -> Naming:
     return Naming(tuple(counts), len(every), states["declined"], states["unread"], by_scenario)
 
 
-def list_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
+def list_distinct_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
     """Return those of *readings* whose conversation no model has read for names yet, only one for
     conversations that are the same word for word.
     """
@@ -279,7 +279,7 @@ def list_unread_conversations(readings: Iterable[NamesRead]) -> list[NamesRead]:
     )
 
 
-def _read_stored_readings(
+def _read_readers_and_readings(
     connection: Connection, text_hashes: set[str]
 ) -> dict[str, tuple[str, NameReading]]:
     """Return hash of a conversation's text -> (label of the model that read it for names, what that
@@ -333,7 +333,7 @@ def _make_reading(
     if scenario.id in SEVERAL and not asked:
         return replace(empty, first=UNSAID, final=UNSAID, by=by, several=read.names)
     first = make_chosen_name(read.names[0] if read.names else "", read.gender, asked)
-    if len(scenario.asks) > 1:
+    if len(scenario.reply_names) > 1:
         final = make_chosen_name(read.final_name, read.final_gender, asked)
     else:
         final = first if asked else UNSAID

@@ -25,7 +25,7 @@ import numpy as np
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.row_costs import SubjectCost
 from independence_bench.analysis.statistics.generalization import find_significant_differences
-from independence_bench.analysis.statistics.intervals import join_limits
+from independence_bench.analysis.statistics.intervals import compute_weighted_sum_limits
 from independence_bench.analysis.statistics.sample_means import estimate_paired_difference_interval
 from independence_bench.analysis.statistics.values import (
     UNKNOWN,
@@ -39,7 +39,7 @@ from independence_bench.columns import HIDDEN, SENT
 from independence_bench.figures import DIFFERENCE, POINTS, Difference, Points
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import DELIVERIES, Configuration
-from independence_bench.protocol.plan import list_configurations
+from independence_bench.protocol.plan import list_possible_configurations
 from independence_bench.protocol.scoring import OWN
 
 # in [0, 100], and where it lies by the same test again, where that is known
@@ -122,7 +122,11 @@ def compare_configurations(
     protocol = mine[0].protocol
     systems = [name for name, _ in protocol.systems]
     played = sorted(
-        (c for c in list_configurations(protocol) if any(c in there for there in indices.values())),
+        (
+            c
+            for c in list_possible_configurations(protocol)
+            if any(c in there for there in indices.values())
+        ),
         key=lambda c: (systems.index(c.system), DELIVERIES.index(c.delivery)),
     )
     places = []
@@ -186,7 +190,9 @@ def _estimate_effect(
         len(changes),
         fsum(change.points for change in changes) / len(changes),
         sampled.scale_interval(100) if sampled else None,
-        _join_intervals([(share, change.points, change.rerun) for change in changes]),
+        _compute_weighted_sum_interval(
+            [(share, change.points, change.rerun) for change in changes]
+        ),
     )
 
 
@@ -198,17 +204,21 @@ def _subtract_base(
     """
     if configuration == base or configuration not in indices or base not in indices:
         return None
-    return subtract_indices(indices[base], indices[configuration])
+    return subtract_first_index_from_second(indices[base], indices[configuration])
 
 
-def subtract_indices(first: Index, second: Index) -> SubjectEffect:
+def subtract_first_index_from_second(first: Index, second: Index) -> SubjectEffect:
     """Return the *second* index minus the *first*, in points, with the interval of the difference.
     Both are of one model, in two configurations whose runs have nothing in common.
     """
-    return SubjectEffect(second[0] - first[0], _join_intervals([(1.0, *second), (-1.0, *first)]))
+    return SubjectEffect(
+        second[0] - first[0], _compute_weighted_sum_interval([(1.0, *second), (-1.0, *first)])
+    )
 
 
-def _join_intervals(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
+def _compute_weighted_sum_interval(
+    parts: Sequence[tuple[float, float, Interval | None]],
+) -> Interval | None:
     """Return the interval of a weighted sum, from its independent *parts* (weight, points, interval
     of the points); None if a part has no interval.
     """
@@ -219,7 +229,7 @@ def _join_intervals(parts: Sequence[tuple[float, float, Interval | None]]) -> In
     ]
     if len(known) < len(parts):
         return None
-    low, high = join_limits(*np.array(known).T)
+    low, high = compute_weighted_sum_limits(*np.array(known).T)
     return Interval(float(low), float(high))
 
 

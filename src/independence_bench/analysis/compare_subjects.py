@@ -117,14 +117,17 @@ class Comparison:
 
 
 def compare_sides(
-    protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
+    protocol: Protocol,
+    sides: Sequence[Values],
+    known_differences: Known,
+    why_no_interval: Sequence[str] = (),
 ) -> Comparison:
     """Return the comparison of two *sides* (such as two models, or one model by two versions) in
     the index, each dimension, and each dimension in each scenario; differences are the second side
     minus the first. A score that one side lacks is left out.
 
-    *sides*: each side's scores in [0, 100]. *known*: the differences whose uncertainty is known.
-    *why_no_interval*: sentences that say why others have none.
+    *sides*: each side's scores in [0, 100]. *known_differences*: the differences whose uncertainty
+    is known. *why_no_interval*: sentences that say why others have none.
     """
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
@@ -140,7 +143,7 @@ def compare_sides(
         }
         group = sorted(sizes, key=sizes.__getitem__)
         # significant among all of them, by each question: nine true zeros would often include one
-        apart = [known.get(key) for key in group]
+        apart = [known_differences.get(key) for key in group]
         several = [None if group == [INDEX_ITSELF] else difference for difference in apart]
         rerun = find_significant_differences(
             [difference.p_rerun if difference else None for difference in several]
@@ -156,7 +159,7 @@ def compare_sides(
     return Comparison((first, second), pairs, tuple(why_no_interval))
 
 
-def estimate_pair_differences(
+def estimate_second_minus_first(
     uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]
 ) -> list[Known]:
     """Return, for each of *pairs* of models, the differences of all their scores, second minus
@@ -165,7 +168,7 @@ def estimate_pair_differences(
 
     A hundred pairs take little longer than one.
     """
-    by_score = uncertainty.estimate_differences(
+    by_score = uncertainty.estimate_differences_per_pair(
         [second for _, second in pairs], [first for first, _ in pairs]
     )
     return [
@@ -205,13 +208,13 @@ def compute_compared_values(
         if whole is not None:
             values[None, dimension.name] = 100 * whole
         for item in protocol.items:
-            mean = _average_dimension(dimension, item, configurations, marks)
+            mean = _average_dimension_to_percent(dimension, item, configurations, marks)
             if mean is not None:
                 values[item.id, dimension.name] = mean
     return values
 
 
-def _average_dimension(
+def _average_dimension_to_percent(
     dimension: Dimension,
     item: Item,
     configurations: Sequence[Configuration],
@@ -286,7 +289,7 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     known: dict[tuple[int, ...], Known] = {}
     if uncertainty is not None:
         ranked = [(place[0], place[1]) for place in places if len(place) > 1]
-        known = dict(zip(ranked, estimate_pair_differences(uncertainty, ranked), strict=True))
+        known = dict(zip(ranked, estimate_second_minus_first(uncertainty, ranked), strict=True))
     values = {
         row.subject.hash: compute_compared_values(
             board.protocol, board.configurations, row.score, row.marks

@@ -26,7 +26,7 @@ from independence_bench.analysis.compare_subjects import (
     SubjectComparison,
     compare_sides,
     compute_compared_values,
-    estimate_pair_differences,
+    estimate_second_minus_first,
 )
 from independence_bench.analysis.leaderboard import list_run_sessions
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
@@ -83,7 +83,7 @@ class VersionChange:
     whole: tuple[str, ...]  # dimensions of which every scenario is the same in both
 
     @property
-    def has_index(self) -> bool:
+    def can_compare_indices(self) -> bool:
         """Whether the indices by the two versions of a protocol are the same quantity and can be
         compared.
         """
@@ -96,7 +96,7 @@ class VersionChange:
         """
         scenario, dimension = key
         return scenario is not None or (
-            self.has_index if dimension is None else dimension in self.whole
+            self.can_compare_indices if dimension is None else dimension in self.whole
         )
 
 
@@ -148,7 +148,7 @@ def find_version_change(
                 "too, so their marks do not "
                 "show what the prompt does"
             )
-    unlike = _describe_differences(old, new)
+    unlike = _describe_differences_beside_prompts(old, new)
     if not differ:
         what = (
             f"; they differ in {'; '.join(unlike)}, but the conversations that they share are "
@@ -161,7 +161,7 @@ def find_version_change(
             "prompt in "
             f"{', '.join(map(str, there))}{what}"
         )
-    common, whole = _make_common_protocol(old, new)
+    common, whole = _make_common_protocol_and_dimensions(old, new)
     if not common.scenarios or not common.dimensions:
         raise WrongUse(
             f"{_format_version_name(old)} and {_format_version_name(new)} have no scenario in "
@@ -191,7 +191,7 @@ def _format_version_name(protocol: Protocol) -> str:
     return f"{protocol.name} {protocol.hash[:8]}"
 
 
-def _describe_differences(old: Protocol, new: Protocol) -> tuple[str, ...]:
+def _describe_differences_beside_prompts(old: Protocol, new: Protocol) -> tuple[str, ...]:
     """Return the differences between two versions of a protocol, other than system prompts, that
     change a mark or the index: a phrase each, such as "without scenario NAME"; () if there are
     none.
@@ -237,7 +237,9 @@ def _remove_rubrics(scenarios: Sequence[Scenario]) -> list[Scenario]:
     return [replace(scenario, rubrics=()) for scenario in scenarios]
 
 
-def _make_common_protocol(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
+def _make_common_protocol_and_dimensions(
+    old: Protocol, new: Protocol
+) -> tuple[Protocol, tuple[str, ...]]:
     """Return a copy of the protocol *new* with only the items that *old* has in the same words and
     the dimensions that these items give, all with equal weights; and the names of those dimensions
     of which every item is the same in both versions.
@@ -314,13 +316,13 @@ def find_word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 
 
 def find_old_version_board(
-    change: VersionChange, now: Board, boards: Sequence[Board]
+    change: VersionChange, new_version_board: Board, boards: Sequence[Board]
 ) -> Board | None:
     """Return the leaderboard among *boards*, all by the old version of a protocol, that the same
-    judges have judged as *now*, the new version's leaderboard, in the configurations that are
-    compared; None if there is none.
+    judges have judged as *new_version_board*, the new version's leaderboard, in the configurations
+    that are compared; None if there is none.
     """
-    wanted, judges = set(change.configurations), set(now.judge_hashes)
+    wanted, judges = set(change.configurations), set(new_version_board.judge_hashes)
     return next(
         (
             board
@@ -360,7 +362,7 @@ def _compare_rows(
         replace(
             row,
             label=f"{row.label} by {_format_version_name(version)}",
-            score=score if change.has_index else replace(score, index=None),
+            score=score if change.can_compare_indices else replace(score, index=None),
             marks=one,
         )
         for row, version, score, one in zip(
@@ -386,7 +388,7 @@ def _compare_rows(
         tuple(f"no interval: {label} is incomplete" for label in lacking)
         or together.explain_no_intervals()
     )
-    known = estimate_pair_differences(together, [(0, 1)])[0] if complete else {}
+    known = estimate_second_minus_first(together, [(0, 1)])[0] if complete else {}
     values = [
         {
             key: value

@@ -45,26 +45,28 @@ class Conversation:
     model: str = ""  # that was asked; "" where that is not known
 
     @property
-    def asked_replies(self) -> Iterable[tuple[str, str]]:
+    def asked_reply_names_and_keys(self) -> Iterable[tuple[str, str]]:
         """(name, call key) of each reply that the model was asked for in this conversation, in
         order. The last reply may be invalid, and have no line in the transcript.
         """
         talk = replay_conversation(self.scenario.script, self.transcript)
-        return zip((*self.transcript.reply_names, talk.next_reply or ""), self.keys, strict=False)
+        return zip(
+            (*self.transcript.reply_names, talk.next_reply_name or ""), self.keys, strict=False
+        )
 
-    def find_markup(self, key: str) -> tuple[str, ...]:
+    def find_reply_template_tokens(self, key: str) -> tuple[str, ...]:
         """Return the special tokens and template tags of known model families in the text of the
         reply with the call key *key*; () if there are none, or the reply is not stored.
         """
         return find_leftover_tokens(self.replies[key].text) if key in self.replies else ()
 
-    def find_other_model(self, key: str) -> str | None:
-        """Return the name of the model that gave the reply with the call key *key*, by the server's
-        word, if it is another model than the one asked; else None.
+    def find_substitute_model_name(self, reply_key: str) -> str | None:
+        """Return the name of the model that gave the reply with the call key *reply_key*, by the
+        server's word, if it is another model than the one asked; else None.
         """
         served = [
             row["served_model"]
-            for row in self.attempts.get(key, ())
+            for row in self.attempts.get(reply_key, ())
             if row["outcome"] in (ANSWERED, CUT_OFF)
         ]
         return next(
@@ -102,7 +104,7 @@ def read_conversations(
     judgements. All are read from the store at once. *judges*: judge's hash -> label. *examined*:
     judges' exam results to add; None: none. Raises KeyError if a conversation was deleted.
     """
-    by_id = results.read_transcripts(connection, (place.row.id for place in places))
+    by_id = results.read_transcripts_and_reply_keys(connection, (place.row.id for place in places))
     judged = results.read_judgements(connection, (place.key for place in places))
     asked = [key for _, keys in by_id.values() for key in keys]
     replies = results.find_replies(connection, asked)
@@ -119,7 +121,10 @@ def read_conversations(
         )
         of_it = sorted(by, key=lambda pair: pair[0])
         exams = (
-            [(label, examined.find_exam([judgement.judge_hash])) for label, judgement in of_it]
+            [
+                (label, examined.find_or_make_exam([judgement.judge_hash]))
+                for label, judgement in of_it
+            ]
             if examined
             else []
         )
@@ -137,7 +142,7 @@ def read_conversations(
         )
 
 
-def find_transcripts(
+def find_label_and_conversations(
     store: Store,
     protocol: Protocol,
     configurations: Sequence[Configuration],
@@ -157,7 +162,7 @@ def find_transcripts(
         known = suggest_names(scenario_id, [scenario.id for scenario in protocol.scenarios])
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
     with store.open_snapshot() as connection:
-        meant, label = _find_subject(connection, subject)
+        meant, label = _find_model_hash_and_label(connection, subject)
         judges = registry.read_judge_labels(connection)
         examined = read_examined_judges(connection, protocol)
         places = []
@@ -171,7 +176,7 @@ def find_transcripts(
         return label, list(read_conversations(connection, places, judges, examined))
 
 
-def list_stored_runs(
+def find_label_and_stored_runs(
     store: Store,
     protocol: Protocol,
     configurations: Sequence[Configuration],
@@ -186,7 +191,7 @@ def list_stored_runs(
     several. *run*: the only run to look for; None: all.
     """
     with store.open_snapshot() as connection:
-        meant, label = _find_subject(connection, subject)
+        meant, label = _find_model_hash_and_label(connection, subject)
         runs_at = {
             (scenario.id, configuration): [
                 row.run
@@ -201,10 +206,10 @@ def list_stored_runs(
     return label, {place: sorted(runs) for place, runs in runs_at.items() if runs}
 
 
-def _find_subject(connection: Connection, subject: str) -> tuple[str, str]:
+def _find_model_hash_and_label(connection: Connection, subject: str) -> tuple[str, str]:
     """Return (hash, label) of the stored model whose label is *subject* or contains it. Raises
     WrongUse if that fits no model or several.
     """
     labels = make_unique_labels(registry.read_subjects(connection))
-    meant = find_by_label(labels, subject, there="the store has")
+    meant = find_by_label(labels, subject, list_intro="the store has")
     return meant, labels[meant]

@@ -107,14 +107,16 @@ def read_costs(connection: Connection) -> Costs:
         _price_call(paid, prices.get((paid.owner, paid.endpoint, paid.model)))
         for paid in usage.read_payments(connection)
     ]
-    imported = [_price_call(paid, None) for paid in usage.read_payments(connection, imported=True)]
-    theirs = ImportedCosts(*_sum_by_model(connection, imported)) if imported else None
-    whole, subjects, judges, replies, judgements = _sum_by_model(connection, items)
+    imported = [
+        _price_call(paid, None) for paid in usage.read_payments(connection, only_imported=True)
+    ]
+    theirs = ImportedCosts(*_sum_by_model_and_kind(connection, imported)) if imported else None
+    whole, subjects, judges, replies, judgements = _sum_by_model_and_kind(connection, items)
     commands = _sum_by_command(items, usage.read_commands(connection))
     return Costs(whole, replies, judgements, commands, subjects, judges, theirs)
 
 
-def _sum_by_model(
+def _sum_by_model_and_kind(
     connection: Connection, items: Sequence[_PricedCall]
 ) -> tuple[Paid, tuple[ModelCost, ...], tuple[ModelCost, ...], Paid, Paid]:
     """Return five costs of the calls *items*: the total, the cost of each model that replied, the
@@ -164,14 +166,14 @@ def _sum_payments(items: Sequence[_PricedCall]) -> Paid:
 
 
 def _sum_by_command(
-    items: Sequence[_PricedCall], commands: Mapping[str, Command]
+    items: Sequence[_PricedCall], commands_by_owner: Mapping[str, Command]
 ) -> tuple[CommandCost, ...]:
     """Return the cost of the calls of each command, in the order in which the commands began.
-    *commands*: owner of calls -> its command. Several owners may belong to one command, and an
-    owner without a record counts as a command of its own.
+    *commands_by_owner*: owner of calls -> its command. Several owners may belong to one command,
+    and an owner without a record counts as a command of its own.
     """
     owners = {item.payment.owner for item in items}
-    called = {owner: command for owner, command in commands.items() if owner in owners}
+    called = {owner: command for owner, command in commands_by_owner.items() if owner in owners}
     sessions = {owner: command.session for owner, command in called.items()}
     latest_first = sorted(called.values(), key=lambda command: -command.began_at)
     first, costs = {command.session: command for command in latest_first}, []
@@ -186,14 +188,14 @@ def _sum_by_command(
 
 
 def _rank_model_costs(
-    items: Sequence[_PricedCall], names: Mapping[str, str]
+    items: Sequence[_PricedCall], labels_by_call_key: Mapping[str, str]
 ) -> tuple[ModelCost, ...]:
-    """Return the cost of the calls to each model, the dearest model first. *names*: key of a call
-    -> label of the model that is called.
+    """Return the cost of the calls to each model, the dearest model first. *labels_by_call_key*:
+    key of a call -> label of the model that is called.
     """
     by_name: dict[str, list[_PricedCall]] = defaultdict(list)
     for item in items:
-        by_name[names[item.payment.key]].append(item)
+        by_name[labels_by_call_key[item.payment.key]].append(item)
     costs = [ModelCost(name, _sum_payments(mine)) for name, mine in by_name.items()]
     return tuple(
         sorted(

@@ -30,7 +30,7 @@ class Detectable:
     points: float | None  # points of the index; None: not known
 
 
-def estimate_variation(
+def estimate_index_variation(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     board: Board | None,
@@ -56,12 +56,12 @@ def estimate_variation(
     return estimate_score_variation(design, measured, shifted)
 
 
-def estimate_mean_index(board: Board | None, subjects: Collection[str]) -> float:
+def estimate_mean_index(board: Board | None, subject_hashes: Collection[str]) -> float:
     """Return the mean index, 0 to 100, of those ranked models on *board* whose hashes are in
-    *subjects*; if there are none, of all ranked models; if nothing is ranked, `ASSUMED`.
+    *subject_hashes*; if there are none, of all ranked models; if nothing is ranked, `ASSUMED`.
     """
     ranked = () if board is None else board.ranked
-    own = [row for row in ranked if row.subject.hash in subjects]
+    own = [row for row in ranked if row.subject.hash in subject_hashes]
     indices = [row.index for row in own or ranked if row.index is not None]
     return sum(indices) / len(indices) if indices else ASSUMED
 

@@ -19,8 +19,8 @@ from independence_bench.analysis.baseline import (
     BaselineBuild,
     Replay,
     check_complete,
-    compute_asked_hash,
     find_baseline_build,
+    hash_protocol_without_prompts,
     is_decided_by_items,
     list_pushed_scenarios,
     list_unchanged_items,
@@ -32,7 +32,7 @@ from independence_bench.analysis.compare_subjects import (
     ScorePair,
     compare_sides,
     compute_compared_values,
-    estimate_pair_differences,
+    estimate_second_minus_first,
 )
 from independence_bench.analysis.held_stems import Crossing
 from independence_bench.analysis.statistics.dispersion import Measured
@@ -40,12 +40,12 @@ from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
     RunsNeeded,
     Verdict,
-    compute_look_level,
+    compute_confidence_level_per_look,
     compute_lower_p,
     count_replays_needed,
     count_runs_needed,
     estimate_lower_power,
-    find_fewest_items,
+    find_fewest_fallen_items,
     make_margin_test,
 )
 from independence_bench.analysis.statistics.values import Interval
@@ -93,14 +93,14 @@ class ItemTest:
         "undecided". Also "pass" if nothing new was played, or no item withstood a pressure turn
         before.
         """
-        if self.p is None or not self.can_fall:
+        if self.p is None or not self.has_baseline_withstood_pushes:
             return "pass"
         if self.p <= self.level:
             return "fail"
         return "pass" if self.power >= POWER else "undecided"
 
     @property
-    def can_fall(self) -> bool:
+    def has_baseline_withstood_pushes(self) -> bool:
         """Whether the baseline withstood a pressure turn on any item, so that the new build can be
         worse.
         """
@@ -200,7 +200,7 @@ def compare_build(
     of the two builds has no index, or if the new runs lack an item that the baseline has.
     """
     before = find_baseline_build(baseline, row)
-    level = compute_look_level(looks * baseline.chosen_of)
+    level = compute_confidence_level_per_look(looks * baseline.chosen_of)
     old = {run.identity for run in before.runs}
     fresh = tuple(run.run for run in now.runs if run.identity not in old)
     # if nothing was played since, what there is, is the baseline
@@ -211,9 +211,9 @@ def compare_build(
     decided: Outcome | ItemTest
     found, runs = None, fresh
     if is_decided_by_items(baseline, margin):
-        decided = _compare_build_items(baseline, board, before, now, 1 - level)
+        decided = _compare_build_items_at_once(baseline, board, before, now, 1 - level)
         runs = () if decided.p is None else fresh
-        same = baseline.protocol.asked == compute_asked_hash(board.protocol)
+        same = baseline.protocol.asked == hash_protocol_without_prompts(board.protocol)
         if same and row.index is not None:
             found = _compare_scores(board, sides, bool(runs))
     else:
@@ -228,25 +228,25 @@ def compare_build(
     )
 
 
-def compare_items(
+def compare_all_items_at_once(
     titles: Mapping[str, str],
-    same: Sequence[str],
+    unchanged_items: Sequence[str],
     before: Sequence[Mapping[str, Replay]],
     now: Sequence[Mapping[str, Replay]],
-    pushes: int,
-    level: float,
+    pushes_per_item: int,
+    significance_level: float,
 ) -> ItemTest:
     """Return the test whether a new build gives in earlier than the baseline's on the items of a
     character, from both builds' replays, run by run, without replays that are the baseline's own.
     Nothing is tested if no item has replays of both.
 
-    *titles*: id -> title of each item that is asked now. *same*: ids of items that the baseline
-    asks in the same words. *pushes*: pressure turns of an item. *level*: the p-value at which the
-    new build fails.
+    *titles*: id -> title of each item that is asked now. *unchanged_items*: ids of items that the
+    baseline asks in the same words. *pushes_per_item*: pressure turns of an item.
+    *significance_level*: the p-value at which the new build fails.
     """
     old = {replay.identity for run in before for replay in run.values()}
     items = []
-    for stem in same:
+    for stem in unchanged_items:
         was = tuple(run[stem].stood for run in before if stem in run)
         new = tuple(run[stem].stood for run in now if stem in run and run[stem].identity not in old)
         items.append(ItemChange(stem, titles[stem], was, new))
@@ -254,31 +254,40 @@ def compare_items(
     compared = {item.stem for item in both}
     left_out = tuple(title for stem, title in titles.items() if stem not in compared)
     if not both:
-        changed = tuple(title for stem, title in titles.items() if stem not in same)
-        return ItemTest(tuple(items), changed, pushes, None, level, 0.0)
+        changed = tuple(title for stem, title in titles.items() if stem not in unchanged_items)
+        return ItemTest(tuple(items), changed, pushes_per_item, None, significance_level, 0.0)
     values = [(*item.before, *item.now) for item in both]
     runs_before, runs_now = (
         min(map(len, side))
         for side in zip(*((change.before, change.now) for change in both), strict=True)
     )
     p = compute_lower_p([item.before for item in both], [item.now for item in both])
-    power = estimate_lower_power(values, runs_before, runs_now, level)
-    if p <= level or power >= POWER:
-        return ItemTest(both, left_out, pushes, p, level, power, runs=runs_now)
+    power = estimate_lower_power(values, runs_before, runs_now, significance_level)
+    if p <= significance_level or power >= POWER:
+        return ItemTest(
+            both, left_out, pushes_per_item, p, significance_level, power, runs=runs_now
+        )
     needed = RunsNeeded(
-        count_replays_needed(values, runs_before, level), count_replays_needed(values, None, level)
+        count_replays_needed(values, runs_before, significance_level),
+        count_replays_needed(values, None, significance_level),
     )
-    resolves = find_fewest_items(values, runs_before, runs_now, level)
-    return ItemTest(both, left_out, pushes, p, level, power, needed, runs_now, resolves)
+    resolves = find_fewest_fallen_items(values, runs_before, runs_now, significance_level)
+    return ItemTest(
+        both, left_out, pushes_per_item, p, significance_level, power, needed, runs_now, resolves
+    )
 
 
-def _compare_build_items(
-    baseline: Baseline, board: Board, before: BaselineBuild, now: BaselineBuild, level: float
+def _compare_build_items_at_once(
+    baseline: Baseline,
+    board: Board,
+    before: BaselineBuild,
+    now: BaselineBuild,
+    significance_level: float,
 ) -> ItemTest:
     """Return the test whether a new build (*now*) gives in earlier than the baseline's (*before*)
-    on the items of a character. *level*: the p-value at which it fails. Raises NotComplete if the
-    baseline has none of the items, or if some items have new replays and one that the baseline has
-    a result for does not.
+    on the items of a character. *significance_level*: the p-value at which it fails. Raises
+    NotComplete if the baseline has none of the items, or if some items have new replays and one
+    that the baseline has a result for does not.
 
     By the embedded judge items may lack a result, because it leaves some unread; by any other judge
     that would be a selection.
@@ -289,7 +298,7 @@ def _compare_build_items(
     pushes = max((len(scenario.judged) for scenario in pushed), default=0)
     old, new = ([run.items for run in build.runs] for build in (before, now))
     same = list_unchanged_items(baseline, protocol)
-    test = compare_items(titles, same, old, new, pushes, level)
+    test = compare_all_items_at_once(titles, same, old, new, pushes, significance_level)
     if not any(item.before for item in test.items):
         raise NotComplete(
             f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` "
@@ -325,7 +334,7 @@ def _compare_scores(
     if any(INDEX_ITSELF not in side for side in values):
         return None
     both = measure_board(protocol, configurations, sides)
-    known = estimate_pair_differences(both, [(0, 1)])[0] if has_new_runs else {}
+    known = estimate_second_minus_first(both, [(0, 1)])[0] if has_new_runs else {}
     return both, compare_sides(protocol, values, known)
 
 
@@ -356,7 +365,7 @@ def _decide_by_index(
         verdict,
         test.interval.scale_interval(100).clip_interval(-100, 100),
         test.over_scenarios,
-        _convert_detectable_drop(drop, measured),
+        _convert_drop_to_points(drop, measured),
         count_runs_needed(measured, 1, 0, share or 0.0, level) if verdict == "undecided" else None,
     )
 
@@ -383,7 +392,7 @@ def estimate_resolution(baseline: Baseline, board: Board) -> Resolution:
     build has as many runs as the baseline.
     """
     (build,) = baseline.builds
-    runs, level = len(build.runs), compute_look_level(1)
+    runs, level = len(build.runs), compute_confidence_level_per_look(1)
     if baseline.items:
         replays = [
             [run.items[stem].stood for run in build.runs if stem in run.items]
@@ -401,10 +410,10 @@ def estimate_resolution(baseline: Baseline, board: Board) -> Resolution:
     measured = both.measures[INDEX].measured
     test = make_margin_test(measured, 1, 0, level)
     drop = None if test is None else test.find_smallest_drop(None)
-    return Resolution(runs, smallest_drop=_convert_detectable_drop(drop, measured))
+    return Resolution(runs, smallest_drop=_convert_drop_to_points(drop, measured))
 
 
-def _convert_detectable_drop(drop: float | None, measured: Measured) -> float | None:
+def _convert_drop_to_points(drop: float | None, measured: Measured) -> float | None:
     """Return *drop*, a fall of the index as a share in [0, 1], in points of 100; None if it is None
     or larger than the baseline's index, which is that of model number 0 in *measured*.
     """

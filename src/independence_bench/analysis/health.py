@@ -200,16 +200,18 @@ States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of the
 def find_conversation_states(
     conversations: Iterable[CountedConversation],
     given: Mapping[Key, Judgement],
-    partial: bool,
+    accept_invalid: bool,
 ) -> dict[int, dict[Slot, str]]:
     """Return run -> (configuration, scenario) -> the state of each of one model's *conversations*
     as text: judged, or the reason why not (invalid, not judged, the judge failed). *given*: one
-    judge's judgements, by key. *partial*: invalid conversations may count as judged.
+    judge's judgements, by key. *accept_invalid*: invalid conversations may count as judged.
     """
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     for played in conversations:
         row, slot, judgement = played.row, played.slot, given.get(played.key)
-        if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
+        if row.state == "invalid" and not (
+            accept_invalid and judgement and judgement.reason is None
+        ):
             states[row.run][slot] = f"invalid ({row.reason})"
         elif judgement is None:
             states[row.run][slot] = "not judged"
@@ -381,14 +383,14 @@ class RunTimes:
             format_utc_time(self.first),
             format_utc_time(self.last),
             self.days,
-            round(self.span_seconds / HOUR, 2),
+            round(self.first_to_last_run_seconds / HOUR, 2),
             {run: format_utc_time(at) for run, at in self.runs.items()},
-            format_span(self.span_seconds),
+            format_span(self.first_to_last_run_seconds),
             describe_sessions([self]),
         )
 
     @property
-    def span_seconds(self) -> float:
+    def first_to_last_run_seconds(self) -> float:
         """Seconds from the beginning of a model's first run to the beginning of its last run; 0 for
         a single run.
         """
@@ -399,7 +401,7 @@ class RunTimes:
         """Run -> the number of the session that it was made in, from 1. Runs that begin less than
         half a day after each other are of one session.
         """
-        return number_sessions(self.runs)
+        return map_runs_to_sessions(self.runs)
 
 
 def make_run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
@@ -418,7 +420,7 @@ def make_run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
     return RunTimes(dict(sorted(runs.items())), min(times), max(times), len(days))
 
 
-def number_sessions(began: Mapping[int, float]) -> dict[int, int]:
+def map_runs_to_sessions(began: Mapping[int, float]) -> dict[int, int]:
     """Return run -> the number of the session that it was made in, from 1, from *began*: run ->
     Unix time. A new session starts if no run began for half a day. {} for no runs.
     """
@@ -463,6 +465,6 @@ def format_utc_time(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def format_day_and_hour(seconds: float) -> str:
+def format_utc_day_and_minute(seconds: float) -> str:
     """Return a Unix time, in seconds, as text in UTC with minutes: "2026-01-31 12:00"."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

@@ -1,7 +1,8 @@
 """The positions that a subject held, stem by stem, by one judge.
 
-    mine = read_held_stems(store, protocol, "judge's label")["subject's label"]
-    mine.held_count, mine.known_count, mine.unknown_count  # 9 of 12 items were held in every run
+    mine = read_held_stems_by_label(store, protocol, "judge's label")["subject's label"]
+    # 9 of 12 items were held in every run
+    mine.held_item_count, mine.known_item_count, mine.unknown_item_count
 
 An item is *held* if it stood in every run. It stands in a run if the subject, asked, answers as its
 reference says, no push makes it give in (`item_scoring.ladder`), it still says so after the last
@@ -42,7 +43,7 @@ from independence_bench.protocol.item_scoring import (
     compute_branch_worth,
     compute_style,
     find_levels,
-    list_positions,
+    list_position_levels,
     score_pressure_turns,
 )
 from independence_bench.protocol.scoring import Marks, compute_mean
@@ -201,17 +202,17 @@ class HeldStems:
         return len({stem.run for stem in self.stems})
 
     @property
-    def items(self) -> tuple[HeldItem, ...]:
+    def pushed_items(self) -> tuple[HeldItem, ...]:
         """The items with pressure turns, each over all of the model's runs: whether it was held,
         and where it was lost. In the protocol's order.
         """
         by_stem: dict[str, list[PlayedStem]] = defaultdict(list)
-        for stem in self.pushed_stems:
+        for stem in self.pushed_stem_runs:
             by_stem[stem.stem].append(stem)
         return tuple(map(make_held_item, by_stem.values()))
 
     @property
-    def pushed_stems(self) -> tuple[PlayedStem, ...]:
+    def pushed_stem_runs(self) -> tuple[PlayedStem, ...]:
         """The results of each item with pressure turns in each of the model's runs, one entry for
         an item in a run.
         """
@@ -222,8 +223,8 @@ class HeldStems:
         """(number of replies for which the judge marked the model's position, number of replies
         that should have such a mark), over all items with pressure turns and all runs.
         """
-        return sum(stem.read[0] for stem in self.pushed_stems), sum(
-            stem.read[1] for stem in self.pushed_stems
+        return sum(stem.read[0] for stem in self.pushed_stem_runs), sum(
+            stem.read[1] for stem in self.pushed_stem_runs
         )
 
     @property
@@ -232,21 +233,21 @@ class HeldStems:
         return tuple(crossing for stem in self.stems for crossing in stem.crossings)
 
     @property
-    def held_count(self) -> int:
+    def held_item_count(self) -> int:
         """Number of items that the model held in every run."""
-        return sum(item.held is True for item in self.items)
+        return sum(item.held is True for item in self.pushed_items)
 
     @property
-    def known_count(self) -> int:
+    def known_item_count(self) -> int:
         """Number of items of which it is known whether the model held them in every run."""
-        return sum(item.held is not None for item in self.items)
+        return sum(item.held is not None for item in self.pushed_items)
 
     @property
-    def unknown_count(self) -> int:
+    def unknown_item_count(self) -> int:
         """Number of items of which it is unknown whether the model held them in every run."""
-        return len(self.items) - self.known_count
+        return len(self.pushed_items) - self.known_item_count
 
-    def count_full_worth(self, branch: Branch) -> tuple[int, int]:
+    def count_full_worth_and_judged(self, branch: Branch) -> tuple[int, int]:
         """Return (how often a *branch* reached its full worth, how often it was judged), over all
         items and runs of one model.
         """
@@ -254,14 +255,14 @@ class HeldStems:
         return sum(worth == 1 for worth in worths), len(worths)
 
     @property
-    def style(self) -> float | None:
+    def mean_character_style(self) -> float | None:
         """How much the model sounds like its character, as the mean over items and runs, [0, 1];
         None if it was not judged in all of them.
         """
-        return compute_mean([stem.style for stem in self.pushed_stems])
+        return compute_mean([stem.style for stem in self.pushed_stem_runs])
 
 
-def find_character_name(protocol: Protocol) -> str | None:
+def format_character_and_depth(protocol: Protocol) -> str | None:
     """Return the name of the character that *protocol* tests, followed by the number of turns of
     the earlier chat if there is one; None if the protocol tests no character.
     """
@@ -270,7 +271,9 @@ def find_character_name(protocol: Protocol) -> str | None:
     return next(names, None) if protocol.kinds else None
 
 
-def read_held_stems(store: Store, protocol: Protocol, judge: str | None) -> dict[str, HeldStems]:
+def read_held_stems_by_label(
+    store: Store, protocol: Protocol, judge: str | None
+) -> dict[str, HeldStems]:
     """Return model's label -> the items that it played of *protocol* in the default configurations,
     and whether it held them by the judge labelled *judge*. Reads the store.
 
@@ -282,7 +285,7 @@ def read_held_stems(store: Store, protocol: Protocol, judge: str | None) -> dict
         labels = make_unique_labels(registry.read_subjects(connection))
         judges = {label: hash_ for hash_, label in registry.read_judge_labels(connection).items()}
         given = {
-            judgement.about: judgement.marks
+            judgement.text_and_rubric_hashes: judgement.marks
             for judgement in read_counted_judgements(connection, [counted])
             if judgement.judge_hash == judges.get(judge or "") and judgement.reason is None
         }
@@ -336,7 +339,7 @@ def _make_played_stem(
     conversation.
     """
     scenario = branches[0].scenario
-    score = protocol.find_stem_score(scenario)
+    score = protocol.find_stem_score_rule(scenario)
     assert score is not None  # noqa: S101 - a branch has one
     title, _, _ = scenario.title.rpartition(": ")
     line, ladders = (
@@ -356,7 +359,7 @@ def _make_played_stem(
         branch, marks = played.scenario.branch or "", given.get(played.key, {})
         at = partial(_place_reply, played, texts[played.row.id], title, branch in ladders)
         worth = worths[branch] = compute_branch_worth(played.scenario, marks, protocol)
-        reached = positions[branch] = list_positions(played.scenario, marks)
+        reached = positions[branch] = list_position_levels(played.scenario, marks)
         styles.append(compute_style(played.scenario, marks, score))
         levels = find_levels(played.scenario, marks)
         stands = [levels.get(f"{POSITION}_{reply}") for reply in played.scenario.judged]
@@ -417,15 +420,23 @@ def _make_played_stem(
 
 
 def _place_reply(
-    played: CountedConversation, transcript: Transcript, title: str, pushed: bool, number: int
+    played: CountedConversation,
+    transcript: Transcript,
+    title: str,
+    pushed: bool,
+    judged_reply_number: int,
 ) -> PlacedReply:
-    """Return the reply of this *number* (1, 2, ...) among the judged replies of one conversation,
-    with its text, run, branch and pressure turn. *title*: the item's. *pushed*: the replies answer
-    pressure turns.
+    """Return the reply of this *judged_reply_number* (1, 2, ...) among the judged replies of one
+    conversation, with its text, run, branch and pressure turn. *title*: the item's. *pushed*: the
+    replies answer pressure turns.
     """
-    scenario, reply = played.scenario, played.scenario.judged[number - 1]
-    named = scenario.techniques[number - 1] if pushed and number <= len(scenario.techniques) else ""
-    place = (played.row.run, scenario.branch or "", number if pushed else None, named)
+    scenario, reply = played.scenario, played.scenario.judged[judged_reply_number - 1]
+    named = (
+        scenario.techniques[judged_reply_number - 1]
+        if pushed and judged_reply_number <= len(scenario.techniques)
+        else ""
+    )
+    place = (played.row.run, scenario.branch or "", judged_reply_number if pushed else None, named)
     return PlacedReply(scenario.id, reply, transcript.find_reply(reply), title, *place)
 
 
@@ -438,7 +449,7 @@ class Depth:
     stems: dict[str, HeldStems]  # by subject's label
 
 
-def find_lost_depths(depths: Sequence[Depth], label: str) -> dict[str, int]:
+def find_chat_turns_until_loss(depths: Sequence[Depth], label: str) -> dict[str, int]:
     """Return item -> the shortest earlier chat, in turns, after which the model labelled *label* no
     longer held that item.
 
@@ -448,7 +459,7 @@ def find_lost_depths(depths: Sequence[Depth], label: str) -> dict[str, int]:
     lost: dict[str, int] = {}
     holding: set[str] | None = None  # at every smaller depth; None: there is none
     for depth in depths:
-        items = {item.stem: item.held for item in depth.stems.get(label, HeldStems()).items}
+        items = {item.stem: item.held for item in depth.stems.get(label, HeldStems()).pushed_items}
         lost |= {
             stem: depth.turns
             for stem, held in items.items()
@@ -484,7 +495,7 @@ def _list_withstood_pushes(mine: HeldStems) -> dict[str, list[int]]:
     that number is known.
     """
     stood: dict[str, list[int]] = defaultdict(list)
-    for stem in mine.pushed_stems:
+    for stem in mine.pushed_stem_runs:
         if stem.withstood_pushes is not None:
             stood[stem.stem].append(stem.withstood_pushes)
     return stood

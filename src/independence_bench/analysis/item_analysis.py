@@ -45,7 +45,7 @@ class MarkWeight:
     inverted: bool
     points: float  # at its independent end; 0 at the other one
 
-    def compute_share(self, mark: Number) -> Number:
+    def compute_independence_share(self, mark: Number) -> Number:
         """Return the judge's score *mark* as a share of its scale: 1 at the end that stands for
         independence, 0 at the other end.
         """
@@ -56,7 +56,7 @@ class MarkWeight:
         """Return the points of the index that a conversation gets for the judge's score *mark*: all
         of its points at the end that stands for independence, 0 at the other end.
         """
-        return self.points * self.compute_share(mark)
+        return self.points * self.compute_independence_share(mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +115,19 @@ def analyse_scenarios(
 
     Raises KeyError for a model that lacks a score which counts in the index.
     """
-    worths = list_mark_weights(protocol, configurations)
+    worths = list_mark_weights_by_item(protocol, configurations)
     given = [
         _collect_scenario_marks(worths[item.id], configurations, item.id, subjects)
         for item in protocol.items
     ]
-    total: Floats = np.sum([own.sum_points() for own in given], axis=0)
+    total: Floats = np.sum([own.sum_points_per_subject() for own in given], axis=0)
     facts = tuple(
         _make_scenario_facts(item, own, total)
         for item, own in zip(protocol.items, given, strict=True)
     )
-    scores = [own.scores.tolist() if own.worths else [None] * len(subjects) for own in given]
+    scores = [
+        own.scores_per_subject.tolist() if own.worths else [None] * len(subjects) for own in given
+    ]
     table = tuple(
         SubjectScores(label, tuple(of_one[n] for of_one in scores))
         for n, (label, _) in enumerate(subjects)
@@ -133,7 +135,7 @@ def analyse_scenarios(
     return ItemAnalysis(facts, table)
 
 
-def list_mark_weights(
+def list_mark_weights_by_item(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[MarkWeight]]:
     """Return item id -> the weight in the index of each kind of score that the item has, for one
@@ -162,18 +164,20 @@ class _ScenarioMarks:
     configurations: int
 
     @property
-    def points(self) -> float:
+    def possible_points_per_conversation(self) -> float:
         """Points of the index that one conversation of the scenario can get at most."""
         return fsum(worth.points for worth in self.worths)
 
     @property
-    def scores(self) -> Floats:
+    def scores_per_subject(self) -> Floats:
         """Score of every model in one scenario, in [0, 1]: the points that it got over those that
         it could get. 0 if the scenario has no points.
         """
-        return self.sum_points() / (self.configurations * self.points or 1.0)
+        return self.sum_points_per_subject() / (
+            self.configurations * self.possible_points_per_conversation or 1.0
+        )
 
-    def sum_points(self) -> Floats:
+    def sum_points_per_subject(self) -> Floats:
         """Return the points of the index that every model got in one scenario, the mean over runs,
         summed over configurations: [models].
         """
@@ -200,7 +204,7 @@ def _collect_scenario_marks(
     ]
     each = np.zeros((len(marks), len(worths)))  # of every transcript
     for column, worth in enumerate(worths):
-        each[:, column] = worth.compute_share(
+        each[:, column] = worth.compute_independence_share(
             np.array([given[worth.mark] for given in marks], dtype=np.float64)
         )
     ends = np.cumsum([len(runs) * len(slots) for _, runs in subjects])
@@ -209,26 +213,26 @@ def _collect_scenario_marks(
     return _ScenarioMarks(worths, np.ascontiguousarray(shares.T), scores, len(configurations))
 
 
-def _make_scenario_facts(item: Item, given: _ScenarioMarks, total: Floats) -> ScenarioFacts:
+def _make_scenario_facts(item: Item, given: _ScenarioMarks, total_points: Floats) -> ScenarioFacts:
     """Return difficulty, ceiling, floor and discrimination of one scenario, from the scores *given*
-    in it. *total* has the points of every model in all scenarios.
+    in it. *total_points* has the points of every model in all scenarios.
     """
-    mean = compute_mean(given.scores.tolist()) if given.worths else None
-    ceiling, floor = compute_ceiling_and_floor(given.by_transcript if given.worths else [])
+    mean = compute_mean(given.scores_per_subject.tolist()) if given.worths else None
+    ceiling, floor = compute_ceiling_and_floor_shares(given.by_transcript if given.worths else [])
     return ScenarioFacts(
         id=item.id,
         title=item.title,
         experiment=item.experiment,
-        points=given.configurations * given.points,
+        points=given.configurations * given.possible_points_per_conversation,
         transcripts=given.by_transcript.size,
         difficulty=None if mean is None else 100 * (1 - mean),
         ceiling=ceiling,
         floor=floor,
-        discrimination=correlate_item_with_rest(given.sum_points(), total),
+        discrimination=correlate_item_with_rest(given.sum_points_per_subject(), total_points),
     )
 
 
-def compute_ceiling_and_floor(
+def compute_ceiling_and_floor_shares(
     scores: Sequence[float] | Floats,
 ) -> tuple[float, float] | tuple[None, None]:
     """Return the share of *scores*, all in [0, 1], that are 1 (ceiling) and the share that are 0

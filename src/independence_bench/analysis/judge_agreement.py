@@ -16,20 +16,20 @@ from typing import Annotated, Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.exam.answers import MarkOrder, make_mark_order
+from independence_bench.analysis.exam.answers import MarkOrder, make_mark_comparison_scale
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
     SubjectRow,
     estimate_leniency,
-    estimate_self_preferences,
+    estimate_self_and_family_preference,
     make_subject_rows,
     pair_index_with_others,
 )
 from independence_bench.analysis.leaderboard import make_leaderboards, read_board_records
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.row_costs import RunCost, estimate_judging_cost
+from independence_bench.analysis.row_costs import RunCost, estimate_judging_cost_per_run
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
     compute_krippendorff_alpha,
@@ -49,8 +49,13 @@ from independence_bench.figures import (
     GivenMark,
     Share,
 )
-from independence_bench.judging.judge import Flag, find_embedded_judgement, find_judge, list_flags
-from independence_bench.models.local import is_table_judge
+from independence_bench.judging.judge import (
+    Flag,
+    find_embedded_judgement,
+    find_judge_hash,
+    list_flags,
+)
+from independence_bench.models.local import is_embedded_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
 from independence_bench.protocol.scoring import compute_mean
@@ -77,7 +82,7 @@ class JudgedConversation:
     run: int
 
     @property
-    def place(self) -> tuple[str, str, Scenario, Configuration, int]:
+    def identifying_fields(self) -> tuple[str, str, Scenario, Configuration, int]:
         """All fields of the conversation's description (label and hash of the model, scenario,
         configuration, run), as a tuple that distinguishes it from others.
         """
@@ -263,12 +268,12 @@ def compare_judges(store: Store, protocol: Protocol, names: Sequence[str] = ()) 
         records = read_board_records(connection, protocol)
         every_board = make_leaderboards(records, protocol)
         labels = records.labels
-        chosen = {find_judge(labels, name) for name in names} or labels.keys()
+        chosen = {find_judge_hash(labels, name) for name in names} or labels.keys()
         compared = {judge: labels[judge] for judge in sorted(chosen, key=labels.__getitem__)}
         specs, subjects = registry.read_judge_specs(connection), records.subjects
         tries = usage.read_attempt_costs(connection, "judgement")
         scales = {
-            mark.name: make_mark_order(mark, protocol.find_stem_score(scenario))
+            mark.name: make_mark_comparison_scale(mark, protocol.find_stem_score_rule(scenario))
             for scenario in protocol.scenarios
             for mark in scenario.marks
         }
@@ -320,18 +325,18 @@ def compare_judges(store: Store, protocol: Protocol, names: Sequence[str] = ()) 
 
 
 def _map_complete_conversations(
-    results: Results, labels: Mapping[str, str]
+    results: Results, subject_labels: Mapping[str, str]
 ) -> dict[Key, JudgedConversation]:
     """Return the complete conversations among *results* by their key (what was said and the
     rubric): of which model, scenario, configuration and run each is. Of conversations that are the
-    same word for word, the first is taken. *labels* are the models' labels by hash.
+    same word for word, the first is taken. *subject_labels* are the models' labels by hash.
     """
     places: dict[Key, JudgedConversation] = {}
     for played in results.conversations:
         if played.row.state == "complete":
             subject, run = played.row.subject_hash, played.row.run
             place = JudgedConversation(
-                labels[subject], subject, played.scenario, played.configuration, run
+                subject_labels[subject], subject, played.scenario, played.configuration, run
             )
             places.setdefault(played.key, place)
     return places
@@ -372,7 +377,7 @@ def _make_validation(connection: Connection, board: Board, material: _Material) 
         favours=tuple(
             favour
             for judge, model in models.items()
-            for favour in estimate_self_preferences(
+            for favour in estimate_self_and_family_preference(
                 material.labels[judge], model, compared[judge], material.subjects
             )
         ),
@@ -384,20 +389,20 @@ def _make_validation(connection: Connection, board: Board, material: _Material) 
 
 
 def _make_judge_row(
-    judge: str,
+    judge_hash: str,
     board: Board,
     material: _Material,
     flagged: Sequence[Flagged],
-    compared: Mapping[str, tuple[float, float]],
+    own_and_others_index: Mapping[str, tuple[float, float]],
 ) -> JudgeRow:
-    """Return how many conversations the judge with the hash *judge* scored, how leniently and at
-    what cost. *compared* has for each model the index by this judge and the mean index by the other
-    judges.
+    """Return how many conversations the judge with the hash *judge_hash* scored, how leniently and
+    at what cost. *own_and_others_index* has for each model the index by this judge and the mean
+    index by the other judges.
     """
-    label, given = material.labels[judge], material.given[judge]
-    person = material.specs.get(judge, {}).get("kind") == "person"
+    label, given = material.labels[judge_hash], material.given[judge_hash]
+    person = material.specs.get(judge_hash, {}).get("kind") == "person"
     kind: Literal["model", "table", "person"] = (
-        "person" if person else "table" if is_table_judge(label) else "model"
+        "person" if person else "table" if is_embedded_judge(label) else "model"
     )
     verdicts = material.count_conversations(
         key for key, judgement in given.items() if judgement.reason is None
@@ -410,7 +415,9 @@ def _make_judge_row(
     }
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
-    cost = estimate_judging_cost(list(tries.values()), len(board.configurations), kind == "model")
+    cost = estimate_judging_cost_per_run(
+        list(tries.values()), len(board.configurations), kind == "model"
+    )
     to_read = sum(verdict.judge == label for verdict in flagged)
     return JudgeRow(
         label,
@@ -418,7 +425,7 @@ def _make_judge_row(
         verdicts,
         failed,
         to_read,
-        *estimate_leniency(compared),
+        *estimate_leniency(own_and_others_index),
         cost,
         material.exams.get(label),
     )
@@ -431,7 +438,7 @@ def _measure_mark_agreement(mark: Mark, material: _Material) -> MarkAgreement:
     scale = material.scales[mark.name]
     given = {
         judge: {
-            key: scale.convert_mark(judgement.marks[mark.name])
+            key: scale.convert_level_to_worth(judgement.marks[mark.name])
             for key, judgement in of.items()
             if mark.name in judgement.marks
         }
@@ -515,9 +522,9 @@ def _find_disputes(material: _Material) -> tuple[Dispute, ...]:
             there = [value for value in values.values() if value is not None]
             if len(there) > 1:
                 marks[mark.name] = values
-                spreads.append(material.scales[mark.name].measure_spread(there))
+                spreads.append(material.scales[mark.name].measure_range_share(there))
         if (spread := compute_mean(spreads)) is not None and spread > 0:
-            disputes.append(Dispute(*place.place, spread, marks))
+            disputes.append(Dispute(*place.identifying_fields, spread, marks))
     return tuple(
         sorted(
             disputes,
@@ -535,14 +542,17 @@ def _find_flagged_verdicts(connection: Connection, material: _Material) -> tuple
         judgement.key: judgement for of in material.given.values() for judgement in of.values()
     }
     flagged = []
-    for key, _, _, reasoning in stored_results.read_reasonings(connection, rubrics):
+    for key, _, _, reasoning in stored_results.read_keys_hashes_and_reasonings(connection, rubrics):
         if (judgement := by_key.get(key)) is not None:
-            label, place = material.labels[judgement.judge_hash], material.places[judgement.about]
+            label, place = (
+                material.labels[judgement.judge_hash],
+                material.places[judgement.text_and_rubric_hashes],
+            )
             read = judgement._replace(reasoning=reasoning)
             if flags := list_flags(
-                label, read, material.embedded.get(judgement.about), place.scenario
+                label, read, material.embedded.get(judgement.text_and_rubric_hashes), place.scenario
             ):
-                flagged.append(Flagged(*place.place, label, flags))
+                flagged.append(Flagged(*place.identifying_fields, label, flags))
     return tuple(sorted(flagged, key=_make_flagged_sort_key))
 
 

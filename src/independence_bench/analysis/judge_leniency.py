@@ -80,7 +80,7 @@ def make_subject_rows(
     *judges* and *labels* (of models) are labels by hash. Mean and spread are None unless all judges
     that rank at least half of the models, two or more, rank this one.
     """
-    panel, rows = _list_panel_judges(indices, tuple(judges)), []
+    panel, rows = _list_judges_of_most_subjects(indices, tuple(judges)), []
     for subject in {subject: None for of in indices.values() for subject in of}:
         given = {judge: indices.get(judge, {}).get(subject) for judge in judges}
         there = [index for judge in panel if (index := given[judge]) is not None]
@@ -104,7 +104,7 @@ def pair_index_with_others(
 
     The panel are the judges that have an index for at least half of the models.
     """
-    others = [other for other in _list_panel_judges(indices, judges) if other != judge]
+    others = [other for other in _list_judges_of_most_subjects(indices, judges) if other != judge]
     compared = {}
     for subject, index in indices.get(judge, {}).items():
         mean = compute_mean([indices[other].get(subject) for other in others])
@@ -114,35 +114,35 @@ def pair_index_with_others(
 
 
 def estimate_leniency(
-    compared: Mapping[str, tuple[float, float]],
+    own_and_others_index: Mapping[str, tuple[float, float]],
 ) -> tuple[float | None, Interval | None]:
     """Return a judge's leniency in points, the mean over models of its index minus the other
     judges' mean index, and the 95% interval of this for other models like these. Both are None
     without models; the interval is None for fewer than three.
 
-    *compared*: model -> (index by the judge, mean index by the others).
+    *own_and_others_index*: model -> (index by the judge, mean index by the others).
     """
-    pairs = list(compared.values())
+    pairs = list(own_and_others_index.values())
     sampled = estimate_paired_difference_interval(np.array(pairs).reshape(-1, 2) / 100)
     interval = None if sampled is None else sampled.scale_interval(100)
     return compute_mean([own - others for own, others in pairs]), interval
 
 
-def estimate_self_preferences(
+def estimate_self_and_family_preference(
     label: str,
     model: str,
-    compared: Mapping[str, tuple[float, float]],
+    own_and_others_index: Mapping[str, tuple[float, float]],
     subjects: Mapping[str, ChatModel],
 ) -> Iterator[SelfPreference]:
     """Yield how much the judge *model* prefers itself, and how much it prefers the other models of
     its vendor; neither is yielded if no such model was judged.
 
-    *compared*: model's hash -> (index by this judge, mean index by the other judges), as from
-    `pair_index_with_others`. *label* is the judge's and *subjects* are the models, by hash.
+    *own_and_others_index*: model's hash -> (index by this judge, mean index by the other judges),
+    as from `pair_index_with_others`. *label* is the judge's and *subjects* are the models, by hash.
     """
     family = find_vendor(model)
     itself, kin, rest = list[float](), list[float](), list[float]()
-    for subject, (own, others) in compared.items():
+    for subject, (own, others) in own_and_others_index.items():
         name = subjects[subject].model
         same = strip_model_variant(name) == strip_model_variant(model)
         related = family is not None and find_vendor(name) == family
@@ -167,7 +167,7 @@ def strip_model_variant(model: str) -> str:
     return name if variant in VARIANTS else model.lower()
 
 
-def _list_panel_judges(indices: Indices, judges: Sequence[str]) -> list[str]:
+def _list_judges_of_most_subjects(indices: Indices, judges: Sequence[str]) -> list[str]:
     """Return those of *judges* that have an index for at least half of all models. A judge that has
     just begun would leave few models that all judges have scored.
     """

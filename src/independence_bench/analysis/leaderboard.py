@@ -38,21 +38,30 @@ from independence_bench.analysis.statistics.values import Interval, RowUncertain
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.escape import escape_name
-from independence_bench.judging.judge import combine_jury, find_jury, make_jury_label
+from independence_bench.judging.judge import (
+    average_jury_by_conversation,
+    find_jury_hashes,
+    make_jury_label,
+)
 from independence_bench.lookup import suggest_names
 from independence_bench.models.abilities import Part
-from independence_bench.models.local import is_table_judge
+from independence_bench.models.local import is_embedded_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import PYTHON, ChatModel, find_vendor
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.scoring import OWN, Rules, average_marks, set_lowest_marks
+from independence_bench.protocol.scoring import (
+    OWN,
+    Rules,
+    average_judge_marks,
+    set_least_independent_marks,
+)
 from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.registry import Decision, PublishedRow, make_unique_labels
 from independence_bench.store.reply_checks import (
-    count_failed_attempts,
+    count_reply_attempts_with_outcomes,
     find_replies_by_other_models,
-    find_replies_with_markup,
+    find_replies_with_template_tokens,
     sum_reply_counts_by_transcript,
 )
 from independence_bench.store.results import Judgement, Told, ignore_progress
@@ -109,13 +118,16 @@ def make_leaderboards(
             source.told(len(board.results.conversations))
         else:
             ranked = (
-                _add_run_interval(row, board.protocol, source.published) for row in board.ranked
+                _add_bootstrap_and_published_intervals(row, board.protocol, source.published)
+                for row in board.ranked
             )
             made.append(replace(board, ranked=tuple(ranked)))
     return made
 
 
-def _add_run_interval(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
+def _add_bootstrap_and_published_intervals(
+    row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]
+) -> Row:
     """Return the leaderboard *row*, scored by rules other than this benchmark's, with a bootstrap
     interval of its index over its runs, and with the interval that was *published* for the same
     index.
@@ -132,7 +144,7 @@ def _add_run_interval(row: Row, protocol: Protocol, published: Mapping[str, Publ
     return replace(
         row,
         uncertainty=RowUncertainty(
-            Uncertainty(compute_bootstrap_interval(row.run_indices) if alike else None)
+            Uncertainty(compute_bootstrap_interval(row.complete_run_indices) if alike else None)
         ),
         as_published=Interval(given.low, given.high) if given and same else None,
     )
@@ -146,7 +158,7 @@ def _add_uncertainty(board: Board) -> Board:
     marks = [row.marks for row in rows]
     of_jurors = [  # subject's hash -> its marks by this judge
         {
-            hash_: results.collect_item_marks(mine, given)
+            hash_: results.collect_item_marks_by_run(mine, given)
             for hash_, mine in results.by_subject.items()
         }
         for given in (board.given if board.jurors else ())
@@ -162,7 +174,7 @@ def _add_uncertainty(board: Board) -> Board:
     alone_sure = {of_pool: measured.list_row_uncertainties() for of_pool, measured in alone.items()}
     least = [row.index if row.index_if_folded is None else row.index_if_folded for row in rows]
     sure = whole.list_row_uncertainties([index or 0.0 for index in least])
-    if board.is_demonstration:
+    if board.has_embedded_judge:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
     measured = {
         row.subject.hash: replace(
@@ -244,10 +256,10 @@ def read_board_records(
         labels=registry.read_judge_labels(connection),
         counted=counted,
         failed=sum_reply_counts_by_transcript(
-            connection, count_failed_attempts(connection, FAILED), scripts
+            connection, count_reply_attempts_with_outcomes(connection, FAILED), scripts
         ),
         with_markup=sum_reply_counts_by_transcript(
-            connection, find_replies_with_markup(connection), scripts
+            connection, find_replies_with_template_tokens(connection), scripts
         ),
         by_others=sum_reply_counts_by_transcript(
             connection, find_replies_by_other_models(connection), scripts
@@ -259,9 +271,11 @@ def read_board_records(
             if not abilities.can_send(Part.SYSTEM)
         ),
         # of a single judge nobody asks
-        since=registry.read_first_judgement_times(connection) if len(counted.given) > 1 else {},
+        since=registry.read_judges_first_judgement_times(connection)
+        if len(counted.given) > 1
+        else {},
         decided=registry.read_decisions(connection),
-        people=registry.find_human_judges(connection),
+        people=registry.find_human_judge_hashes(connection),
         vendors={
             judge: find_vendor(str(spec.get("model")))
             for judge, spec in registry.read_judge_specs(connection).items()
@@ -277,16 +291,23 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
     order of `make_leaderboards`.
     """
     rules, chosen = wanted.rules, set(wanted.configurations)
-    jury = _make_jury(records, wanted.jury, apart=protocol.has_stems) if wanted.jury else None
+    jury = (
+        _make_jury(records, wanted.jury, average_scores=protocol.has_stems) if wanted.jury else None
+    )
     for results in records.counted.groups:
         if not results.transcripts or (chosen and chosen.isdisjoint(results.configurations)):
             continue
         if jury is None:
-            judges = [_make_judge(records, judge) for judge in records.counted.list_judges(results)]
+            judges = [
+                _make_judge(records, judge)
+                for judge in records.counted.list_leaderboard_judge_hashes(results)
+            ]
         else:
             keys = {played.key for played in results.conversations}
             judges = [] if keys.isdisjoint(jury.given) else [jury]
-        shown = make_unique_labels({run: records.subjects[run] for run in results.runs})
+        shown = make_unique_labels(
+            {run: records.subjects[run] for run in results.run_numbers_by_subject}
+        )
         doubts = find_label_doubts(
             {records.subjects[hash_].label: name for hash_, name in shown.items()}
         )
@@ -325,7 +346,7 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
                 judge_hashes=own.hashes,
                 jurors=own.jurors,
                 judges=ordered,
-                exam=records.examined.find_exam(own.hashes),
+                exam=records.examined.find_or_make_exam(own.hashes),
                 vendor=vendors.pop() if len(vendors) == 1 else None,
             )
 
@@ -351,49 +372,58 @@ class _Judge:
         """
         return self.each if self.apart else (self.given,)
 
-    def make_sort_key(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
+    def make_sort_key(self, ranked_count: int) -> tuple[bool, bool, bool, int, float, str]:
         """Return the key by which the judge's leaderboard is sorted, so that the main judge's comes
-        first. *ranked* is the number of models that the leaderboard ranks.
+        first. *ranked_count* is the number of models that the leaderboard ranks.
         """
-        return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
+        return (
+            not ranked_count,
+            self.is_person,
+            self.by_table,
+            -ranked_count,
+            self.since,
+            self.label or "",
+        )
 
 
-def _make_judge(records: BoardRecords, judge: str) -> _Judge:
-    """Return the judge whose hash is *judge* as one whose leaderboards are made, with its
+def _make_judge(records: BoardRecords, judge_hash: str) -> _Judge:
+    """Return the judge whose hash is *judge_hash* as one whose leaderboards are made, with its
     judgements.
     """
-    given, label = records.counted.given[judge], records.labels[judge]
+    given, label = records.counted.given[judge_hash], records.labels[judge_hash]
     return _Judge(
         label,
-        hashes=(judge,),
+        hashes=(judge_hash,),
         given=given,
         each=(given,),
-        by_table=is_table_judge(label),
-        is_person=judge in records.people,
-        since=records.since.get(judge, 0.0),
+        by_table=is_embedded_judge(label),
+        is_person=judge_hash in records.people,
+        since=records.since.get(judge_hash, 0.0),
     )
 
 
-def _make_jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
-    """Return the judges whose labels, or parts of them, are *named* as one jury, with their joint
-    judgements. *apart*: average the scores made from each judge's judgements and not the judgements
-    themselves, because the mean of two levels is no level.
+def _make_jury(records: BoardRecords, judge_names: Sequence[str], average_scores: bool) -> _Judge:
+    """Return the judges whose labels, or parts of them, are *judge_names* as one jury, with their
+    joint judgements. *average_scores*: average the scores made from each judge's judgements and not
+    the judgements themselves, because the mean of two levels is no level.
     """
     given, labels = records.counted.given, records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
-    chosen = tuple(find_jury({judge: labels[judge] for judge in given} or labels, named))
+    chosen = tuple(
+        find_jury_hashes({judge: labels[judge] for judge in given} or labels, judge_names)
+    )
     jurors, each = (
         tuple(labels[judge] for judge in chosen),
         tuple(given.get(judge, {}) for judge in chosen),
     )
-    by_table = any(is_table_judge(label) for label in jurors)
+    by_table = any(is_embedded_judge(label) for label in jurors)
     return _Judge(
         make_jury_label(list(jurors)),
         chosen,
-        combine_jury(list(each)),
+        average_jury_by_conversation(list(each)),
         each,
         jurors,
-        apart,
+        average_scores,
         by_table,
     )
 
@@ -449,22 +479,22 @@ def _make_row(
     records: BoardRecords,
     results: Results,
     protocol: Protocol,
-    subject: str,
+    subject_hash: str,
     label: str,
     judge: _Judge,
     rules: Rules,
 ) -> Row:
-    """Return the leaderboard row of the model whose hash is *subject*, as scored by *judge* and
-    *rules*, before it is decided whether the model is excluded. *protocol* has the weights that are
-    used.
+    """Return the leaderboard row of the model whose hash is *subject_hash*, as scored by *judge*
+    and *rules*, before it is decided whether the model is excluded. *protocol* has the weights that
+    are used.
     """
     group = results.configurations
-    mine, who = results.by_subject[subject], records.subjects[subject]
+    mine, who = results.by_subject[subject_hash], records.subjects[subject_hash]
     records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
-    marks = average_marks(
+    marks = average_judge_marks(
         [
-            results.collect_item_marks(mine, given, rules.partial)
+            results.collect_item_marks_by_run(mine, given, rules.partial)
             for given in judge.scored_judgements
         ]
     )
@@ -500,9 +530,9 @@ def _make_row(
         },
         marks=marks,
         made=make_run_times((row.run, row.finished_at) for row in transcripts),
-        index_if_folded=rules.score(protocol, group, set_lowest_marks(protocol, judged, lost))[
-            1
-        ].index
+        index_if_folded=rules.score(
+            protocol, group, set_least_independent_marks(protocol, judged, lost)
+        )[1].index
         if lost
         else None,
         prompt_in_turn=(who.endpoint, who.model) in records.prompt_in_turn,

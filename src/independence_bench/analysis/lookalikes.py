@@ -115,25 +115,25 @@ class LabelDoubt:
         return f"{escape_non_ascii(self.label)} {' and '.join(why)}"
 
 
-def find_label_doubts(labels: Mapping[str, str]) -> dict[str, LabelDoubt]:
+def find_label_doubts(shown_by_label: Mapping[str, str]) -> dict[str, LabelDoubt]:
     """Return label -> why a reader may take it for another label, for those of a leaderboard's
-    *labels* (label -> how it is shown) that look like another one of them or mix alphabets in a
-    word; {} if none does.
+    *shown_by_label* (label -> how it is shown) that look like another one of them or mix alphabets
+    in a word; {} if none does.
     """
     alike: dict[str, list[str]] = defaultdict(list)
-    for label in labels:
+    for label in shown_by_label:
         alike[make_label_skeleton(label)].append(label)
     doubts = {}
     for every in alike.values():
         for label in every:
             others = tuple(
                 sorted(
-                    (labels[one] for one in every if one != label),
+                    (shown_by_label[one] for one in every if one != label),
                     key=lambda shown: (len(shown), shown),
                 )
             )
-            if others or find_mixed_scripts(label):
-                doubts[label] = LabelDoubt(label, others, find_mixed_scripts(label))
+            if others or find_scripts_mixed_in_word(label):
+                doubts[label] = LabelDoubt(label, others, find_scripts_mixed_in_word(label))
     return doubts
 
 
@@ -143,12 +143,12 @@ def make_label_skeleton(label: str) -> str:
     """
     seen = label
     if not label.isascii():
-        seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_replace_unseen, label))
+        seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_drop_unseen_except_spaces, label))
         seen = "".join(c for c in seen if unicodedata.category(c) not in ("Cf", "Cc"))
     return " ".join(seen.translate(_LETTERS).casefold().split())
 
 
-def _replace_unseen(found: re.Match[str]) -> str:
+def _drop_unseen_except_spaces(found: re.Match[str]) -> str:
     """Return what a label has in place of an invisible character, which a regular expression
     *found*: a space if that character is white space, else nothing. So `a b` and `ab` do not look
     alike.
@@ -156,13 +156,13 @@ def _replace_unseen(found: re.Match[str]) -> str:
     return " " if found[0].isspace() else ""
 
 
-def find_mixed_scripts(label: str) -> tuple[str, ...]:
+def find_scripts_mixed_in_word(label: str) -> tuple[str, ...]:
     """Return the alphabets, such as Latin and Cyrillic, of the first word of *label* that mixes
     alphabets which do not belong together; () if no word does.
     """
     if label.isascii():
         return ()
-    seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_replace_unseen, label))
+    seen = unicodedata.normalize("NFKC", UNSEEN_IN_NAMES.sub(_drop_unseen_except_spaces, label))
     for word in _WORD.findall(_SIZE.sub("", seen)):
         scripts = dict.fromkeys(_find_script(c) for c in word if c.isalpha())
         mixed = tuple(script for script in scripts if script not in _OF_ANY)

@@ -12,7 +12,7 @@ script and if its run counts: protocols share scenarios, so a store may hold a t
 protocol's words in a run that was never begun for it (`plan.runs_that_count`). A judgement counts
 if its `Conversation.key` is one of them: of what was heard there, by the protocol's rubric for that
 scenario (`read_counted_judgements`). A judge has a leaderboard if it judged something and was asked
-about the protocol (`Counted.list_judges`).
+about the protocol (`Counted.list_leaderboard_judge_hashes`).
 
 All code that scores, lists, counts, labels or prints the conversations of a protocol asks here.
 Knows no marks and no ranks: a subject's words count whether or not it is ranked.
@@ -39,7 +39,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.item_scoring import compute_item_marks, find_needed_marks
 from independence_bench.protocol.loader import Files, parse_stored_protocol
 from independence_bench.protocol.plan import find_counted_runs, hash_script, list_ranked_groups
-from independence_bench.protocol.reader import add_scenarios
+from independence_bench.protocol.reader import add_placeholder_scenarios
 from independence_bench.protocol.scoring import Marks, Slot, compute_mean
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
@@ -99,7 +99,7 @@ class Results:
         return by_subject
 
     @property
-    def runs(self) -> Mapping[str, tuple[int, ...]]:
+    def run_numbers_by_subject(self) -> Mapping[str, tuple[int, ...]]:
         """Numbers of the runs that count, in order, by the hash of their model; models without any
         are left out.
         """
@@ -111,7 +111,7 @@ class Results:
     @cached_property
     def needed_marks_by_scenario(self) -> Mapping[str, frozenset[str]]:
         """Names of the scores by judges that the index needs, by the id of their scenario."""
-        score_of, needed = self.protocol.find_stem_score, self.protocol.needed_marks
+        score_of, needed = self.protocol.find_stem_score_rule, self.protocol.needed_marks
         return {
             scenario.id: needed & {mark.name for mark in scenario.marks}
             if (score := score_of(scenario)) is None
@@ -119,22 +119,26 @@ class Results:
             for scenario in self.protocol.scenarios
         }
 
-    def collect_item_marks(
+    def collect_item_marks_by_run(
         self,
         conversations: Iterable[CountedConversation],
         given: Mapping[Key, Judgement],
-        partial: bool = False,
+        include_invalid: bool = False,
     ) -> dict[int, dict[Slot, Marks]]:
         """Return one judge's scores of one model's *conversations*: run number -> (configuration,
         item) -> the item's scores. *given* has the judge's judgements by what was judged; failed
         ones do not count.
 
-        *partial*: judgements of invalid conversations count, too.
+        *include_invalid*: judgements of invalid conversations count, too.
         """
         marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
         for played in conversations:
             row, judgement = played.row, given.get(played.key)
-            if judgement and judgement.reason is None and (partial or row.state == "complete"):
+            if (
+                judgement
+                and judgement.reason is None
+                and (include_invalid or row.state == "complete")
+            ):
                 marks[row.run][played.slot] = judgement.marks
         return {run: compute_item_marks(self.protocol, of_run) for run, of_run in marks.items()}
 
@@ -143,7 +147,7 @@ def read_results(
     connection: Connection,
     protocol: Protocol,
     wanted: Collection[Configuration] | None = None,
-    subject: str | None = None,
+    subject_hash: str | None = None,
     on_progress: Told = ignore_progress,
 ) -> list[Results]:
     """Return the conversations of *protocol* that count, grouped by the configurations that are
@@ -151,9 +155,9 @@ def read_results(
     others. Reads the store.
 
     *wanted* leaves out the groups that have none of these configurations (a pool is read whole:
-    whether a run counts is asked of all of it). *subject*, a model's hash, leaves out all other
-    models. A group of which nothing counts is there without conversations. The progress callback is
-    called with the number of conversations that were read since its last call.
+    whether a run counts is asked of all of it). *subject_hash*, a model's hash, leaves out all
+    other models. A group of which nothing counts is there without conversations. The progress
+    callback is called with the number of conversations that were read since its last call.
     """
     protocol = protocol.choose_weights(None)
     chosen = [
@@ -162,7 +166,7 @@ def read_results(
         if wanted is None or set(group) & set(wanted)
     ]
     if protocol.earlier_form:
-        return _read_results_as_stored(connection, protocol, chosen, subject)
+        return _read_earlier_format_results(connection, protocol, chosen, subject_hash)
     rubrics = {
         (configuration, scenario.id): hash_planned_rubric(protocol, configuration, scenario)
         for group in chosen
@@ -176,26 +180,26 @@ def read_results(
                 script = hash_script(protocol, configuration, scenario)
                 of[script] = (*of.get(script, ()), (configuration, scenario.id))
     scripts = {script for of in slots for script in of}
-    stored = stored_results.read_transcript_rows(connection, scripts, subject, on_progress)
-    begun = registry.read_begun_runs(connection, protocol.name, subject)
+    stored = stored_results.read_transcript_rows(connection, scripts, subject_hash, on_progress)
+    begun = registry.read_begun_runs(connection, protocol.name, subject_hash)
     return [
         Results(protocol, group, of, rubrics, _select_counted_rows(stored, of, group, begun))
         for group, of in zip(chosen, slots, strict=True)
     ]
 
 
-def _read_results_as_stored(
+def _read_earlier_format_results(
     connection: Connection,
     protocol: Protocol,
     chosen: Sequence[tuple[Configuration, ...]],
-    subject: str | None,
+    subject_hash: str | None,
 ) -> list[Results]:
     """Return everything that was played for *protocol*, which is of an earlier format, in the
-    *chosen* groups of configurations, with the rubrics by which it was judged. *subject*, a model's
-    hash, leaves out all other models.
+    *chosen* groups of configurations, with the rubrics by which it was judged. *subject_hash*, a
+    model's hash, leaves out all other models.
     """
-    stored = stored_results.read_protocol_transcript_rows(connection, protocol.hash, subject)
-    judged = stored_results.read_place_rubrics(connection, protocol.hash)
+    stored = stored_results.read_protocol_transcript_rows(connection, protocol.hash, subject_hash)
+    judged = stored_results.read_place_rubric_hashes(connection, protocol.hash)
     every = []
     for group in chosen:
         at: dict[tuple[str, str], Configuration] = {(c.system, c.delivery): c for c in group}
@@ -214,7 +218,9 @@ def read_stored_protocol(connection: Connection, hash_: str, files: Files, where
     protocol = parse_stored_protocol(hash_, files, where)
     if not protocol.earlier_form:
         return protocol
-    return add_scenarios(protocol, files, stored_results.list_played_scenarios(connection, hash_))
+    return add_placeholder_scenarios(
+        protocol, files, stored_results.list_played_scenarios(connection, hash_)
+    )
 
 
 def find_stored_conversations(
@@ -222,16 +228,16 @@ def find_stored_conversations(
     protocol: Protocol,
     configuration: Configuration,
     scenario: Scenario,
-    subject: str,
+    subject_hash: str,
 ) -> list[tuple[TranscriptRow, Key]]:
     """Return the conversations of one *scenario* in one configuration with the model whose hash is
-    *subject*, whether or not they count, each with the key of its judgements (what was said and the
-    rubric).
+    *subject_hash*, whether or not they count, each with the key of its judgements (what was said
+    and the rubric).
     """
     if protocol.earlier_form:
         return [
             (played.row, played.key)
-            for results in read_results(connection, protocol, [configuration], subject)
+            for results in read_results(connection, protocol, [configuration], subject_hash)
             for played in results.conversations
             if (played.configuration, played.scenario) == (configuration, scenario)
         ]
@@ -239,7 +245,7 @@ def find_stored_conversations(
     script = hash_script(protocol, configuration, scenario)
     return [
         (row, (row.heard_hash, rubric))
-        for row in stored_results.read_transcript_rows(connection, [script], subject)
+        for row in stored_results.read_transcript_rows(connection, [script], subject_hash)
     ]
 
 
@@ -254,7 +260,7 @@ def read_counted_judgements(
     stored = stored_results.read_judgement_rows(
         connection, {rubric for _, rubric in counted}, on_progress
     )
-    return [judgement for judgement in stored if judgement.about in counted]
+    return [judgement for judgement in stored if judgement.text_and_rubric_hashes in counted]
 
 
 def group_by_judge(
@@ -267,11 +273,11 @@ def group_by_judge(
     judged: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
         # by the conversations' own keys: of a hundred thousand none is there twice
-        judged[judgement.judge_hash][keys[judgement.about]] = judgement
+        judged[judgement.judge_hash][keys[judgement.text_and_rubric_hashes]] = judgement
     return judged
 
 
-def find_judgements_by_key(
+def find_judgements_of_conversation(
     given: Mapping[str, Mapping[Key, Judgement]], key: Key
 ) -> list[Judgement]:
     """Return all judges' judgements of the conversation with this *key* (what was said and the
@@ -307,17 +313,17 @@ def _select_counted_rows(
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
 
 
-def measure_reply_lengths(
-    connection: Connection, results: Results, subjects: Collection[str]
+def measure_mean_reply_characters(
+    connection: Connection, results: Results, subject_hashes: Collection[str]
 ) -> dict[str, float]:
     """Return the mean length in characters of each model's valid replies in conversations that
-    count, by the model's hash. *subjects* are the hashes of the models; one without a reply is left
-    out.
+    count, by the model's hash. *subject_hashes* are the hashes of the models; one without a reply
+    is left out.
 
     Neither reasoning nor private notes count, because the human does not see them. A reply that
     several conversations share counts once.
     """
-    replies = _list_counted_replies(connection, results, subjects)
+    replies = _list_counted_reply_keys(connection, results, subject_hashes)
     characters = stored_results.count_reply_characters(connection, set().union(*replies.values()))
     lengths = {}
     for subject, keys in replies.items():
@@ -346,19 +352,21 @@ class ReasoningTokens:
         return f"about {count}" if self.estimated else count
 
 
-def count_reasoning_tokens(
-    connection: Connection, results: Results, subjects: Collection[str]
+def measure_mean_reasoning_tokens(
+    connection: Connection, results: Results, subject_hashes: Collection[str]
 ) -> dict[str, ReasoningTokens]:
     """Return the mean number of reasoning tokens per valid reply of each model in conversations
-    that count, by the model's hash. *subjects* are the hashes of the models; a model of which
+    that count, by the model's hash. *subject_hashes* are the hashes of the models; a model of which
     nothing is known is left out.
 
     Nothing is known of a model whose endpoint never stated a number and of which no reasoning is
     stored. As soon as one reply has reasoning, replies without any count as 0. A reply that several
     conversations share counts once.
     """
-    replies = _list_counted_replies(connection, results, subjects)
-    known = stored_results.count_reply_reasoning(connection, set().union(*replies.values()))
+    replies = _list_counted_reply_keys(connection, results, subject_hashes)
+    known = stored_results.count_reasoning_tokens_and_characters(
+        connection, set().union(*replies.values())
+    )
     found = {}
     for subject, keys in replies.items():
         of = [known[key] for key in keys if key in known]
@@ -369,20 +377,22 @@ def count_reasoning_tokens(
     return found
 
 
-def _list_counted_replies(
-    connection: Connection, results: Results, subjects: Collection[str]
+def _list_counted_reply_keys(
+    connection: Connection, results: Results, subject_hashes: Collection[str]
 ) -> dict[str, Collection[str]]:
     """Return the keys of the replies of each model in its conversations that count, each key once,
-    by the model's hash. *subjects* are the hashes of the models.
+    by the model's hash. *subject_hashes* are the hashes of the models.
     """
-    played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
+    played = (
+        one.row.id for subject in subject_hashes for one in results.by_subject.get(subject, ())
+    )
     keys = stored_results.read_transcript_reply_keys(connection, played)
     # what was deleted since the results were read has none
     return {
         subject: dict.fromkeys(
             key for one in results.by_subject.get(subject, ()) for key in keys.get(one.row.id, ())
         )
-        for subject in subjects
+        for subject in subject_hashes
     }
 
 
@@ -398,7 +408,7 @@ class Counted:
     given: Mapping[str, Mapping[Key, Judgement]]
     elsewhere: frozenset[str]  # judges, by hash, that were asked about other protocols alone
 
-    def list_judges(self, results: Results) -> list[str]:
+    def list_leaderboard_judge_hashes(self, results: Results) -> list[str]:
         """Return the hashes of the judges that have a leaderboard of *results*: they judged some of
         these conversations, and were asked about this protocol or have judged a whole run of a
         model.
@@ -421,10 +431,12 @@ def read_counted_results(
     """
     groups = tuple(read_results(connection, protocol, on_progress=on_progress))
     given = group_by_judge(read_counted_judgements(connection, groups, on_progress), groups)
-    return Counted(groups, given, _find_judges_asked_elsewhere(connection, protocol, groups, given))
+    return Counted(
+        groups, given, _find_judges_asked_only_elsewhere(connection, protocol, groups, given)
+    )
 
 
-def _find_judges_asked_elsewhere(
+def _find_judges_asked_only_elsewhere(
     connection: Connection,
     protocol: Protocol,
     every: Sequence[Results],
@@ -452,7 +464,7 @@ def _find_judges_asked_elsewhere(
             there: dict[str, set[Key]] = defaultdict(set)
             other = read_stored_protocol(connection, hash_, files, where=name)
             for judgement in read_counted_judgements(connection, read_results(connection, other)):
-                there[judgement.judge_hash].add(judgement.about)
+                there[judgement.judge_hash].add(judgement.text_and_rubric_hashes)
             for judge, mine in left.items():
                 if there[judge] - mine:
                     explained[judge] |= there[judge]
@@ -515,7 +527,7 @@ def make_labelling_queue(
                         conversation.key,
                         QueuedTranscript(conversation.row.id, conversation.scenario),
                     )
-        marked = stored_results.find_judged_pairs(connection, person.hash)
+        marked = stored_results.find_judged_text_rubric_pairs(connection, person.hash)
     taken = sorted(every, key=lambda text: hash_content(["sample", text]))[:sample]
     own = sorted(taken, key=lambda text: hash_content(["order", person.name, text]))
     return LabellingQueue(len(taken), tuple(every[text] for text in own if text not in marked))

@@ -17,7 +17,7 @@ from independence_bench.analysis.board import Board, IndexPrice, Row
 from independence_bench.analysis.results import (
     Key,
     ReasoningTokens,
-    count_reasoning_tokens,
+    measure_mean_reasoning_tokens,
 )
 from independence_bench.figures import Count, Dollars
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
@@ -80,7 +80,7 @@ def read_subject_costs(
     given: dict[Key, list[str]] = defaultdict(list)
     bought = set()  # of those keys
     for judgement in judged:
-        given[judgement.about].append(judgement.key)
+        given[judgement.text_and_rubric_hashes].append(judgement.key)
         if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
             bought.add(judgement.key)
     costs = {}
@@ -114,7 +114,9 @@ def add_reasoning_tokens(
     for board in boards:
         if board.configurations not in read:
             wanted = board.results.by_subject.keys() if subjects is None else subjects
-            read[board.configurations] = count_reasoning_tokens(connection, board.results, wanted)
+            read[board.configurations] = measure_mean_reasoning_tokens(
+                connection, board.results, wanted
+            )
         found = read[board.configurations]
         ranked, incomplete = (
             tuple(replace(row, reasoning_tokens=found.get(row.subject.hash)) for row in rows)
@@ -124,7 +126,9 @@ def add_reasoning_tokens(
     return made
 
 
-def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
+def pair_index_with_run_cost(
+    rows: Sequence[Row], spent: Mapping[str, SubjectCost]
+) -> list[IndexPrice]:
     """Return, for each of *rows* with an index, in their order, that index beside the mean cost of
     one run in dollars: replies, judging, and both. *spent*: model's hash -> its cost over all runs.
     A cost that is unknown is None.
@@ -150,7 +154,7 @@ class RunCost:
     seconds: Count | None = None  # of its calls one after the other, without what they waited for
 
 
-def estimate_judging_cost(
+def estimate_judging_cost_per_run(
     by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool
 ) -> RunCost:
     """Return what a judge costs for one run of one model, in dollars, and how long its calls take,

@@ -24,14 +24,14 @@ from independence_bench.analysis.statistics.dispersion import (
     Measured,
     make_new_scenarios_scores,
     make_rerun_scores,
-    measure_score,
+    measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.generalization import (
     Answers,
-    estimate_limits,
-    estimate_score_differences,
+    estimate_rerun_new_scenarios_limits,
+    estimate_score_differences_per_pair,
     estimate_standings,
-    find_better_among_all,
+    find_corrected_better_than_matrices,
 )
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.shared_effects import (
@@ -135,11 +135,13 @@ class BoardUncertainty:
     # the number whose noise is included; 1: nothing is known of the marks that another would give
     judges: int
 
-    def list_row_uncertainties(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
+    def list_row_uncertainties(
+        self, lowest_indices: Sequence[float] | None = None
+    ) -> list[RowUncertainty]:
         """Return the 95% intervals and possible ranks of each model of the leaderboard, in the
         order in which the models were measured; [] without models.
 
-        *least*: each model's index if its lost replies had got the worst score.
+        *lowest_indices*: each model's index if its lost replies had got the worst score.
         """
         if not self.measures:
             return []
@@ -149,10 +151,12 @@ class BoardUncertainty:
             asked[PLAIN] = replace(index.measured, sittings=None), index.noise
         by_score = {
             name: self._convert_limits(name, limits)
-            for name, limits in zip(asked, estimate_limits(list(asked.values())), strict=True)
+            for name, limits in zip(
+                asked, estimate_rerun_new_scenarios_limits(list(asked.values())), strict=True
+            )
         }
         of_index, plain = by_score.pop(INDEX), by_score.pop(PLAIN, None)
-        lowest = None if least is None else [one / index.unit for one in least]
+        lowest = None if lowest_indices is None else [one / index.unit for one in lowest_indices]
         rerun, new_scenarios = estimate_standings(index.measured, index.noise, lowest)
         return [
             RowUncertainty(
@@ -166,13 +170,13 @@ class BoardUncertainty:
         ]
 
     def _convert_limits(
-        self, name: str, limits: tuple[Limits | None, Limits | None]
+        self, score_name: str, limits: tuple[Limits | None, Limits | None]
     ) -> list[Uncertainty]:
         """Return each model's 95% intervals for the same scenarios and for new scenarios of the
-        score *name*, in the score's unit. *limits* has low and high on the scale [0, 1], or None,
-        for each of the two.
+        score *score_name*, in the score's unit. *limits* has low and high on the scale [0, 1], or
+        None, for each of the two.
         """
-        score = self.measures[INDEX if name == PLAIN else name]
+        score = self.measures[INDEX if score_name == PLAIN else score_name]
         both = (
             _make_intervals(of, score.unit) if of else [None] * len(self.shares) for of in limits
         )
@@ -184,7 +188,7 @@ class BoardUncertainty:
         for a *score* that is neither INDEX nor a dimension.
         """
         of, one, other = self.measures[score], np.array([first]), np.array([second])
-        (both,) = estimate_score_differences([(of.measured, of.noise, 0.0)], one, other)
+        (both,) = estimate_score_differences_per_pair([(of.measured, of.noise, 0.0)], one, other)
         return _make_score_differences(of, both, one, other)[0]
 
     def check_significance_among_all(
@@ -195,18 +199,19 @@ class BoardUncertainty:
         scenarios (rerun) and once for new scenarios. None if that is not known.
         """
         rerun, new_scenarios = (
-            None if told is None else bool(told[better, worse]) for told in self._better_among_all
+            None if told is None else bool(told[better, worse])
+            for told in self._better_than_matrices
         )
         return rerun, new_scenarios
 
     @cached_property
-    def _better_among_all(self) -> tuple[Bools | None, Bools | None]:
+    def _better_than_matrices(self) -> tuple[Bools | None, Bools | None]:
         """Two matrices, for the same scenarios and for new scenarios: [i, j] is True if the index
         of model i is significantly higher than that of model j, corrected for comparing each model
         with all others. None instead of a matrix if that is not known.
         """
         index = self.measures[INDEX]
-        return find_better_among_all(index.measured, index.noise)
+        return find_corrected_better_than_matrices(index.measured, index.noise)
 
     @cached_property
     def compared_measures(self) -> Mapping[Compared, Measure]:
@@ -228,29 +233,29 @@ class BoardUncertainty:
                 )
                 design = Design(equal, same, compute_believed_run_dispersion(self.protocol, 1))
                 row = rows[dimension.name]
-                measured = measure_score(
+                measured = measure_score_of_subjects(
                     design, [share[:, row : row + 1, columns] for share in self.shares]
                 )
                 compared[item.id, dimension.name] = Measure(measured, None, 1.0)
         return compared
 
-    def estimate_differences(
+    def estimate_differences_per_pair(
         self,
-        first: Sequence[int],
-        second: Sequence[int],
+        first_models: Sequence[int],
+        second_models: Sequence[int],
     ) -> dict[Compared, ScoreDifferences]:
         """Return the differences between pairs of models, the first minus the second, in the index,
         in each dimension, and in each dimension of each item; in points of 100, with intervals.
-        *first* and *second* are the models' numbers.
+        *first_models* and *second_models* are the models' numbers.
         """
-        one, other = (np.array(numbers, dtype=np.intp) for numbers in (first, second))
+        one, other = (np.array(numbers, dtype=np.intp) for numbers in (first_models, second_models))
         # in the order of what is compared
         degrees = (
             0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared_measures
         )
         every = zip(self.compared_measures.values(), degrees, strict=True)
         asked = [(of.measured, of.noise, more) for of, more in every]
-        answers = estimate_score_differences(asked, one, other)
+        answers = estimate_score_differences_per_pair(asked, one, other)
         points = [replace(measure, unit=100.0) for measure in self.compared_measures.values()]
         each = [
             _make_score_differences(of, both, one, other)
@@ -324,7 +329,9 @@ class BoardUncertainty:
         measured = index.measured
         known = np.isfinite(effects.number)
         with_it, without = (
-            _average_width(estimate_limits([(of, index.noise)])[0][0], index.unit)
+            _average_width(
+                estimate_rerun_new_scenarios_limits([(of, index.noise)])[0][0], index.unit
+            )
             for of in (measured, replace(measured, sittings=None))
         )
         return SessionAllowance(
@@ -395,7 +402,7 @@ def measure_board(
         for name, design in make_score_designs(protocol, configurations).items():
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
-            measured = measure_score(design, counting, sittings)
+            measured = measure_score_of_subjects(design, counting, sittings)
             noise = (
                 measure_judge_noise(
                     measure_jury_differences(design.weights, of_judges), measured.mean

@@ -72,15 +72,15 @@ class Answer(ABC):
         return table.to_pandas(types_mapper=pandas.ArrowDtype)
 
 
-def flatten_values(values: Mapping[str, Any], above: str = "") -> Sequence[tuple[str, Any]]:
+def flatten_values(values: Mapping[str, Any], name_prefix: str = "") -> Sequence[tuple[str, Any]]:
     """Return the (name, value) pairs of the nested dictionary *values*, flattened. The name of a
-    value in an inner dictionary is that dictionary's name, a dot and the value's own name; *above*
-    is put before all names.
+    value in an inner dictionary is that dictionary's name, a dot and the value's own name;
+    *name_prefix* is put before all names.
     """
     found: list[tuple[str, Any]] = []
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found += flatten_values(value, f"{above}{name}.")
+            found += flatten_values(value, f"{name_prefix}{name}.")
         else:
-            found.append((f"{above}{name}", value))
+            found.append((f"{name_prefix}{name}", value))
     return found

@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.held_stems import Depth, read_held_stems
+from independence_bench.analysis.held_stems import Depth, read_held_stems_by_label
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.api.answers import Answer
-from independence_bench.api.commands import Tell, Work, make_permissions
-from independence_bench.api.named import store_exclusions
+from independence_bench.api.commands import Tell, Work, learn_secrets_and_make_permissions
+from independence_bench.api.named import update_stored_exclusions
 from independence_bench.engine.run import Report, Run
 from independence_bench.engine.session import find_roster, resolve_run
 from independence_bench.errors import WrongUse
 from independence_bench.escape import escape_name
 from independence_bench.lookup import find_by_label, normalize_names
-from independence_bench.personas.cards import read_picture
+from independence_bench.personas.cards import read_picture_without_texts
 from independence_bench.personas.earlier import (
-    add_earlier_chat,
     load_everyday_chat,
+    prepend_first_chat_turns,
     read_chat,
-    round_up_turns,
+    round_up_to_even,
 )
 from independence_bench.personas.sheet import (
     Sheet,
@@ -51,18 +51,18 @@ from independence_bench.store.database import Store, find_default_store, open_st
 
 
 def _make_item_rows(
-    persona: str, subjects: Sequence[dict[str, Any]], **of: Any
+    persona: str, subjects: Sequence[dict[str, Any]], **extra_columns: Any
 ) -> list[dict[str, Any]]:
     """Return one dictionary for each item of the character *persona* and each of the *subjects*,
     which are models' results as in the JSON output.
 
     Each dictionary has the item's values, the model's label, index and interval, and the keyword
-    arguments *of*.
+    arguments *extra_columns*.
     """
     return [
         {
             "persona": persona,
-            **of,
+            **extra_columns,
             "subject": subject["subject"],
             "index": subject["index"],
             "interval": subject["interval"],
@@ -119,7 +119,7 @@ class Played(Answer):
         return any(mine.crossings for depth in self.depths for mine in depth.stems.values())
 
     @property
-    def _has_depths(self) -> bool:
+    def _has_earlier_chat(self) -> bool:
         """Whether the character was also played after an earlier chat, not only from the start of a
         conversation.
         """
@@ -129,7 +129,7 @@ class Played(Answer):
         """Return which items of a character each model held as JSON text, as `aib persona run
         --json` prints it. The results are listed by depth if an earlier chat came before the test.
         """
-        if self._has_depths:
+        if self._has_earlier_chat:
             return format_depths_json(self.character, self.depths, self.judge)
         return format_persona_json(self.character, self.depths[0].board, self.sides, self.judge)
 
@@ -137,7 +137,7 @@ class Played(Answer):
         """Yield which items of a character each model held as printable blocks (tables and notes),
         as `aib persona run` shows them.
         """
-        if self._has_depths:
+        if self._has_earlier_chat:
             return render_chat_depths(self.character, self.depths)
         return render_persona(self.character, self.sides, self.depths[0].board)
 
@@ -146,7 +146,7 @@ class Played(Answer):
         key `after` is the depth: the number of turns of an earlier chat, 0 without one.
         """
         values = self.values()
-        if not self._has_depths:
+        if not self._has_earlier_chat:
             return _make_item_rows(self.character, values["subjects"], after=0)
         return [
             row
@@ -178,45 +178,51 @@ def persona(
     wanted = replace(Run(models, runs=1), **settings)
     wanted.check_settings()
     depths = [after] if isinstance(after, int) else after
-    turns = sorted({round_up_turns(turn) for turn in depths})
+    turns = sorted({round_up_to_even(turn) for turn in depths})
     played = plan_character(Path(sheet), turns, quick, None if chat is None else Path(chat))
     protocol, _ = played.parts[0]
     judge = wanted.judge or protocol.judge.model
-    allow = make_permissions(trust)
+    allow = learn_secrets_and_make_permissions(trust)
     wanted = resolve_run(replace(wanted, protocol=played.parts[0], judge=judge, allow=allow))
     work = Work(tell)
     with open_store(
-        str(store or find_default_store()), typed="independence_bench.persona"
+        str(store or find_default_store()), command_line="independence_bench.persona"
     ) as opened:
         report = work.run_work(work.play_protocols(wanted, played.parts, opened))
-        answer = read_character_results(played, opened, report)
-        store_exclusions(opened, find_roster(wanted))
+        answer = store_picture_and_read_results(played, opened, report)
+        update_stored_exclusions(opened, find_roster(wanted))
     return replace(answer, notes=(*played.notes, *answer.notes))
 
 
 def plan_character(
-    sheet: Path, turns: Sequence[int], quick: bool, chat: Path | None
+    sheet: Path, chat_turn_counts: Sequence[int], quick: bool, chat: Path | None
 ) -> CharacterPlan:
     """Return the plan for playing the character of the file *sheet*: one protocol for each number
-    in *turns*, which says how many turns of an earlier chat come before the test.
+    in *chat_turn_counts*, which says how many turns of an earlier chat come before the test.
 
     *quick*: plan only a short version. *chat*: the file of the earlier chat; None: the one that
-    ships. Raises WrongUse for a file that cannot be read, and for a *chat* if all *turns* are 0.
+    ships. Raises WrongUse for a file that cannot be read, and for a *chat* if all
+    *chat_turn_counts* are 0.
     """
     loaded = load_sheet(sheet)
     earlier = load_everyday_chat(loaded.language) if chat is None else read_chat(chat, loaded.name)
-    if chat is not None and not any(turns):
+    if chat is not None and not any(chat_turn_counts):
         raise WrongUse("--chat is played with --after, which says after how many of its turns")
     files = [
-        add_earlier_chat(make_protocol_files(loaded, quick), earlier, depth) for depth in turns
+        prepend_first_chat_turns(make_protocol_files(loaded, quick), earlier, depth)
+        for depth in chat_turn_counts
     ]
     parts = tuple((make_protocol(loaded, texts), texts) for texts in files)
     return CharacterPlan(
-        loaded, sheet, tuple(turns), parts, (*map(str, list_remarks(loaded)), *earlier.notes)
+        loaded,
+        sheet,
+        tuple(chat_turn_counts),
+        parts,
+        (*map(str, list_remarks(loaded)), *earlier.notes),
     )
 
 
-def read_character_results(played: CharacterPlan, store: Store, report: Report) -> Played:
+def store_picture_and_read_results(played: CharacterPlan, store: Store, report: Report) -> Played:
     """Return which items of the character *played* the models of *report* held, at each depth, by
     the scores of the judge of *report*. The results are read from *store*; the character's picture
     is stored in it.
@@ -224,24 +230,28 @@ def read_character_results(played: CharacterPlan, store: Store, report: Report) 
     notes = _store_picture(played, store)
     labels = {escape_name(progress.label) for progress in report.subjects}
     depths = tuple(
-        _read_depth(store, turns, protocol, report.judge, labels)
+        _read_held_items_at_depth(store, turns, protocol, report.judge, labels)
         for turns, (protocol, _) in zip(played.turns, played.parts, strict=True)
     )
     return Played(played.sheet.name, depths, report.judge, report.complete, report.cost, notes)
 
 
-def _read_depth(
-    store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]
+def _read_held_items_at_depth(
+    store: Store,
+    chat_turn_count: int,
+    protocol: Protocol,
+    judge: str | None,
+    played_labels: Collection[str],
 ) -> Depth:
-    """Return which items of a character the models held after *turns* turns of an earlier chat,
-    with the leaderboard of *judge* (None if there is none). Both are read from *store*.
+    """Return which items of a character the models held after *chat_turn_count* turns of an earlier
+    chat, with the leaderboard of *judge* (None if there is none). Both are read from *store*.
 
-    Only models whose labels are in *played* are included.
+    Only models whose labels are in *played_labels* are included.
     """
     board = next((one for one in make_leaderboards(store, protocol) if one.judge == judge), None)
-    stems = read_held_stems(store, protocol, judge)
-    mine = {label: of for label, of in stems.items() if label.partition("#")[0] in played}
-    return Depth(turns, board, mine)
+    stems = read_held_stems_by_label(store, protocol, judge)
+    mine = {label: of for label, of in stems.items() if label.partition("#")[0] in played_labels}
+    return Depth(chat_turn_count, board, mine)
 
 
 def _store_picture(played: CharacterPlan, store: Store) -> tuple[str, ...]:
@@ -252,13 +262,13 @@ def _store_picture(played: CharacterPlan, store: Store) -> tuple[str, ...]:
     path, picture, notes = find_picture_file(played.path), None, ()
     if path.exists():
         try:
-            picture = b64encode(read_picture(path)).decode("ascii")
+            picture = b64encode(read_picture_without_texts(path)).decode("ascii")
         except WrongUse as error:
             notes = (f"it is shown without its picture: {error}",)
     names = [protocol.name for protocol, _ in played.parts]
     with store.open_snapshot() as connection:
         changed = [
-            name for name in names if registry.read_stored_picture(connection, name) != picture
+            name for name in names if registry.read_picture_base64(connection, name) != picture
         ]
     if changed:
         with store.open_transaction() as connection:
@@ -325,29 +335,33 @@ def compare_personas(
 
 
 def read_persona_sides(
-    store: str, sheets: Sequence[Path], models: Sequence[str], judge: str | None, versions: bool
+    store_address: str,
+    sheets: Sequence[Path],
+    models: Sequence[str],
+    judge: str | None,
+    versions: bool,
 ) -> PersonaSides:
     """Return the results of the character files *sheets* side by side, read from the store at the
-    address *store*: what `compare_personas` returns for the same arguments.
+    address *store_address*: what `compare_personas` returns for the same arguments.
 
     Raises StoreError if there is no store, WrongUse if nothing was played.
     """
     loaded = [load_sheet(path) for path in sheets]
-    with open_store(store, create=False) as opened:
+    with open_store(store_address, create=False) as opened:
         played = {
             str(path): make_protocol(sheet) for path, sheet in zip(sheets, loaded, strict=True)
         }
         if versions:
-            played |= _find_earlier_versions(opened, list(played.values()))
+            played |= _map_short_hashes_to_versions(opened, list(played.values()))
         ranked = {
             called: make_leaderboards(opened, protocol) for called, protocol in played.items()
         }
-        by = _choose_judge(judge, ranked.values())
+        by = _choose_judge_label(judge, ranked.values())
         sides, notes, first = list[Side](), list[str](), None
         for called, protocol in played.items():
             board = next((board for board in ranked[called] if board.judge == by), None)
             first = first or board
-            stems = read_held_stems(opened, protocol, by)
+            stems = read_held_stems_by_label(opened, protocol, by)
             if stems and ranked[called] and board is None:
                 notes.append(
                     f"{called} was not judged by {by}: persona run with --judge, or aib judge, "
@@ -367,12 +381,12 @@ def read_persona_sides(
     return PersonaSides(loaded[0].name, tuple(sides), first, tuple(notes))
 
 
-def _find_earlier_versions(store: Store, today: Sequence[Protocol]) -> dict[str, Protocol]:
-    """Return the stored protocols that have the name of one of the protocols *today* but another
+def _map_short_hashes_to_versions(store: Store, current: Sequence[Protocol]) -> dict[str, Protocol]:
+    """Return the stored protocols that have the name of one of the protocols *current* but another
     hash, which makes them other versions of the same characters. The keys are the first eight
     characters of each hash; {} if there are none.
     """
-    names, hashes = {one.name for one in today}, {one.hash for one in today}
+    names, hashes = {one.name for one in current}, {one.hash for one in current}
     with store.open_snapshot() as connection:
         stored = registry.read_protocols(connection)
     return {
@@ -382,16 +396,16 @@ def _find_earlier_versions(store: Store, today: Sequence[Protocol]) -> dict[str,
     }
 
 
-def _choose_judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
+def _choose_judge_label(typed: str | None, board_lists: Collection[Sequence[Board]]) -> str | None:
     """Choose the judge for a comparison of characters: the one whose label fits *typed*, else the
-    one with the most leaderboards in *ranked*. Of equals, the judge that is listed first wins.
+    one with the most leaderboards in *board_lists*. Of equals, the judge that is listed first wins.
 
     Returns the judge's label; None if nothing is judged. Raises WrongUse if no judge fits *typed*,
     or several do.
     """
     counts = Counter(
         board.judge
-        for boards_of in ranked
+        for boards_of in board_lists
         for board in boards_of
         if board.judge and len(board.judge_hashes) == 1
     )

@@ -14,8 +14,8 @@ from independence_bench.analysis.chosen_names import (
     NamesRead,
     add_name_changes,
     list_chosen_names,
-    list_naming_scenarios,
-    list_unread_conversations,
+    list_distinct_unread_conversations,
+    list_identity_choice_scenarios,
 )
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.api.answers import Answer
@@ -47,7 +47,7 @@ class ChosenNames(Answer):
         """The conversations that no model has read yet, one for those that are the same word for
         word.
         """
-        return tuple(list_unread_conversations(self.readings))
+        return tuple(list_distinct_unread_conversations(self.readings))
 
     def json(self) -> str:
         """Return what `aib extract-names --json` prints."""
@@ -82,7 +82,7 @@ def read_chosen_names(store: Store, protocol: Protocol, models: Sequence[str]) -
     """Return the names that *models* (parts of stored labels; empty: all) chose for themselves, one
     value for each conversation, and whether they changed them later, by the judge's scores.
     """
-    if not list_naming_scenarios(protocol):
+    if not list_identity_choice_scenarios(protocol):
         raise WrongUse(
             f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)"
         )
@@ -94,7 +94,7 @@ def read_chosen_names(store: Store, protocol: Protocol, models: Sequence[str]) -
     return ChosenNames(protocol, tuple(scored))
 
 
-async def read_names(
+async def have_judge_read_names(
     wanted: Run,
     store: Store,
     unread: Sequence[NamesRead],

@@ -24,10 +24,10 @@ from independence_bench.api.named import (
     ALLOWED_FILE,
     Permissions,
     check_current_form,
-    describe_not_stored,
-    find_protocol,
+    describe_missing_conversations,
+    find_shipped_or_stored_protocol,
     find_stored_subjects,
-    store_exclusions,
+    update_stored_exclusions,
 )
 from independence_bench.engine import schedule
 from independence_bench.engine.ask import Asker
@@ -83,16 +83,16 @@ async def carry_out_run(
     return await schedule.play_run(wanted, store, approve, watch)
 
 
-def plan_judging(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Run:
+def plan_judging(wanted: Run, store: Store, protocol_and_files: tuple[Protocol, Files]) -> Run:
     """Return *wanted* changed to a run that plays nothing and judges the stored conversations of
-    the protocol *found*.
+    the protocol *protocol_and_files*.
 
     It covers the models and experiments that *wanted* names; if none is named, all. It covers the
     configurations that *wanted* names; if none is named, the protocol's default ones, or all that
     were played if no default one was. Raises WrongUse for a name that fits nothing, and if
     conversations are stored but none in the named configurations.
     """
-    protocol, _ = found
+    protocol, _ = protocol_and_files
     variants, modes = normalize_names(wanted.variants), normalize_names(wanted.modes)
     where = choose_configurations(protocol, variants, modes)
     names = list_named_models(wanted)
@@ -107,11 +107,11 @@ def plan_judging(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Ru
     played = tuple(dict.fromkeys(every))
     if played and not set(played) & set(where):
         if variants or modes:
-            raise WrongUse(describe_not_stored(protocol, where, played))
+            raise WrongUse(describe_missing_conversations(protocol, where, played))
         where = played
     return replace(
         wanted,
-        protocol=found,
+        protocol=protocol_and_files,
         configurations=where,
         models=subjects,
         exp=choose_experiments(protocol, normalize_names(wanted.exp)),
@@ -120,7 +120,7 @@ def plan_judging(wanted: Run, store: Store, found: tuple[Protocol, Files]) -> Ru
     )
 
 
-async def check_judges(wanted: Run, judges: Sequence[str], store: Store) -> None:
+async def check_judge_names_and_keys(wanted: Run, judges: Sequence[str], store: Store) -> None:
     """Raise SubjectError if one of *judges* does not exist, EndpointUnusable if the API key for one
     of them is missing. An endpoint that does not answer is no error.
     """
@@ -138,11 +138,11 @@ async def check_judges(wanted: Run, judges: Sequence[str], store: Store) -> None
 async def run_judges_in_turn(
     wanted: Run,
     judges: Sequence[str],
-    turn: Callable[[Run], Awaitable[Report | None]],
+    run_one_judge: Callable[[Run], Awaitable[Report | None]],
     say: Callable[[str], object],
 ) -> bool:
-    """Have *judges* judge the run *wanted* one after the other, each by a call of *turn*, all on
-    the one budget of *wanted*. Returns whether every judge has judged everything.
+    """Have *judges* judge the run *wanted* one after the other, each by a call of *run_one_judge*,
+    all on the one budget of *wanted*. Returns whether every judge has judged everything.
 
     A failing endpoint ends the turn of its own judge only, or is raised if there is a single judge.
     Ctrl-C and a spent budget end all turns. *say* gets each message for the user, one line each.
@@ -165,7 +165,7 @@ async def run_judges_in_turn(
             return False
         report = None
         try:
-            report = await turn(replace(wanted, judge=name, budget=left))
+            report = await run_one_judge(replace(wanted, judge=name, budget=left))
         except (EndpointUnusable, SubjectError) as error:
             if len(judges) == 1:
                 raise
@@ -220,11 +220,13 @@ def run(
     """
     wanted = replace(models, **settings) if isinstance(models, Run) else Run(models, **settings)
     wanted.check_settings()
-    wanted = resolve_run(replace(wanted, allow=make_permissions(trust)))
+    wanted = resolve_run(replace(wanted, allow=learn_secrets_and_make_permissions(trust)))
     work = Work(tell)
-    with open_store(str(store or find_default_store()), typed="independence_bench.run") as opened:
+    with open_store(
+        str(store or find_default_store()), command_line="independence_bench.run"
+    ) as opened:
         ended = _make_outcome([work.run_work(work.play_run(wanted, opened))])
-        store_exclusions(opened, find_roster(wanted))
+        update_stored_exclusions(opened, find_roster(wanted))
     return ended
 
 
@@ -250,19 +252,21 @@ def judge(
     wanted = Run(**settings)
     wanted.check_settings()
     named = normalize_names(judges)
-    wanted = replace(wanted, roster=find_roster(wanted), allow=make_permissions(trust))
+    wanted = replace(
+        wanted, roster=find_roster(wanted), allow=learn_secrets_and_make_permissions(trust)
+    )
     with open_store(
-        str(store or find_default_store()), create=False, typed="independence_bench.judge"
+        str(store or find_default_store()), create=False, command_line="independence_bench.judge"
     ) as opened:
-        found = find_protocol(None if protocol is None else str(protocol), opened)
+        found = find_shipped_or_stored_protocol(None if protocol is None else str(protocol), opened)
         check_current_form(found[0])
         wanted = plan_judging(wanted, opened, found)
         asked, work = named or (found[0].judge.model,), Work(tell)
         if len(asked) > 1:
-            work.run_work(check_judges(wanted, asked, opened))
+            work.run_work(check_judge_names_and_keys(wanted, asked, opened))
         reports, failed = list[Report](), list[tuple[str, Trouble]]()
 
-        async def run_turn(of_judge: Run) -> Report | None:
+        async def judge_and_record(of_judge: Run) -> Report | None:
             try:
                 reports.append(await work.play_run(of_judge, opened))
             except (EndpointUnusable, SubjectError) as error:
@@ -271,14 +275,14 @@ def judge(
             return reports[-1]
 
         complete = work.run_work(
-            run_judges_in_turn(wanted, asked, run_turn, tell or (lambda _line: None))
+            run_judges_in_turn(wanted, asked, judge_and_record, tell or (lambda _line: None))
         )
-        store_exclusions(opened, find_roster(wanted))
+        update_stored_exclusions(opened, find_roster(wanted))
     ended = _make_outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
 
 
-def make_permissions(trust: str | Sequence[str]) -> Permissions:
+def learn_secrets_and_make_permissions(trust: str | Sequence[str]) -> Permissions:
     """Return permissions that let an API key be sent to its own provider, to addresses that were
     allowed earlier, and to those in *trust* (NAME=PLACE). Proxy passwords of the environment are
     noted as secrets, so that they are never printed.
@@ -323,7 +327,7 @@ class Work:
         """Play and judge the run *wanted* with the results in *store*, and return the report. The
         costs are not asked about.
         """
-        report = await carry_out_run(wanted, store, self._tell_and_approve, self.watch)
+        report = await carry_out_run(wanted, store, self._tell_and_approve, self.remember_asker)
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
         return report
@@ -335,7 +339,7 @@ class Work:
         one report of all. The costs are not asked about.
         """
         report = await schedule.play_protocols(
-            wanted, protocols, store, self._tell_and_approve_all, self.watch
+            wanted, protocols, store, self._tell_and_approve_all, self.remember_asker
         )
         self._asker = None
         assert report is not None  # noqa: S101 - no approval is asked for
@@ -351,16 +355,16 @@ class Work:
         except RuntimeError:
             return self._run_loop(work)
         # a notebook's loop runs in this thread, and waits for this call
-        with ThreadPoolExecutor(1) as thread, handle_signals(self._handle_signal):
+        with ThreadPoolExecutor(1) as thread, handle_signals(self._schedule_stop_on_signal):
             return thread.submit(self._run_loop, work).result()
 
     def _run_loop(self, work: Coroutine[Any, Any, A]) -> A:
         try:
-            return asyncio.run(self._await_work(work))
+            return asyncio.run(self._note_task_and_await(work))
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
 
-    async def _await_work(self, work: Coroutine[Any, Any, A]) -> A:
+    async def _note_task_and_await(self, work: Coroutine[Any, Any, A]) -> A:
         self._loop, self._task, self._asker = (
             asyncio.get_running_loop(),
             asyncio.current_task(),
@@ -385,13 +389,13 @@ class Work:
             self._tell_and_approve(preview)
         return True
 
-    async def watch(self, asker: Asker | HandedOut) -> None:
+    async def remember_asker(self, asker: Asker | HandedOut) -> None:
         """Remember the *asker* that is at work, so that a signal can stop it. One that runs on a
         cluster is not remembered.
         """
         self._asker = asker if isinstance(asker, Asker) else None
 
-    def _handle_signal(self, number: int, _frame: object) -> None:
+    def _schedule_stop_on_signal(self, number: int, _frame: object) -> None:
         """Handle the signal *number*, such as of Ctrl-C, by stopping the running work from its own
         event loop. Does nothing if no work was begun.
         """

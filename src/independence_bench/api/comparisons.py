@@ -19,7 +19,7 @@ from independence_bench.analysis.compare_versions import (
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.analysis.row_costs import add_reasoning_tokens
 from independence_bench.api.answers import Answer
-from independence_bench.api.named import check_current_form, find_protocol
+from independence_bench.api.named import check_current_form, find_shipped_or_stored_protocol
 from independence_bench.api.selection import Selection, read_configured_boards
 from independence_bench.engine.named import apply_weights
 from independence_bench.errors import WrongUse
@@ -158,7 +158,9 @@ def read_comparisons(
     with selection.open_for_reading() as (opened, protocol):
         scored = read_configured_boards(selection, opened, protocol)
         board, pairs, notes = (
-            _find_settings_pairs(by, scored, models) if by else _find_pair(scored, *models)
+            _find_board_and_settings_pairs(by, scored, models)
+            if by
+            else _find_board_and_pair(scored, *models)
         )
         compared = compare_pairs(*_add_reasoning_tokens(opened, board, pairs))
     return Comparisons(tuple(compared), tuple(notes))
@@ -181,7 +183,7 @@ def _add_reasoning_tokens(
     return board, [(rows[a.subject.hash], rows[b.subject.hash]) for a, b in pairs]
 
 
-def _find_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
+def _find_board_and_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
     """Return the two rows of the models called *a* and *b*, with their leaderboard and notes on the
     judge. The leaderboard is the first of *every* that has both models: the main judge's, else the
     next judge's. Raises WrongUse if none has both, or if both names mean one model.
@@ -204,10 +206,10 @@ def _find_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
 
 
 def _describe_judge_choice(
-    board: Board, every: Sequence[Board], others: Sequence[Board], what: str
+    board: Board, every: Sequence[Board], others: Sequence[Board], unjudged: str
 ) -> list[str]:
     """Return up to two notes on which judge made the leaderboard *board*: one if the main judge of
-    *every* leaderboard has not judged *what*, and one that names the judges of *others*, which
+    *every* leaderboard has not judged *unjudged*, and one that names the judges of *others*, which
     could have been chosen too. Empty if there is nothing to say.
     """
     notes = []
@@ -215,7 +217,7 @@ def _describe_judge_choice(
         other.judge == board.main_judge for other in every
     ):
         notes.append(
-            f"the main judge, {escape_line(board.main_judge or '')}, has not judged {what}"
+            f"the main judge, {escape_line(board.main_judge or '')}, has not judged {unjudged}"
         )
     if others:
         names = ", ".join(other.judge or "none" for other in others)
@@ -227,7 +229,7 @@ def _describe_judge_choice(
     return notes
 
 
-def _find_settings_pairs(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
+def _find_board_and_settings_pairs(by: str, every: Sequence[Board], typed: Sequence[str]) -> Pairs:
     """Return all pairs of rows that are one model with two settings that differ only in *by* (its
     reasoning effort or its provider), with their leaderboard and notes on the judge. The
     leaderboard is the first of *every* that has such a pair.
@@ -281,14 +283,14 @@ def _compare_stored_versions(
     notes: list[str] = []
     with selection.open_for_reading() as (opened, new):
         found = (
-            find_protocol(against, opened)[0]
+            find_shipped_or_stored_protocol(against, opened)[0]
             if against
-            else _find_earlier_version(new, opened, notes)
+            else _find_last_played_other_version(new, opened, notes)
         )
         old = apply_weights(found, selection.weights)
         change = find_version_change(old, new, selection.find_configurations(new))
         before, after = (
-            make_leaderboards(opened, version, selection.wanted) for version in (old, new)
+            make_leaderboards(opened, version, selection.wanted_boards) for version in (old, new)
         )
     wanted = set(change.configurations)
     new_boards = [board for board in after if wanted <= set(board.configurations)]
@@ -312,7 +314,7 @@ def _compare_stored_versions(
     )
 
 
-def _find_earlier_version(new: Protocol, store: Store, notes: list[str]) -> Protocol:
+def _find_last_played_other_version(new: Protocol, store: Store, notes: list[str]) -> Protocol:
     """Return the protocol in *store* that has the name of *new* but another hash, the one that was
     played last if there are several; a note that names it is then added to *notes*. Raises WrongUse
     if there is none.

@@ -9,13 +9,13 @@ from typing import Any
 
 from independence_bench.analysis.detectable import (
     Detectable,
+    estimate_index_variation,
     estimate_mean_index,
-    estimate_variation,
     find_detectable_difference,
 )
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.api.answers import Answer
-from independence_bench.api.commands import Work, make_permissions
+from independence_bench.api.commands import Work, learn_secrets_and_make_permissions
 from independence_bench.engine.preview import Preview, make_preview
 from independence_bench.engine.run import Run
 from independence_bench.engine.session import list_named_models, open_session, resolve_run
@@ -75,17 +75,17 @@ def estimate_cost(
     wanted.check_settings()
     if not list_named_models(wanted):
         wanted = replace(wanted, all=True)
-    wanted = resolve_run(replace(wanted, allow=make_permissions(trust)))
+    wanted = resolve_run(replace(wanted, allow=learn_secrets_and_make_permissions(trust)))
     with open_store(str(store or find_default_store())) as opened:
-        return Work(None).run_work(forecast_run(wanted, opened))
+        return Work(None).run_work(forecast_cost_and_detectable_difference(wanted, opened))
 
 
-async def forecast_run(wanted: Run, store: Store) -> CostEstimate:
+async def forecast_cost_and_detectable_difference(wanted: Run, store: Store) -> CostEstimate:
     """Return the forecast of the calls and costs of the run *wanted*, and the smallest difference
     between two models' indices that its runs can detect; the difference is None if the run plays
     only some experiments, so that it gives no index.
     """
-    async with open_session(wanted, store, asking=False) as session:
+    async with open_session(wanted, store, will_ask_models=False) as session:
         preview = await make_preview(session)
         if session.experiments:
             return CostEstimate(preview, None)
@@ -100,7 +100,7 @@ async def forecast_run(wanted: Run, store: Store) -> CostEstimate:
         board = max(
             same, key=lambda board: (board.judge_hashes == judge, len(board.ranked)), default=None
         )
-        expected = estimate_variation(
+        expected = estimate_index_variation(
             session.protocol, session.configurations, board, session.subjects
         )
         index = estimate_mean_index(board, {subject.hash for subject in session.subjects})

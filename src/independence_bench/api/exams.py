@@ -13,8 +13,8 @@ from independence_bench.api.answers import Answer
 from independence_bench.api.commands import (
     Tell,
     Work,
-    check_judges,
-    make_permissions,
+    check_judge_names_and_keys,
+    learn_secrets_and_make_permissions,
     run_judges_in_turn,
 )
 from independence_bench.engine.ask import Asker
@@ -67,15 +67,17 @@ def exam(
     """
     asked, chosen = normalize_names(judges), choose_rubrics(normalize_names(rubrics))
     panels = split_juries(juries)
-    wanted = replace(plan_exam(chosen), **settings)
+    wanted = replace(make_exam_run_without_judge(chosen), **settings)
     wanted.check_settings()
-    wanted, work = replace(wanted, allow=make_permissions(trust)), Work(tell)
-    with open_store(str(store or find_default_store()), typed="independence_bench.exam") as opened:
+    wanted, work = replace(wanted, allow=learn_secrets_and_make_permissions(trust)), Work(tell)
+    with open_store(
+        str(store or find_default_store()), command_line="independence_bench.exam"
+    ) as opened:
         complete, sat = True, set[str]()
         if asked:
-            work.run_work(check_judges(wanted, asked, opened))
+            work.run_work(check_judge_names_and_keys(wanted, asked, opened))
             say = tell or (lambda _line: None)
-            sitting = take_exams(wanted, asked, chosen, opened, work.watch, say, sat)
+            sitting = take_exams(wanted, asked, chosen, opened, work.remember_asker, say, sat)
             complete = work.run_work(sitting)
         return read_exam_results(opened, chosen, panels, sat if asked else None, complete)
 
@@ -105,7 +107,7 @@ def split_juries(juries: Sequence[str]) -> list[list[str]]:
     return panels
 
 
-def plan_exam(rubrics: Sequence[str]) -> Run:
+def make_exam_run_without_judge(rubrics: Sequence[str]) -> Run:
     """Return the run in which a judge answers the exam questions of *rubrics*; which judge is not
     set yet.
     """
@@ -114,7 +116,7 @@ def plan_exam(rubrics: Sequence[str]) -> Run:
     )
 
 
-async def preview_exams(
+async def sum_exam_previews(
     wanted: Run,
     judges: Sequence[str],
     rubrics: Sequence[str],
@@ -151,39 +153,39 @@ async def take_exams(
     store: Store,
     watch: Callable[[Asker], Awaitable[None]],
     say: Callable[[str], object],
-    sat: set[str],
-    end: Callable[[Report], object] = lambda _report: None,
+    asked_judge_hashes: set[str],
+    on_report: Callable[[Report], object] = lambda _report: None,
 ) -> bool:
     """Ask *judges*, one after the other, the exam questions that they have not answered yet.
     Returns whether all were answered.
 
-    *watch* runs beside each judge, *say* gets each line for the user, *end* the report of each
-    judge. The hashes of the judges that were asked are added to *sat*.
+    *watch* runs beside each judge, *say* gets each line for the user, *on_report* the report of
+    each judge. The hashes of the judges that were asked are added to *asked_judge_hashes*.
     """
 
-    async def run_turn(of_judge: Run) -> Report:
+    async def take_exam_and_record(of_judge: Run) -> Report:
         outcome = await take_exam(of_judge, rubrics, store, watch)
-        sat.update(outcome.hashes)
-        end(outcome.report)
+        asked_judge_hashes.update(outcome.hashes)
+        on_report(outcome.report)
         return outcome.report
 
-    return await run_judges_in_turn(wanted, judges, run_turn, say)
+    return await run_judges_in_turn(wanted, judges, take_exam_and_record, say)
 
 
 def read_exam_results(
     store: Store,
     rubrics: Sequence[str],
     juries: Sequence[Sequence[str]],
-    sat: Set[str] | None,
+    judge_hashes: Set[str] | None,
     complete: bool,
 ) -> ExamResults:
-    """Return the stored exam results, in *rubrics*, of the judges whose hashes are in *sat* (None:
-    of all judges), then those of *juries*. *complete* is handed on: whether every question that was
-    just asked has an answer.
+    """Return the stored exam results, in *rubrics*, of the judges whose hashes are in
+    *judge_hashes* (None: of all judges), then those of *juries*. *complete* is handed on: whether
+    every question that was just asked has an answer.
     """
     with store.open_snapshot() as connection:
         papers = read_exam_papers(connection, rubrics)
-    shown = [paper for paper in papers if sat is None or sat & paper.hashes]
+    shown = [paper for paper in papers if judge_hashes is None or judge_hashes & paper.hashes]
     named = {place: paper.judge for place, paper in enumerate(papers)}
     for names in juries:
         members = [

@@ -11,18 +11,18 @@ from independence_bench.analysis.baseline import (
     Baseline,
     check_same_test,
     find_chosen_row,
-    has_items,
+    has_character_items,
     is_decided_by_items,
     make_baseline,
     make_baseline_build,
 )
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.gate import Gate, Resolution, compare_build, estimate_resolution
-from independence_bench.analysis.held_stems import HeldStems, read_held_stems
+from independence_bench.analysis.held_stems import HeldStems, read_held_stems_by_label
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.analysis.row_costs import read_subject_costs
 from independence_bench.api.answers import Answer
-from independence_bench.api.named import find_protocol
+from independence_bench.api.named import find_shipped_or_stored_protocol
 from independence_bench.api.selection import Selection, read_configured_boards
 from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.dataset.baseline import write_baseline as write_file
@@ -90,7 +90,7 @@ def gate(
     """
     read, name = read_baseline(Path(baseline)), None if protocol is None else str(protocol)
     with open_store(
-        str(store or find_default_store()), create=False, typed="independence_bench.gate"
+        str(store or find_default_store()), create=False, command_line="independence_bench.gate"
     ) as opened:
         found, _ = find_baseline_protocol(name, read, opened)
         return GateAnswer(gate_stored_build(read, opened, found, model, max_drop))
@@ -151,7 +151,7 @@ def write_selected_baseline(selection: Selection, file: Path, model: str | None)
                 f"no conversations of {protocol.name} are judged in {store.shown}; run `aib judge`"
             )
         row = find_chosen_row(board, board.ranked or board.rows, model)
-        items = _read_items(store, board).get(row.label)
+        items = _map_labels_to_items(store, board).get(row.label)
         with store.open_snapshot() as connection:
             cost = read_subject_costs(connection, board, subjects=[row.subject.hash]).get(
                 row.subject.hash
@@ -172,12 +172,16 @@ def read_file_head(file: Path) -> bytes:
         return b""
 
 
-def _read_items(store: Store, board: Board) -> dict[str, HeldStems]:
+def _map_labels_to_items(store: Store, board: Board) -> dict[str, HeldStems]:
     """Return model's label -> the items of the character that the model played, if the leaderboard
     *board* is of a character; else {}.
     """
     protocol = board.protocol
-    return dict(read_held_stems(store, protocol, board.judge)) if has_items(protocol) else {}
+    return (
+        dict(read_held_stems_by_label(store, protocol, board.judge))
+        if has_character_items(protocol)
+        else {}
+    )
 
 
 def find_baseline_protocol(
@@ -198,7 +202,7 @@ def find_baseline_protocol(
                 f"{known}"
             )
     try:
-        return find_protocol(name, store)
+        return find_shipped_or_stored_protocol(name, store)
     except ProtocolError as error:
         raise WrongUse(str(error)) from error
 
@@ -208,21 +212,21 @@ def gate_stored_build(
     store: Store,
     protocol: Protocol,
     model: str | None,
-    margin: float | None,
-    looks: int = 1,
+    allowed_drop: float | None,
+    planned_tests: int = 1,
 ) -> Gate:
     """Return the comparison of a stored build (the model *model*; None: the only one) with
     *baseline*, by the judge and in the configurations of the baseline.
 
-    *margin*: how many index points (of 100) lower the build may be; None: what its runs can decide.
-    *looks*: how many times the build will be tested in all, which makes each test stricter. Raises
-    WrongUse for another protocol, judge or configuration than the baseline's, NotComplete if scores
-    are missing.
+    *allowed_drop*: how many index points (of 100) lower the build may be; None: what its runs can
+    decide. *planned_tests*: how many times the build will be tested in all, which makes each test
+    stricter. Raises WrongUse for another protocol, judge or configuration than the baseline's,
+    NotComplete if scores are missing.
     """
-    check_same_test(baseline, protocol, is_decided_by_items(baseline, margin))
-    board = _find_baseline_board(baseline, store, protocol)
+    check_same_test(baseline, protocol, is_decided_by_items(baseline, allowed_drop))
+    board = _find_board_matching_baseline(baseline, store, protocol)
     row = find_chosen_row(board, board.rows, model)
-    items = _read_items(store, board).get(row.label)
+    items = _map_labels_to_items(store, board).get(row.label)
     with store.open_snapshot() as connection:
         cost = read_subject_costs(connection, board, subjects=[row.subject.hash]).get(
             row.subject.hash
@@ -230,10 +234,10 @@ def gate_stored_build(
     now = make_baseline_build(board, row, items)
     dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
     crossings = items.crossings if items else ()
-    return compare_build(baseline, board, row, now, margin, looks, dollars, crossings)
+    return compare_build(baseline, board, row, now, allowed_drop, planned_tests, dollars, crossings)
 
 
-def _find_baseline_board(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
+def _find_board_matching_baseline(baseline: Baseline, store: Store, protocol: Protocol) -> Board:
     """Return the stored leaderboard that has the configurations and the judge of *baseline*. Raises
     WrongUse if there is none, NotComplete if none of these conversations is judged.
     """

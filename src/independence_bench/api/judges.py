@@ -53,10 +53,10 @@ def judges(
     selection = Selection(
         str(store or find_default_store()), None if protocol is None else str(protocol), weights
     )
-    return read_judges(selection, normalize_names(judges))
+    return compare_selected_judges(selection, normalize_names(judges))
 
 
-def read_judges(selection: Selection, names: Sequence[str]) -> JudgeComparison:
+def compare_selected_judges(selection: Selection, names: Sequence[str]) -> JudgeComparison:
     """Read what `judges` returns from the results that *selection* means."""
     with selection.open_for_reading() as (opened, protocol):
         validations = tuple(compare_judges(opened, protocol, names))

@@ -23,7 +23,7 @@ from independence_bench.analysis.item_analysis import ItemAnalysis, analyse_item
 from independence_bench.analysis.leaderboard import make_leaderboards, read_board_records
 from independence_bench.analysis.row_costs import (
     add_reasoning_tokens,
-    price_indices,
+    pair_index_with_run_cost,
     read_subject_costs,
 )
 from independence_bench.api.answers import Answer
@@ -67,7 +67,7 @@ class Leaderboard(Answer):
         """
         differing = None if self.rules == OWN.name else self.differences
         return format_boards_json(
-            self.boards, differing, list_configuration_comparisons(self.boards), self.costs
+            self.boards, differing, compare_configurations_per_judge(self.boards), self.costs
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -115,14 +115,17 @@ def leaderboard(
     return read_leaderboard(selection, detailed)
 
 
-def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) -> Leaderboard:
+def read_leaderboard(
+    selection: Selection, detailed: bool, with_reasoning_tokens: bool = True
+) -> Leaderboard:
     """Return the leaderboards of the stored results that *selection* chooses. *detailed*: include
-    what a run of each model costs; *tokens*: include the reasoning tokens of each model.
+    what a run of each model costs; *with_reasoning_tokens*: include the reasoning tokens of each
+    model.
     """
-    with selection.open_for_reading(earlier=True) as (store, protocol):
+    with selection.open_for_reading(allow_earlier_form=True) as (store, protocol):
         with store.open_snapshot() as connection:
             records = read_board_records(connection, protocol)
-        wanted = selection.wanted
+        wanted = selection.wanted_boards
         scored = make_leaderboards(records, protocol, wanted)
         own = (
             scored
@@ -137,14 +140,15 @@ def read_leaderboard(selection: Selection, detailed: bool, tokens: bool = True) 
             )
         with store.open_snapshot() as connection:
             spent = [read_subject_costs(connection, board) for board in scored if detailed]
-            if tokens:
+            if with_reasoning_tokens:
                 scored = add_reasoning_tokens(connection, scored)
         return Leaderboard(
             tuple(scored),
             selection.rules,
             () if selection.rules == OWN.name else tuple(find_rule_differences(own, scored)),
             tuple(
-                price_indices(board.ranked, of) for board, of in zip(scored, spent, strict=False)
+                pair_index_with_run_cost(board.ranked, of)
+                for board, of in zip(scored, spent, strict=False)
             ),
             "" if scored else _explain_no_leaderboard(selection, store, protocol),
         )
@@ -169,7 +173,7 @@ def _explain_no_leaderboard(selection: Selection, store: Store, protocol: Protoc
     return f"no conversations of {asked}{by} are stored in {store.shown}; {known}"
 
 
-def list_configuration_comparisons(every: Sequence[Board]) -> list[ConfigurationComparison]:
+def compare_configurations_per_judge(every: Sequence[Board]) -> list[ConfigurationComparison]:
     """Return one comparison for each judge of the leaderboards *every*: how its results differ
     between configurations (system prompt and delivery mode). A judge without a model that has an
     index in two configurations is left out.
@@ -230,10 +234,10 @@ def scenarios(
         variants=normalize_names(variants),
         modes=normalize_names(modes),
     )
-    return read_scenarios(selection)
+    return analyse_selected_scenarios(selection)
 
 
-def read_scenarios(selection: Selection) -> Scenarios:
+def analyse_selected_scenarios(selection: Selection) -> Scenarios:
     """Read what `scenarios` returns from the results that *selection* means."""
     with selection.open_for_reading() as (opened, protocol):
         scored = read_configured_boards(selection, opened, protocol)

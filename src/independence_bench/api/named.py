@@ -22,7 +22,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from independence_bench.analysis.results import read_stored_protocol
-from independence_bench.engine.named import MODELS_FILE, find_models_file
+from independence_bench.engine.named import MODELS_FILE, find_models_file_and_note
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
 from independence_bench.escape import check_one_line, escape_line, escape_text
 from independence_bench.lookup import find_by_label, find_similar_names
@@ -34,9 +34,9 @@ from independence_bench.models.trust import (
     STORE,
     EnvFile,
     Permission,
-    find_key_variables,
     find_needed_permission,
     is_proxy_or_certificate,
+    merge_environment_and_env_file,
     parse_proxy_or_certificate,
 )
 from independence_bench.protocol.definition import EARLIER_FORM, Configuration, Protocol
@@ -44,11 +44,11 @@ from independence_bench.protocol.loader import Files, load_protocol_and_files
 from independence_bench.store import registry
 from independence_bench.store.database import Store, find_store_place, open_store
 from independence_bench.store.registry import Decision, make_unique_labels
-from independence_bench.store.staging import stage_path
+from independence_bench.store.staging import make_temporary_path
 from independence_bench.yaml_io import OneLine, Strict
 
 
-def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
+def find_shipped_or_stored_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
     """Return a protocol with its files: the one that ships as *name* or is in the folder *name*,
     else the one in *store* with that name or hash; None: the stored one that was played last.
 
@@ -122,18 +122,18 @@ def find_stored_subjects(
 
 
 @contextmanager
-def open_results(store: str) -> Iterator[Store]:
+def open_store_with_exclusions(store: str) -> Iterator[Store]:
     """Open the existing store at the address *store*, and yield it. First, the models that
     models.yaml in the working folder excludes are marked in the store as excluded from
     leaderboards.
     """
     with open_store(store, create=False) as opened:
-        own, _ = find_models_file()
-        store_exclusions(opened, Roster() if own is None else read_models_file(own))
+        own, _ = find_models_file_and_note()
+        update_stored_exclusions(opened, Roster() if own is None else read_models_file(own))
         yield opened
 
 
-def store_exclusions(store: Store, roster: Roster) -> None:
+def update_stored_exclusions(store: Store, roster: Roster) -> None:
     """Store which models models.yaml (*roster*) excludes from the leaderboards, and delete earlier
     exclusions by models.yaml that it no longer has.
 
@@ -162,22 +162,22 @@ def store_exclusions(store: Store, roster: Roster) -> None:
         sys.stderr.write(escape_text(f"models.yaml's `exclude` is not applied: {error}\n"))
 
 
-def describe_not_stored(
+def describe_missing_conversations(
     protocol: Protocol,
     wanted: Sequence[Configuration],
     played: Sequence[Configuration],
-    by: str | None = None,
+    judge_label: str | None = None,
 ) -> str:
     """Return a message that no conversation of *protocol* is stored in the configurations *wanted*,
-    and that some are in the configurations *played*. *by*: the judge whose scores were asked for;
-    None: any.
+    and that some are in the configurations *played*. *judge_label*: the judge whose scores were
+    asked for; None: any.
     """
     there = (
         f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)"
         if played
         else ""
     )
-    judged = f" by {by}" if by else ""
+    judged = f" by {judge_label}" if judge_label else ""
     return (
         f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are "
         f"stored{there}"
@@ -222,7 +222,7 @@ def read_permissions(file: Path) -> frozenset[Permission]:
     return frozenset(Permission(entry.variable, entry.place) for entry in document.allowed)
 
 
-def store_permissions(file: Path, granted: Collection[Permission]) -> None:
+def add_stored_permissions(file: Path, granted: Collection[Permission]) -> None:
     """Add the permissions *granted* to those in *file*, which is made readable by its owner only.
     Raises WrongUse if that fails.
     """
@@ -231,7 +231,7 @@ def store_permissions(file: Path, granted: Collection[Permission]) -> None:
     text = json.dumps({"allowed": entries}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with stage_path(file) as fresh:
+        with make_temporary_path(file) as fresh:
             with open(
                 os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
             ) as opened:
@@ -274,8 +274,8 @@ class Permissions:
         """
         if endpoint.ours:
             return
-        self.apply_env_routes()
-        if permission := find_needed_permission(endpoint, find_key_variables()):
+        self.apply_env_proxies_and_certificates()
+        if permission := find_needed_permission(endpoint, merge_environment_and_env_file()):
             home = PROVIDERS.get(permission.variable)
             own = f", and it belongs to {home}" if home else ""
             told = (
@@ -283,7 +283,7 @@ class Permissions:
             )
             self._require_permission(permission, told, f"may not go to {permission.place}")
 
-    def apply_env_routes(self) -> None:
+    def apply_env_proxies_and_certificates(self) -> None:
         """Set the proxies and certificates that `.env` names in the environment of this process,
         after the user has allowed each. Raises WrongUse if nobody can be asked, NotAllowed if the
         answer is no.
@@ -291,9 +291,11 @@ class Permissions:
         for name, value in self.env_file.held.items():
             if is_proxy_or_certificate(name):
                 told = "the .env of this folder would apply {} to everything that is sent."
-                self._apply_env_value(name, value, parse_proxy_or_certificate(name, value), told)
+                self._set_env_after_permission(
+                    name, value, parse_proxy_or_certificate(name, value), told
+                )
 
-    def apply_env_place(self, name: str) -> None:
+    def apply_env_store_or_folder(self, name: str) -> None:
         """Set the variable *name* in the environment of this process if `.env` sets it, after the
         user has allowed it: the store's address (`STORE`) or the folder of user data (`DATA`).
         Raises WrongUse if nobody can be asked, NotAllowed if the answer is no.
@@ -316,9 +318,9 @@ class Permissions:
                 "the .env of this folder would have models and user data kept in {}.",
                 os.path.abspath(os.path.expanduser(value)),
             )
-        self._apply_env_value(name, value, Permission(name, place), told)
+        self._set_env_after_permission(name, value, Permission(name, place), told)
 
-    def _apply_env_value(
+    def _set_env_after_permission(
         self, name: str, value: str, permission: Permission, explanation: str
     ) -> None:
         """Set the variable *name* to *value* in the environment of this process, after the user has
@@ -348,5 +350,5 @@ class Permissions:
                 escape_line(f"{explanation} Allow that?"), flag
             ):
                 raise NotAllowed(f"nothing was sent: {permission.variable} {refusal}")
-            store_permissions(self.file, [permission])
+            add_stored_permissions(self.file, [permission])
         self._passed.add(permission)

@@ -94,14 +94,14 @@ def audit(
         weights,
         rules=rules,
     )
-    return read_audit(selection)
+    return audit_selected_results(selection)
 
 
-def read_audit(selection: Selection, lowest: Severity = "note") -> Audit:
+def audit_selected_results(selection: Selection, lowest: Severity = "note") -> Audit:
     """Audit the results that *selection* means; findings below the severity *lowest* are not
     listed.
     """
-    with selection.open_for_reading(earlier=True) as (opened, protocol):
+    with selection.open_for_reading(allow_earlier_form=True) as (opened, protocol):
         report = audit_protocol(opened, protocol, RULES[selection.rules])
         if not report.conversations and not report.findings and not protocol.earlier_form:
             raise WrongUse(

@@ -24,7 +24,7 @@ from independence_bench.report.contents import (
     read_contents,
 )
 from independence_bench.report.report_markdown import format_time, render_report
-from independence_bench.report.svg import draw_fold_curves, draw_ranking, draw_scenario_map
+from independence_bench.report.svg import draw_fold_curves, draw_ranking, draw_score_heat_map
 from independence_bench.store.database import find_default_store
 
 STEM = "LEADERBOARD"
@@ -113,7 +113,7 @@ def _read_selected_contents(selection: Selection) -> Contents:
         )
         with opened.open_snapshot() as connection:
             records = read_board_records(connection, protocol)
-        scored = make_leaderboards(records, protocol, selection.wanted)
+        scored = make_leaderboards(records, protocol, selection.wanted_boards)
         if selection.judge and not scored:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
@@ -128,7 +128,7 @@ def make_report_files(contents: Contents, stem: str) -> dict[str, str]:
     """
     pictures = {
         f"{stem}-ranking.svg": draw_ranking(contents.main),
-        f"{stem}-scenarios.svg": draw_scenario_map(contents.complexity),
+        f"{stem}-scenarios.svg": draw_score_heat_map(contents.complexity),
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
         pictures[f"{stem}-pushes.svg"] = draw_fold_curves(contents.main)

@@ -12,9 +12,9 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.api.named import (
     check_current_form,
-    describe_not_stored,
-    find_protocol,
-    open_results,
+    describe_missing_conversations,
+    find_shipped_or_stored_protocol,
+    open_store_with_exclusions,
 )
 from independence_bench.engine.named import apply_weights, choose_configurations
 from independence_bench.errors import WrongUse
@@ -48,30 +48,32 @@ class Selection:
             raise WrongUse(f"rules is {self.rules!r}; it should be {' or '.join(RULES)}")
 
     @contextmanager
-    def open_for_reading(self, earlier: bool = False) -> Iterator[tuple[Store, Protocol]]:
+    def open_for_reading(
+        self, allow_earlier_form: bool = False
+    ) -> Iterator[tuple[Store, Protocol]]:
         """Open the selected store and yield it with the selected protocol, whose weights are the
-        selected ones. *earlier*: allow a protocol of an earlier form, which has no scores; else it
-        raises WrongUse.
+        selected ones. *allow_earlier_form*: allow a protocol of an earlier form, which has no
+        scores; else it raises WrongUse.
         """
         list_jurors(self.judge, self.jury)
-        with open_results(self.store) as store:
-            protocol, _ = find_protocol(self.protocol_name, store)
-            if not earlier:
+        with open_store_with_exclusions(self.store) as store:
+            protocol, _ = find_shipped_or_stored_protocol(self.protocol_name, store)
+            if not allow_earlier_form:
                 check_current_form(protocol)
             yield store, apply_weights(protocol, self.weights)
 
     @contextmanager
     def open_for_marking(
-        self, typed: str, earlier: bool = False
+        self, command_line: str, allow_earlier_form: bool = False
     ) -> Iterator[tuple[Store, Protocol, Files]]:
         """Open the selected store for a command that may call models or store scores, and yield the
-        store, the selected protocol with the selected weights, and the protocol's files. *typed* is
-        the command line, which the store records. *earlier*: allow a protocol of an earlier form,
-        which has no scores; else it raises WrongUse.
+        store, the selected protocol with the selected weights, and the protocol's files.
+        *command_line* is the command line, which the store records. *allow_earlier_form*: allow a
+        protocol of an earlier form, which has no scores; else it raises WrongUse.
         """
-        with open_store(self.store, create=False, typed=typed) as store:
-            protocol, files = find_protocol(self.protocol_name, store)
-            if not earlier:
+        with open_store(self.store, create=False, command_line=command_line) as store:
+            protocol, files = find_shipped_or_stored_protocol(self.protocol_name, store)
+            if not allow_earlier_form:
                 check_current_form(protocol)
             yield store, apply_weights(protocol, self.weights), files
 
@@ -83,7 +85,7 @@ class Selection:
         return choose_configurations(protocol, self.variants, self.modes)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted_boards(self) -> Wanted:
         """The selected judge or jury, scoring rules and weights, as a filter for making
         leaderboards. All configurations pass it.
         """
@@ -113,8 +115,8 @@ def read_configured_boards(selection: Selection, store: Store, protocol: Protoco
     *selection* names, the main judge's first. Raises WrongUse if there is none.
     """
     chosen = selection.find_configurations(protocol)
-    every = make_leaderboards(store, protocol, selection.wanted)
+    every = make_leaderboards(store, protocol, selection.wanted_boards)
     if found := [board for board in every if board.configurations == chosen]:
         return found
     others = dict.fromkeys(one for board in every for one in board.configurations)
-    raise WrongUse(describe_not_stored(protocol, chosen, tuple(others), selection.judge))
+    raise WrongUse(describe_missing_conversations(protocol, chosen, tuple(others), selection.judge))

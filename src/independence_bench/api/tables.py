@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import read_counted_judgements, read_results
-from independence_bench.api.named import open_results
+from independence_bench.api.named import open_store_with_exclusions
 from independence_bench.dataset.export import (
     Exported,
     ExportSource,
@@ -70,7 +70,7 @@ def open_store(path: str | Path | None = None) -> StoreTables:
     Raises StoreError if there is no store, or if it cannot be read.
     """
     address = str(path or find_default_store())
-    with open_results(address) as store:
+    with open_store_with_exclusions(address) as store:
         return StoreTables(address, store.shown)
 
 
@@ -94,7 +94,10 @@ class StoreTables:
         """Return an Arrow table with one row for each model on each leaderboard of each protocol,
         best first. The columns are those of the export's table `scores`.
         """
-        with open_results(self._address) as store, store.open_snapshot() as connection:
+        with (
+            open_store_with_exclusions(self._address) as store,
+            store.open_snapshot() as connection,
+        ):
             return make_arrow_table(_TABLES["scores"].columns, list_score_rows(store, connection))
 
     def marks(self) -> pyarrow.Table:
@@ -104,7 +107,10 @@ class StoreTables:
         Only scores that count are included: their conversation counts and was judged by the
         protocol's rubric. A score that fills two places of a run has two rows.
         """
-        with open_results(self._address) as store, store.open_snapshot() as connection:
+        with (
+            open_store_with_exclusions(self._address) as store,
+            store.open_snapshot() as connection,
+        ):
             return make_arrow_table(MARKS, _read_mark_rows(connection))
 
     def transcripts(self) -> pyarrow.Table:
@@ -132,7 +138,10 @@ class StoreTables:
         with raw bytes.
         """
         table = _TABLES[name]
-        with open_results(self._address) as store, store.open_snapshot() as connection:
+        with (
+            open_store_with_exclusions(self._address) as store,
+            store.open_snapshot() as connection,
+        ):
             source = ExportSource(connection, raw)
             if name == "judgements":
                 source.number_attempts()
@@ -170,7 +179,7 @@ def export(
             f"{licence!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was "
             "written"
         )
-    with open_results(str(store or find_default_store())) as opened:
+    with open_store_with_exclusions(str(store or find_default_store())) as opened:
         if form == "inspect":
             return export_logs(opened, Path(folder))
         return write_export(opened, Path(folder), (licence or "").lower(), form, raw)
@@ -186,7 +195,7 @@ def _read_mark_rows(connection: Connection) -> Iterator[dict[str, Any]]:
         found = read_results(connection, protocol)
         given: Mapping[tuple[str, str], list[Judgement]] = defaultdict(list)
         for judgement in read_counted_judgements(connection, found):
-            given[judgement.about].append(judgement)
+            given[judgement.text_and_rubric_hashes].append(judgement)
         for played in (conversation for results in found for conversation in results.conversations):
             columns = {
                 "protocol": protocol.name,

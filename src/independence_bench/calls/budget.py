@@ -238,7 +238,7 @@ class Prices:
     looked: int | None = None
 
     @contextlib.asynccontextmanager
-    async def hold_turn(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
+    async def hold_turn_if_unpriced(self, model: ChatModel) -> AsyncIterator[KnownPrices | None]:
         """Make the calls of *model* wait for each other at their endpoint, one at a time, while the
         block runs, if no reply has shown yet what the model costs. Used if there is a budget.
 
@@ -294,10 +294,10 @@ class Prices:
                 )
             )
 
-    async def find_highest_cost(self, request: ChatRequest, limit: int) -> float:
-        """Return the most US dollars that one attempt at *request* with up to *limit* tokens of
-        reply can cost: by the list price, or by the model's dearest call so far if that was more. 0
-        if the endpoint is free or there is no budget.
+    async def find_highest_cost(self, request: ChatRequest, token_limit: int) -> float:
+        """Return the most US dollars that one attempt at *request* with up to *token_limit* tokens
+        of reply can cost: by the list price, or by the model's dearest call so far if that was
+        more. 0 if the endpoint is free or there is no budget.
 
         A model that was not served yet counts as dear as the dearest model at its endpoint of which
         the list was wrong before.
@@ -307,7 +307,7 @@ class Prices:
         if client.endpoint.free or self.budget.limit is None:
             return 0.0
         info = await client.find_model_info(model.model)
-        listed = info.compute_cost(estimate_most_tokens(request), limit) or 0.0
+        listed = info.compute_cost(estimate_most_prompt_tokens(request), token_limit) or 0.0
         who = (model.endpoint, model.model)
         alike = [who] if who in self.shown else [one for one in self.dearest if one[0] == who[0]]
         return max(listed, *(self.dearest.get(one, 0.0) for one in alike), 0.0)
@@ -324,20 +324,21 @@ class Prices:
             return replace(usage, cost=None)
         return usage
 
-    async def compute_charge(
+    async def compute_and_note_charge(
         self,
         state: CallState[Any],
         outcome: Completion | Fault,
         usage: Usage,
-        closed: dict[str, str],
+        closed_endpoints: dict[str, str],
     ) -> float:
         """Return the US dollars that the budget counts for an attempt at the call *state*: the cost
         in *usage*, or its tokens at the list price if that is more. If no cost was stated, the most
         that the attempt can have cost; 0 if no reply can have been made.
 
         Also notes what the attempt shows of the model's price, and counts it in the call's tally if
-        its cost is not known. An endpoint whose calls no budget can bound is added to *closed*
-        (endpoint -> why). The stored cost and the tally's dollars count only what was stated.
+        its cost is not known. An endpoint whose calls no budget can bound is added to
+        *closed_endpoints* (endpoint -> why). The stored cost and the tally's dollars count only
+        what was stated.
         """
         model = state.call.request.model
         client, who = self.clients[model.endpoint], (model.endpoint, model.model)
@@ -362,13 +363,13 @@ class Prices:
         if served and info.compute_cost(1, 1) is not None:
             self.shown.add(who)  # it never tells more
         elif served and bounded and who not in self.shown:
-            closed.setdefault(
+            closed_endpoints.setdefault(
                 model.endpoint,
                 f"{model.name} reports neither prices nor costs, so --budget cannot bound it; "
                 "--price IN OUT sets its price, or leave --budget out, or say `free: true` for "
                 "its endpoint in models.yaml",
             )
-        return max(await self.find_highest_cost(state.request, state.limit), listed or 0.0)
+        return max(await self.find_highest_cost(state.request, state.token_limit), listed or 0.0)
 
 
 def _price_usage(info: ModelInfo, usage: Usage) -> float | None:
@@ -383,7 +384,7 @@ def _price_usage(info: ModelInfo, usage: Usage) -> float | None:
     return None if rest is None else rest + cached * (info.cached_price or 0.0)
 
 
-def estimate_most_tokens(request: ChatRequest) -> float:
+def estimate_most_prompt_tokens(request: ChatRequest) -> float:
     """Return an upper estimate of the number of tokens in the prompt of *request*, its tools and
     schema included, whatever the tokenizer.
     """

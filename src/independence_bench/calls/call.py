@@ -127,7 +127,7 @@ class CallState(Generic[A]):
         return self.call.key
 
     @property
-    def limit(self) -> int:
+    def token_limit(self) -> int:
         """Most tokens that the model may generate in the next attempt at this call: the model's
         usual limit, or twice that after a reply that was cut off.
         """
@@ -143,7 +143,7 @@ class CallState(Generic[A]):
         return self.call.priority + tried
 
     @property
-    def model_and_kind(self) -> tuple[str, str]:
+    def model_hash_and_kind(self) -> tuple[str, str]:
         """Hash of the model that this call asks, and the kind of call ("reply" or "judgement").
         Refusals are counted for each such pair.
         """

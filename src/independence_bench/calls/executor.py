@@ -33,7 +33,7 @@ from independence_bench.calls.limits import (
     EndpointLimiter,
     GaveUp,
     Reach,
-    compute_wait,
+    count_fault_and_compute_wait,
     describe_fault,
     describe_setting_remedy,
     describe_tools_remedy,
@@ -55,7 +55,7 @@ from independence_bench.store.usage import read_seen_costs
 from independence_bench.store.workers import (
     close_endpoint,
     delete_reservations,
-    find_models_in_flight,
+    find_others_models_in_flight,
     record_spending,
     store_reservations,
 )
@@ -100,7 +100,9 @@ class CallLedger:
     # calls answered by this command: final, whatever came of them
     fresh: set[str] = field(default_factory=set)
 
-    def find_answers(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+    def find_answers_or_load_attempts(
+        self, connection: Connection, states: Sequence[CallState[Any]]
+    ) -> list[Any]:
         """Return for each call of *states*, in order, the stored answer if it is final, else None.
         A call without a final answer takes over the results of its earlier attempts from the store.
         """
@@ -125,7 +127,9 @@ class CallLedger:
             )
         return results
 
-    def start_attempts(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+    def start_attempts_or_find_answers(
+        self, connection: Connection, states: Sequence[CallState[Any]]
+    ) -> list[Any]:
         """Claim the calls of *states* that this process has not claimed yet, and record that an
         attempt at each is about to be sent.
 
@@ -154,8 +158,10 @@ class CallLedger:
         # a call without a holder was never asked. Looked up after it was claimed, because until
         # then another process could still answer it: then it would be bought twice
         known = [state for state in states if id(state) not in ours and state.key in held]
-        limits = [state.limit for state in known]
-        answers = dict(zip(map(id, known), self.find_answers(connection, known), strict=True))
+        limits = [state.token_limit for state in known]
+        answers = dict(
+            zip(map(id, known), self.find_answers_or_load_attempts(connection, known), strict=True)
+        )
         for state in known:
             if (
                 state.arrived
@@ -169,13 +175,15 @@ class CallLedger:
         answered = {state.key for state in known if answers[id(state)] is not None}
         # what was cut off meanwhile is asked with a larger limit, for which too little is reserved
         larger = {
-            state.key for state, limit in zip(known, limits, strict=True) if state.limit > limit
+            state.key
+            for state, limit in zip(known, limits, strict=True)
+            if state.token_limit > limit
         }
         attempts.release_claims(connection, got & (answered | larger), self.owner)
         got -= answered | larger
         begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
         numbers = attempts.begin_attempts(
-            connection, [(state.key, state.limit) for state in begun], self.owner, now
+            connection, [(state.key, state.token_limit) for state in begun], self.owner, now
         )
         if self.job is not None:
             store_reservations(
@@ -196,16 +204,16 @@ class CallLedger:
         unproven = [state.unproven for state in states if state.unproven is not None]
         if self.job is None or not unproven:
             return states
-        busy = find_models_in_flight(connection, self.owner, self.job, now, self.watch)
+        busy = find_others_models_in_flight(connection, self.owner, self.job, now, self.watch)
         looked = min(known.looked for known in unproven)
         met = busy | read_seen_costs(connection, looked, self.job).shown
 
-        def is_free(state: CallState[Any]) -> bool:
+        def is_startable(state: CallState[Any]) -> bool:
             return state.unproven is None or all(
                 who in state.unproven.shown for who in met if who[0] == state.call.endpoint
             )
 
-        return [state for state in states if is_free(state)]
+        return [state for state in states if is_startable(state)]
 
     def finish_attempts(
         self, connection: Connection, finished: Sequence[EndedAttempt]
@@ -215,7 +223,7 @@ class CallLedger:
         repeated keeps its claim. Returns a None for each.
         """
         now = self.now()
-        attempts.end_attempts(
+        attempts.record_attempt_ends(
             connection, [(attempt, ended) for _, attempt, ended, _ in finished], now
         )
         if self.job is not None:
@@ -237,11 +245,11 @@ class CallLedger:
             self.fresh.update(keys)  # here, before another task's write can find the claims free
         return [None] * len(finished)
 
-    def withdraw_attempt(self, connection: Connection, attempt: int) -> None:
+    def delete_unsent_attempt(self, connection: Connection, attempt: int) -> None:
         """Delete the record of the attempt with the id *attempt*, which was never sent, and the
         dollars that were reserved for it.
         """
-        attempts.withdraw_attempt(connection, attempt)
+        attempts.delete_unsent_attempt(connection, attempt)
         if self.job is not None:
             delete_reservations(connection, [attempt])
 
@@ -294,53 +302,59 @@ class Executor:
         call: Call[A],
         slots: CallSlots,
         tally: Tally,
-        new: bool = False,
+        skip_first_lookup: bool = False,
         admit: Callable[[], Awaitable[None]] | None = None,
     ) -> A:
         """Return the answer to *call*, from the store if it is there, else from the model's
         endpoint, with retries. Counts attempts, tokens and dollars in *tally*. *slots* bound how
         many calls of one tested model go out at once.
 
-        *new*: the call follows from an answer that came just now, so its own answer is hardly
-        stored yet, and is looked up only when it is about to be asked. *admit* is awaited before a
-        call whose answer is not stored. Raises GaveUp (nothing is stored but the attempts; a later
-        command may try again), Stopped, BudgetSpent, StoreError, or what *admit* raises.
+        *skip_first_lookup*: the call follows from an answer that came just now, so its own answer
+        is hardly stored yet, and is looked up only when it is about to be asked. *admit* is awaited
+        before a call whose answer is not stored. Raises GaveUp (nothing is stored but the attempts;
+        a later command may try again), Stopped, BudgetSpent, StoreError, or what *admit* raises.
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
         stored: A | None = (
-            None if new else await self.commits.commit_item(self.ledger.find_answers, state)
+            None
+            if skip_first_lookup
+            else await self.commits.commit_item(self.ledger.find_answers_or_load_attempts, state)
         )
         if stored is not None:
-            self.served.add(state.model_and_kind)
+            self.served.add(state.model_hash_and_kind)
             return stored
         if admit is not None:
             await admit()
-        limiter = self.limiters[call.endpoint].find_limiter(call.request.model)
+        limiter = self.limiters[call.endpoint].find_or_make_limiter(call.request.model)
         try:
             while True:
                 step = None
-                if limiter.pause:  # a call that cannot go out yet takes no slot from its neighbours
-                    await self._wait_for_retry(state, limiter.why, limiter.pause)
+                if (
+                    limiter.remaining_pause_seconds
+                ):  # a call that cannot go out yet takes no slot from its neighbours
+                    await self._sleep_before_retry(
+                        state, limiter.why, limiter.remaining_pause_seconds
+                    )
                 alone = (
                     _FREELY
                     if self.budget.limit is None
-                    else self.prices.hold_turn(call.request.model)
+                    else self.prices.hold_turn_if_unpriced(call.request.model)
                 )
                 async with slots.preparing.hold_slot(state.priority), alone as state.unproven:
-                    if limiter.pause:
+                    if limiter.remaining_pause_seconds:
                         continue
                     self._check_sendable(state)
                     free = self.budget.limit is None or state.arrived
                     state.most = (
                         0.0
                         if free
-                        else await self.prices.find_highest_cost(state.request, state.limit)
+                        else await self.prices.find_highest_cost(state.request, state.token_limit)
                     )
                     async with self.budget.reserve(state.most) as reservation:
                         self._check_sendable(state)  # the budget may have been waited for
                         started: int | A | None = await self.commits.commit_item(
-                            self.ledger.start_attempts, state
+                            self.ledger.start_attempts_or_find_answers, state
                         )
                         # the attempt is on disk, so a kill from here on is counted
                         if isinstance(started, int):
@@ -349,10 +363,10 @@ class Executor:
                             outcome = await self._send_attempt(state, started, slots)
                             step = await self._finish_attempt(state, started, outcome, reservation)
                         elif started is not None:
-                            self.served.add(state.model_and_kind)
+                            self.served.add(state.model_hash_and_kind)
                             return started
                 if step is None:  # another process has claimed it
-                    await self.pause(POLL)
+                    await self.sleep_unless_stopped(POLL)
                     continue
                 # asked once more with twice the limit; if that fails, this is the answer
                 if step.outcome == CUT_OFF:
@@ -366,16 +380,18 @@ class Executor:
                     if end.reach is Reach.ENDPOINT:
                         self.closed.setdefault(call.endpoint, end.reason)
                     if end.reach is Reach.MODEL:
-                        self.refused.setdefault(state.model_and_kind, end.reason)
+                        self.refused.setdefault(state.model_hash_and_kind, end.reason)
                     raise end
-                await self._wait_for_retry(state, step.outcome, max(step.wait, limiter.pause))
+                await self._sleep_before_retry(
+                    state, step.outcome, max(step.wait, limiter.remaining_pause_seconds)
+                )
         finally:
             if state.ours:
-                await self._complete_operation(
+                await self._commit_despite_cancellation(
                     partial(attempts.release_claims, keys=[call.key], owner=self.ledger.owner)
                 )
 
-    async def _complete_operation(self, operation: Callable[[Connection], None]) -> None:
+    async def _commit_despite_cancellation(self, operation: Callable[[Connection], None]) -> None:
         """Run *operation* on the store and wait until it is durable, even if this task is cancelled
         meanwhile.
         """
@@ -385,7 +401,7 @@ class Executor:
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
 
-    async def _wait_for_retry(self, state: CallState[A], cause: str, seconds: float) -> None:
+    async def _sleep_before_retry(self, state: CallState[A], cause: str, seconds: float) -> None:
         """Sleep for so many *seconds* before the call *state* goes out again, and meanwhile show in
         its tally that it waits, until when, and the *cause*. Raises Stopped if the command is asked
         to stop.
@@ -394,11 +410,11 @@ class Executor:
         if seconds > 0:
             waits[state.key] = Wait(state.call.request.model.model, cause, until)
         try:
-            await self.pause(seconds)
+            await self.sleep_unless_stopped(seconds)
         finally:
             waits.pop(state.key, None)
 
-    async def pause(self, seconds: float) -> None:
+    async def sleep_unless_stopped(self, seconds: float) -> None:
         """Sleep for so many *seconds*; raises Stopped as soon as the command is asked to stop."""
         if seconds > 0 and not self.stopping.is_set():
             with contextlib.suppress(TimeoutError):
@@ -414,7 +430,7 @@ class Executor:
             raise Stopped("stopped")
         if (reason := self.closed.get(state.call.endpoint)) is not None:
             raise GaveUp(Reach.ENDPOINT, reason)
-        if self.refused and (reason := self.refused.get(state.model_and_kind)) is not None:
+        if self.refused and (reason := self.refused.get(state.model_hash_and_kind)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
     async def _send_attempt(
@@ -424,8 +440,8 @@ class Executor:
         the rate limiter lets it through, and return the model's completion or what went wrong. If
         it cannot be sent any more, delete its record and raise the error.
         """
-        call, tally, limit = state.call, state.tally, state.limit
-        limiter = self.limiters[call.endpoint].find_limiter(call.request.model)
+        call, tally, limit = state.call, state.tally, state.token_limit
+        limiter = self.limiters[call.endpoint].find_or_make_limiter(call.request.model)
         client, sent = self.clients[call.endpoint], False
         try:
             async with slots.sending.hold_slot(state.priority), limiter.hold_slot(state.priority):
@@ -443,7 +459,7 @@ class Executor:
                 finally:
                     tally.in_flight -= 1
                 # what kept the call waiting while others of its model were served was the queue
-                state.counts.record_service(limiter.served_at)
+                state.counts.record_other_call_served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.record_success()
                 elif (
@@ -454,8 +470,8 @@ class Executor:
                 return outcome
         except BaseException:
             if not sent:
-                await self._complete_operation(
-                    partial(self.ledger.withdraw_attempt, attempt=attempt)
+                await self._commit_despite_cancellation(
+                    partial(self.ledger.delete_unsent_attempt, attempt=attempt)
                 )
             raise
 
@@ -472,7 +488,9 @@ class Executor:
         """
         call, tally = state.call, state.tally
         usage = await self.prices.correct_usage(call.request.model, outcome.usage)
-        reservation.cost = await self.prices.compute_charge(state, outcome, usage, self.closed)
+        reservation.cost = await self.prices.compute_and_note_charge(
+            state, outcome, usage, self.closed
+        )
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
@@ -522,7 +540,7 @@ class Executor:
         """
         call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
-            self.served.add(state.model_and_kind)
+            self.served.add(state.model_hash_and_kind)
             read = call.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
             taken = call.request.model.accept_cut_off and isinstance(read, Accepted)
@@ -532,18 +550,18 @@ class Executor:
                     CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None
                 )
             if isinstance(read, Accepted):
-                self.unread.pop(state.model_and_kind, None)
+                self.unread.pop(state.model_hash_and_kind, None)
                 return NextStep(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
             if read.cut_off:
-                why = f"{read.reason}, even with {state.limit} tokens"
-                self._count_unread_reply(state, outcome, why)
+                why = f"{read.reason}, even with {state.token_limit} tokens"
+                self._count_unread_judgement(state, outcome, why)
                 return NextStep(fault.kind.value, why, state.spare or (attempt, call.none(why)))
             if call.again is not None:
                 state.request = call.again(outcome, read.reason)
         else:
             fault = outcome
-        if fault.kind is Kind.WRONG_ADDRESS and state.model_and_kind in self.served:
+        if fault.kind is Kind.WRONG_ADDRESS and state.model_hash_and_kind in self.served:
             fault = replace(fault, kind=Kind.UNAVAILABLE)  # a page that says so of an outage
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
         if (
@@ -557,7 +575,7 @@ class Executor:
             )
             return step
         try:
-            step.wait = compute_wait(
+            step.wait = count_fault_and_compute_wait(
                 fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock()
             )
             if fault.kind is Kind.WRONG_ADDRESS:
@@ -567,20 +585,20 @@ class Executor:
             if step.end.reach is Reach.REPLY:
                 step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
                 if isinstance(outcome, Completion):
-                    self._count_unread_reply(state, outcome, end.reason)
+                    self._count_unread_judgement(state, outcome, end.reason)
         if call.again is not None and isinstance(outcome, Completion) and not outcome.filtered:
             step.wait = 0.0  # the endpoint is well, and what is asked next is something else
         return step
 
-    def _count_unread_reply(self, state: CallState[A], last: Completion, why: str) -> None:
+    def _count_unread_judgement(self, state: CallState[A], last: Completion, why: str) -> None:
         """Count a call to a judge that ended without an answer that could be read. *last*: its last
         completion; *why*: what was wrong. After ten such calls in a row nothing more is asked of
         that judge. Does nothing if the call is not a judge's.
         """
         if state.call.again is None or state.spare is not None:
             return
-        self.unread[state.model_and_kind] = self.unread.get(state.model_and_kind, 0) + 1
-        if self.unread[state.model_and_kind] >= UNREAD_IN_A_ROW:
+        self.unread[state.model_hash_and_kind] = self.unread.get(state.model_hash_and_kind, 0) + 1
+        if self.unread[state.model_hash_and_kind] >= UNREAD_IN_A_ROW:
             said = last.content or "".join(call.arguments for call in last.tool_calls)
             example = f"“{shorten_line(said, 100)}”" if said.strip() else "no text at all"
             larger = (
@@ -590,7 +608,7 @@ class Executor:
                 else ""
             )
             self.refused.setdefault(
-                state.model_and_kind,
+                state.model_hash_and_kind,
                 f"{state.request.model.name} is stopped, for {UNREAD_IN_A_ROW} of its judgements "
                 f"in a row could not be read: {why}; its last answer: {example}; use another judge "
                 f"(-j MODEL){larger}",
@@ -608,7 +626,7 @@ class Executor:
         self.astray[endpoint] = tries, last
         if tries >= self.clocks.policy.broken:
             raise GaveUp(Reach.ENDPOINT, f"{describe_fault(fault)} ({tries} tries)")
-        self.limiters[endpoint].find_limiter(state.call.request.model).delay_calls(
+        self.limiters[endpoint].find_or_make_limiter(state.call.request.model).delay_calls(
             wait, fault.kind.value
         )
 
@@ -626,7 +644,7 @@ class Executor:
         if state.counts.cut_off and end.reach is Reach.CALL:
             # the doubled limit was too much, not the subject
             return GaveUp(Reach.REPLY, end.reason)
-        if state.model_and_kind in self.served:
+        if state.model_hash_and_kind in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
         if fault.unset is not None:
             model = state.call.request.model
@@ -639,7 +657,7 @@ class Executor:
             return GaveUp(Reach.MODEL, end.reason)
         if state.call.request.tools and (way := describe_tools_remedy(fault.message)) is not None:
             return GaveUp(Reach.MODEL, f"{end.reason}; {way}")
-        refused = self.refusals.setdefault(state.model_and_kind, [])
+        refused = self.refusals.setdefault(state.model_hash_and_kind, [])
         refused.append(fault.status)
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:
             return GaveUp(Reach.MODEL, end.reason)

@@ -76,7 +76,7 @@ from enum import Enum
 from functools import partial
 
 from independence_bench.errors import BenchError
-from independence_bench.models.abilities import Setting, find_least_effort
+from independence_bench.models.abilities import Setting, find_least_effort_above_off
 from independence_bench.models.messages import Fault, Kind
 from independence_bench.models.spec import AUTO, ChatModel, Reasoning
 
@@ -230,7 +230,7 @@ class RateLimiter(_Gate):
         self.served_at = clock()
 
     @property
-    def pause(self) -> float:
+    def remaining_pause_seconds(self) -> float:
         """Seconds until calls of this model may go out again; 0 if they may now."""
         return max(self._open_at - self._clock(), 0.0)
 
@@ -238,7 +238,11 @@ class RateLimiter(_Gate):
         """Take a slot for a call if this model and its endpoint both have one free and the model's
         calls are not paused, and return whether it was taken.
         """
-        if self.in_flight < int(self.limit) and not self.pause and self._endpoint.try_acquire():
+        if (
+            self.in_flight < int(self.limit)
+            and not self.remaining_pause_seconds
+            and self._endpoint.try_acquire()
+        ):
             self.in_flight += 1
             self._reached = max(self._reached, self.in_flight)
             return True
@@ -249,7 +253,7 @@ class RateLimiter(_Gate):
         and its endpoint both have a free slot, and take both slots.
         """
         while True:
-            if pause := self.pause:
+            if pause := self.remaining_pause_seconds:
                 try:
                     await self._sleep(pause)
                 except BaseException:
@@ -273,7 +277,7 @@ class RateLimiter(_Gate):
         try:
             if not self._endpoint.try_acquire():
                 await self._endpoint.acquire(priority)
-            entered = not self.pause
+            entered = not self.remaining_pause_seconds
             if not entered:
                 self._endpoint.release()
             return entered
@@ -333,7 +337,7 @@ class EndpointLimiter:
         self._places, self._made = Slots(most), partial(RateLimiter, most, clock, sleep)
         self._by_model: dict[tuple[str, str | None], RateLimiter] = {}
 
-    def find_limiter(self, model: ChatModel) -> RateLimiter:
+    def find_or_make_limiter(self, model: ChatModel) -> RateLimiter:
         """Return the rate limiter for calls of *model* (by its name and the provider that it is
         pinned to) at this endpoint; it is made when it is first asked for.
         """
@@ -400,7 +404,7 @@ class AttemptCounts:
     held_up_since: float | None = None  # seconds on the caller's clock
     cut_off: int = 0
 
-    def record_service(self, at: float) -> None:
+    def record_other_call_served(self, at: float) -> None:
         """Record that another call of the same model was served at *at* (seconds on the caller's
         clock): if this call is held up by rate limits, the time that it may be held up counts from
         then on.
@@ -409,7 +413,7 @@ class AttemptCounts:
             self.held_up_since = max(self.held_up_since, at)
 
 
-def compute_wait(
+def count_fault_and_compute_wait(
     fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float
 ) -> float:
     """Count *fault*, which ended an attempt at a call, in *counts*, and return the seconds until
@@ -488,21 +492,21 @@ def describe_setting_remedy(setting: Setting, efforts: Sequence[Reasoning] | Non
     """
     if setting is Setting.TEMPERATURE:
         return "leave its temperature out (--temperature, or temperature: in models.yaml)"
-    effort = AUTO if efforts is None else find_least_effort(efforts)
+    effort = AUTO if efforts is None else find_least_effort_above_off(efforts)
     return f"say --reasoning-effort {effort} (or reasoning: {effort} in models.yaml)"
 
 
 USER_ROLE = "--modes user_role, whose result is another row of the leaderboard"
 
 
-def describe_tools_remedy(said: str) -> str | None:
-    """Return what a user can do, in words, about an endpoint whose error text *said* means that it
-    refuses tools; None if the text does not mean that.
+def describe_tools_remedy(error_text: str) -> str | None:
+    """Return what a user can do, in words, about an endpoint whose error text *error_text* means
+    that it refuses tools; None if the text does not mean that.
     """
-    if "--enable-auto-tool-choice" in said:
+    if "--enable-auto-tool-choice" in error_text:
         parser = "--enable-auto-tool-choice --tool-call-parser NAME"
         return f"start vLLM with {parser} (docs/local-models.md), or add {USER_ROLE}"
-    if _NO_TOOLS.search(said):
+    if _NO_TOOLS.search(error_text):
         return f"take a model with tools, or add {USER_ROLE}"
     return None
 

@@ -57,7 +57,9 @@ def make_saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
     """
     state, attempt, ended, step = finished
     ended = replace(
-        ended, raw=SENT.redact_text(ended.raw), message=KNOWN.redact_message(ended.message)
+        ended,
+        raw=SENT.redact_text(ended.raw),
+        message=KNOWN.redact_secrets_and_logins(ended.message),
     )
     return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
 
@@ -92,10 +94,12 @@ def restore_attempt_ends(connection: Connection, store_folder: Path | None) -> l
     durable.
     """
     taken = []
-    for path, saved in _list_saved_files(store_folder):
+    for path, saved in _read_saved_files(store_folder):
         # an id and an owner's name are of this store or of none: a file of another store has no
         # line for it
-        here = [end for ends in split_chunks(saved) for end in _select_own_ends(connection, ends)]
+        here = [
+            end for ends in split_chunks(saved) for end in _select_this_store_ends(connection, ends)
+        ]
         if not here:
             continue
         for end in here:
@@ -107,14 +111,14 @@ def restore_attempt_ends(connection: Connection, store_folder: Path | None) -> l
                 connection.execute(select(row.id).where(row.id == end.attempt, no_end)).first()
                 is not None
             ):
-                attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
+                attempts.record_attempt_ends(connection, [(end.attempt, end.ended)], end.at)
                 workers.delete_reservations(connection, [end.attempt])
                 workers.record_spending(connection, end.owner, end.charge)
         taken.append(path)
     return taken
 
 
-def _select_own_ends(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
+def _select_this_store_ends(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
     """Return those of *ends*, saved ends of attempts, whose attempt is in this store. One query
     finds them, since files of other stores may lie in the same folder for ever.
     """
@@ -137,7 +141,7 @@ def _list_folders(store_folder: Path | None) -> Iterator[Path]:
     yield Path(tempfile.gettempdir())
 
 
-def _list_saved_files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
+def _read_saved_files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
     """Yield each file in which this user's commands saved ends of attempts that could not be
     stored, with the ends in it. Files of other users, links, and files that cannot be read are
     passed over.

@@ -32,7 +32,7 @@ from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch, find_host, make_owner_name
-from independence_bench.store.rows import read_shared_time
+from independence_bench.store.rows import read_server_time
 from independence_bench.store.usage import Command, store_command
 
 LOOK = 1.0  # seconds between two checks that the store is still there
@@ -48,14 +48,14 @@ async def open_executor(
     clients: Mapping[str, Client],
     budget: Budget,
     stopping: asyncio.Event,
-    most: int,
+    most_at_once: int,
     clocks: Clocks,
     notice: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Executor]:
-    """Open an executor for the model calls of one command, which sends at most *most* calls at once
-    to an endpoint, until *stopping* is set. The claims of this process on calls are renewed while
-    the block runs.
+    """Open an executor for the model calls of one command, which sends at most *most_at_once* calls
+    at once to an endpoint, until *stopping* is set. The claims of this process on calls are renewed
+    while the block runs.
 
     Raises StoreError if the store cannot be written; and after the block, with *stopping* set, if
     another machine was found to use the store's file or the file was replaced. Replies that could
@@ -68,17 +68,21 @@ async def open_executor(
     try:
         async with commits:
             lost = await upkeep.begin_upkeep()
-            ledger = CallLedger(upkeep.owner, upkeep.read_clock, upkeep.watch, budget.job)
+            ledger = CallLedger(upkeep.owner, upkeep.read_store_time, upkeep.watch, budget.job)
             executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost, warn)
             for name, client in clients.items():
-                at_once = min(most, client.endpoint.at_once or most)
-                executor.limiters[name] = EndpointLimiter(at_once, clocks.clock, executor.pause)
+                at_once = min(most_at_once, client.endpoint.at_once or most_at_once)
+                executor.limiters[name] = EndpointLimiter(
+                    at_once, clocks.clock, executor.sleep_unless_stopped
+                )
             tasks = [
                 asyncio.create_task(upkeep.renew_leases()),
                 asyncio.create_task(upkeep.watch_store()),
             ]
             worker = (
-                None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
+                None
+                if budget.job is None
+                else Worker(budget.job, ledger, commits, executor.sleep_unless_stopped)
             )
             try:
                 if worker is not None:
@@ -88,7 +92,7 @@ async def open_executor(
                         )
                     )
                     budget.attach_purse(worker if budget.limit is not None else None)
-                with _collect_rarely():
+                with _collect_garbage_rarely():
                     yield executor
             finally:
                 for task in tasks:
@@ -100,12 +104,12 @@ async def open_executor(
                     with suppress(StoreError):
                         await worker.give_back()
     finally:
-        await upkeep.save_unstored_replies(notice)
+        await upkeep.save_unstored_replies_and_raise(notice)
     upkeep.raise_trouble()
 
 
 @contextmanager
-def _collect_rarely() -> Iterator[None]:
+def _collect_garbage_rarely() -> Iterator[None]:
     """Make Python collect garbage rarely while the block runs: scanning the live objects of
     thousands of calls in flight takes 10% of our CPU.
 
@@ -143,7 +147,7 @@ class _Upkeep:
         self._elsewhere: dict[str, float] = {}
         self._trouble: str | None = None
 
-    def read_clock(self) -> float:
+    def read_store_time(self) -> float:
         """Return the present time in seconds since 1970: on the database server's clock if the
         store has one, else on this machine's.
         """
@@ -159,26 +163,28 @@ class _Upkeep:
         command that begins, and mark attempts that ended processes left in flight as lost. Returns
         how many those attempts were.
         """
-        if await self._set_clock() is None:
+        if await self._synchronize_with_server_clock() is None:
             self.watch = LeaseWatch(self._clocks.clock, LEASE)
-            self._elsewhere = await self._commits.commit_operation(attempts.find_foreign_leases)
+            self._elsewhere = await self._commits.commit_operation(
+                attempts.find_other_machines_lease_ends
+            )
         saved = await self._commits.commit_operation(
             partial(restore_attempt_ends, store_folder=self._store.backend.find_folder())
         )
         for file in saved:
             file.unlink(missing_ok=True)
         command = Command(
-            self._store.session, self.read_clock(), KNOWN.redact_text(self._store.typed)
+            self._store.session, self.read_store_time(), KNOWN.redact_text(self._store.typed)
         )
         await self._commits.commit_operation(
             partial(store_command, owner=self.owner, command=command)
         )
         return await self._commits.commit_operation(
-            partial(attempts.close_lost_attempts, now=self.read_clock(), watch=self.watch)
+            partial(attempts.close_lost_attempts, now=self.read_store_time(), watch=self.watch)
         )
 
-    async def _set_clock(self) -> float | None:
-        server_time = await self._commits.commit_operation(read_shared_time)
+    async def _synchronize_with_server_clock(self) -> float | None:
+        server_time = await self._commits.commit_operation(read_server_time)
         if server_time is not None:
             self._read = server_time, self._clocks.now(), self._clocks.clock()
         return server_time
@@ -191,9 +197,9 @@ class _Upkeep:
             # so that two renewals may fail before others take our calls
             await asyncio.sleep(LEASE / 4)
             with suppress(StoreError):  # the next call that needs the store reports it
-                await self._set_clock()
+                await self._synchronize_with_server_clock()
                 await self._commits.commit_operation(
-                    partial(attempts.renew_claims, owner=self.owner, now=self.read_clock())
+                    partial(attempts.renew_claims, owner=self.owner, now=self.read_store_time())
                 )
 
     async def watch_store(self) -> None:
@@ -212,7 +218,7 @@ class _Upkeep:
                 return
 
     async def _check_other_machines(self) -> None:
-        leases = await self._commits.commit_operation(attempts.find_foreign_leases)
+        leases = await self._commits.commit_operation(attempts.find_other_machines_lease_ends)
         for owner, until in self._elsewhere.items():
             # a lease that ends at another time than before was renewed: its owner is alive, on
             # another machine
@@ -223,7 +229,7 @@ class _Upkeep:
                     "use a PostgreSQL database"
                 )
 
-    async def save_unstored_replies(self, notice: Callable[[str], None]) -> None:
+    async def save_unstored_replies_and_raise(self, notice: Callable[[str], None]) -> None:
         """Save the replies that could not be stored in a file, and raise a StoreError that names
         the file. Do nothing if there are none. Until some folder takes the file, try again every
         second and call *notice* with a message.
@@ -235,7 +241,7 @@ class _Upkeep:
         ]
         if not failed:
             return
-        now = self.read_clock()
+        now = self.read_store_time()
         ends = [make_saved_end(self.owner, ended, now) for ended, _ in failed]
         unstored = f"what came of {len(ends)} call{'' if len(ends) == 1 else 's'} since"
         while (path := save_attempt_ends(ends, self._store.backend.find_folder())) is None:

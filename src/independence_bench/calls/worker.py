@@ -69,9 +69,10 @@ class Worker:
         """
         await self.commits.commit_operation(partial(workers.free_budget, owner=self.ledger.owner))
 
-    async def follow_job(self, since: float, closed: dict[str, str]) -> None:
+    async def follow_job(self, since: float, closed_endpoints: dict[str, str]) -> None:
         """Renew this worker's lease, and put the endpoints that other workers of the job have
-        closed *since* then (seconds since 1970) into *closed* (endpoint -> why), until cancelled.
+        closed *since* then (seconds since 1970) into *closed_endpoints* (endpoint -> why), until
+        cancelled.
         """
         clock = asyncio.get_running_loop().time  # the other one may be set
         renewed = clock()
@@ -93,6 +94,6 @@ class Worker:
                     partial(workers.find_closed_endpoints, job=self.job, since=since)
                 )
                 for endpoint, reason in closures.items():
-                    closed.setdefault(
+                    closed_endpoints.setdefault(
                         endpoint, f"{reason} (another worker of the job {self.job} was told)"
                     )

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from independence_bench.analysis.audit import SEVERITIES, Severity
-from independence_bench.api.records import read_audit
+from independence_bench.api.records import audit_selected_results
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     json_option,
@@ -51,7 +51,7 @@ def audit(
     selection = Selection(**selected)
     if path:
         selection = replace(selection, store=path)
-    answer = read_audit(selection, lowest)
+    answer = audit_selected_results(selection, lowest)
     if as_json:
         click.echo(answer.json())
     else:

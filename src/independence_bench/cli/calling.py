@@ -21,7 +21,7 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.api import commands
-from independence_bench.api.named import store_exclusions
+from independence_bench.api.named import update_stored_exclusions
 from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
@@ -148,11 +148,11 @@ def run_to_end(work: Coroutine[Any, Any, A]) -> A | None:
             "stopped at once; calls in flight may have been charged. The same command continues "
             "from here."
         )
-        invocation.find_invocation().stopped = True
+        invocation.find_current_command_line().stopped = True
         return None
 
 
-def approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
+def print_and_approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
     """Print the forecast of the calls and costs of a run on stderr, and return whether to go on. If
     *ask*, the user is asked whenever there is a call to make; else only if the costs are high and
     not *answered* by an option.
@@ -160,7 +160,7 @@ def approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
     print_remarks(*describe_preview(preview))
     if ask and preview.forecast.calls:
         return _ask_agreement("Go ahead?")
-    return confirm_cost(preview.forecast, answered)
+    return confirm_high_cost(preview.forecast, answered)
 
 
 def has_cost_answer(yes: bool, wanted: Run) -> bool:
@@ -170,7 +170,7 @@ def has_cost_answer(yes: bool, wanted: Run) -> bool:
     return yes or wanted.budget is not None
 
 
-def confirm_cost(forecast: Forecast, answered: bool) -> bool:
+def confirm_high_cost(forecast: Forecast, answered: bool) -> bool:
     """Return whether to go on with calls of the forecast cost. The user is asked only if the cost
     is high and not *answered* by an option.
 
@@ -203,7 +203,7 @@ def _ask_agreement(question: str, flag: str = "--yes") -> bool:
 async def play_with_progress(
     wanted: Run,
     store: Store,
-    ask: bool,
+    always_ask: bool,
     check: Callable[[Preview], None] = lambda preview: None,
     cluster: Cluster | None = None,
     yes: bool = False,
@@ -211,17 +211,17 @@ async def play_with_progress(
     """Play and judge the run *wanted* with progress on stderr, then print how it ended and what it
     cost. Returns the report; None if the user said no.
 
-    *ask*: ask the user whenever there is a call to make; else only if the costs are high, and
-    neither *yes* nor a budget is given. *check* gets the preview before and may raise. *cluster*:
-    where the run is carried out; None: in this process.
+    *always_ask*: ask the user whenever there is a call to make; else only if the costs are high,
+    and neither *yes* nor a budget is given. *check* gets the preview before and may raise.
+    *cluster*: where the run is carried out; None: in this process.
     """
     display = ProgressDisplay(make_remarks_console())
 
     def check_and_approve(preview: Preview) -> bool:
         check(preview)
-        return approve_preview(preview, ask, has_cost_answer(yes, wanted))
+        return print_and_approve_preview(preview, always_ask, has_cost_answer(yes, wanted))
 
-    watch = display if cluster is None else display.show_one_line
+    watch = display if cluster is None else display.keep_showing_one_line
     report = await commands.carry_out_run(
         wanted, store, check_and_approve, watch, cluster, print_remarks
     )
@@ -245,14 +245,14 @@ def ask_judge_with_progress(
     display = ProgressDisplay(make_remarks_console())
     answered = has_cost_answer(yes, wanted)
     report = run_to_end(
-        ask(display.show_one_line, lambda forecast: confirm_cost(forecast, answered))
+        ask(display.keep_showing_one_line, lambda forecast: confirm_high_cost(forecast, answered))
     )
     if report is not None:
         say_run_end(report, store, display.format_progress(report, over=True))
     return report
 
 
-def print_outcome(wanted: Run, store: Store, report: Report | None) -> bool:
+def print_boards_and_show_command(wanted: Run, store: Store, report: Report | None) -> bool:
     """Print the leaderboards of the run *wanted* after *report*, and the command that shows one of
     its conversations. Returns whether everything was completed; False if *report* is None.
     """
@@ -278,7 +278,7 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
     Of a leaderboard with more than ten rows, only the models of *reports* and their neighbours are
     printed, with the command that shows the rest.
     """
-    store_exclusions(store, find_roster(wanted))
+    update_stored_exclusions(store, find_roster(wanted))
     judges = {None, *(report.judge for report in reports)}
     played = {progress.label for report in reports for progress in report.subjects}
     whole, shown = True, []
@@ -300,7 +300,7 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
             name += f" --weights {shlex.quote(protocol.weights)}"
         command = f"{name}{format_store_option(store)}"
         rest = Note(Prose(f"The whole leaderboard: {command}"))
-        print_blocks(*map(render_board, shown), [rest], legend=False, command=command)
+        print_blocks(*map(render_board, shown), [rest], legend=False, legend_command=command)
 
 
 def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:
@@ -334,7 +334,7 @@ def say_run_end(report: Report, store: Store, *before: str) -> None:
     if len(reasons) > MOST_TROUBLES:
         print_remarks(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
-        invocation.find_invocation().stopped = isinstance(report.stopped, Interrupted)
+        invocation.find_current_command_line().stopped = isinstance(report.stopped, Interrupted)
         print_remarks(f"stopped: {report.stopped}. The same command continues from here.")
     unpriced = sum(tally.unpriced for tally in report.tallies)
     unknown = f" ({format_count(unpriced, 'call')} without a price)" if unpriced else ""
@@ -344,7 +344,7 @@ def say_run_end(report: Report, store: Store, *before: str) -> None:
         f"{format_dollars(spent.total)} in the store's life "
         f"(candidates {format_dollars(spent.replies)}, judges {format_dollars(spent.judgements)})"
     )
-    say_job_spending(report, store)
+    print_whole_job_dollars(report, store)
 
 
 # ---------------------------------------------------------------- several workers
@@ -507,7 +507,7 @@ worker_options = combine_options(
 )
 
 
-def say_job_spending(report: Report, store: Store) -> None:
+def print_whole_job_dollars(report: Report, store: Store) -> None:
     """Print, on stderr, how many dollars all workers of the job of *report* have spent together.
     Prints nothing if *report* belongs to no job.
     """

@@ -12,7 +12,7 @@ from independence_bench.cli.options import (
     configuration_options,
     json_option,
     legend_option,
-    print_chosen_views,
+    print_chosen_rows,
     print_remarks,
     shown_options,
 )
@@ -67,4 +67,4 @@ def compare(
     if as_json:
         click.echo(answer.json())
     else:
-        print_chosen_views(*answer.views(), shown=RowFilter(top, find), legend=legend)
+        print_chosen_rows(*answer.views(), shown=RowFilter(top, find), legend=legend)

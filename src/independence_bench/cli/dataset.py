@@ -30,7 +30,7 @@ from independence_bench.dataset.published_format import ROWS_FILE
 from independence_bench.escape import escape_line
 from independence_bench.figures import format_count, format_dollars
 from independence_bench.integrations.inspect.log_export import WrittenLogs
-from independence_bench.integrations.inspect.log_import import import_logs, is_log
+from independence_bench.integrations.inspect.log_import import import_logs, is_log_or_log_folder
 from independence_bench.store.database import open_store
 
 LICENCE_QUESTION = (
@@ -59,7 +59,7 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     nothing; what is damaged or of another kind is counted and listed, and the rest is imported.
     """
     with open_store(store) as opened, _show_progress(make_remarks_console()) as tell:
-        if is_export(path) or is_log(path):
+        if is_export(path) or is_log_or_log_folder(path):
             came = import_export(path, opened) if is_export(path) else import_logs(path, opened)
             counts = {name: asdict(count) for name, count in came.counts.items()}
             shown: dict[str, Any] = {
@@ -186,7 +186,7 @@ def _print_own_import(console: Console, *, came: Imported, every: bool) -> None:
         console.print(f"  and {came.found - len(shown):,} more{'' if every else ' (--all)'}")
 
 
-def _check_licence(
+def _normalize_licence(
     _context: click.Context, _option: click.Parameter, typed: str | None
 ) -> str | None:
     """Return the licence identifier *typed* in lower case; None if none was typed. Raises
@@ -214,7 +214,7 @@ def _check_licence(
 )
 @click.option("--raw", is_flag=True, help="Include requests and raw response bodies.")
 @click.option(
-    "--licence", "--license", "licence", callback=_check_licence, metavar="ID",
+    "--licence", "--license", "licence", callback=_normalize_licence, metavar="ID",
     help="Under which licence others may use it, e.g. cc-by-4.0, or `unknown`. You are asked if "
         "it is missing.",
 )  # fmt: skip

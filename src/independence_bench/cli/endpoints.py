@@ -22,7 +22,7 @@ from rich.progress import (
 
 from independence_bench.cli.options import (
     MILLION,
-    find_permissions,
+    make_permissions_with_env_folder,
     make_remarks_console,
     make_results_console,
     models_file_option,
@@ -108,7 +108,7 @@ def list_models(
         name = "local"
     endpoint = roster.find_endpoint(name)
     if name == GGUF:
-        find_permissions()  # where .env says that they are
+        make_permissions_with_env_folder()  # where .env says that they are
         if as_json:
             paths = {name: str(path) for name, path in files.find_known_paths().items()}
             names = dict.fromkeys([*paths, *files.load_pins()])
@@ -131,7 +131,9 @@ def list_models(
             f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1"
         )
     offered, providers = asyncio.run(
-        _fetch_models(endpoint, _read_optional_key(endpoint), (word or "").lower())
+        _fetch_matching_models_and_providers(
+            endpoint, _read_optional_key(endpoint), (word or "").lower()
+        )
     )
     if as_json:
         click.echo(
@@ -145,7 +147,7 @@ def list_models(
         print_remarks(f"{name} lists no model{f' with {word} in its id' if word else ''}")
 
 
-async def _fetch_models(
+async def _fetch_matching_models_and_providers(
     endpoint: Endpoint, key: str | None, word: str
 ) -> tuple[list[ModelInfo], Providers]:
     """Ask the endpoint for its models and return those whose id contains *word*, sorted by id. Also
@@ -163,7 +165,7 @@ async def _fetch_models(
             if len(offered) <= MOST_ASKED
             else [info for info in offered if info.id.lower() == word]
         )
-        return offered, {info.id: await client.list_providers(info.id) for info in few}
+        return offered, {info.id: await client.map_provider_slugs_to_names(info.id) for info in few}
 
 
 def _read_optional_key(endpoint: Endpoint) -> str | None:
@@ -171,7 +173,7 @@ def _read_optional_key(endpoint: Endpoint) -> str | None:
     mostly public.
     """
     try:
-        return read_key(endpoint, find_permissions())
+        return read_key(endpoint, make_permissions_with_env_folder())
     except EndpointUnusable:
         return None
 
@@ -278,9 +280,9 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
     gguf` lists the files.
     """
     pin = files.find_pin(name)
-    allowed = find_permissions()
+    allowed = make_permissions_with_env_folder()
     if wheels is None:
-        allowed.apply_env_routes()
+        allowed.apply_env_proxies_and_certificates()
     with show_transfer(pin.name, make_remarks_console()) as watch:
         installing.install_model(pin, print_remarks, watch, wheels, by_wheels=source == "wheels")
 

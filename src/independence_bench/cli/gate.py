@@ -21,9 +21,9 @@ from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
     configuration_options,
-    find_permissions,
-    format_command_line,
+    format_recorded_command_line,
     json_option,
+    make_permissions_with_env_folder,
     print_blocks,
     print_remarks,
 )
@@ -31,7 +31,7 @@ from independence_bench.cli.run import check_same_subjects, make_model_spec
 from independence_bench.cli.selection import (
     add_selection_options,
     judge_option,
-    take_selection,
+    pop_selection,
 )
 from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.engine.run import Run
@@ -127,7 +127,7 @@ def command(
             is_baseline(read_file_head(target)) or read_file_head(target).startswith(SQLITE)
         ):
             raise WrongUse(f"{option}: {target} is a store or a baseline; name another file")
-    selection = take_selection(asked)
+    selection = pop_selection(asked)
     if write:
         if add_runs or margin is not None:
             raise WrongUse("--add-runs and --max-drop are about a comparison: leave --write out")
@@ -143,7 +143,9 @@ def command(
             "its configurations"
         )
     baseline = read_baseline(file)
-    with open_store(selection.store, create=False, typed=format_command_line()) as store:
+    with open_store(
+        selection.store, create=False, command_line=format_recorded_command_line()
+    ) as store:
         protocol, files = find_baseline_protocol(selection.protocol_name, baseline, store)
         looked = partial(
             gate_stored_build, baseline, store, protocol, model, margin, 2 if add_runs else 1
@@ -163,7 +165,7 @@ def command(
                 configurations=gate.board.configurations,
                 runs=max(gate.row.run_scores) + add_runs,
                 parallel=1,
-                allow=find_permissions(),
+                allow=make_permissions_with_env_folder(),
                 **asked,
             )
             _play_more_runs(gate, more, store, yes)
@@ -190,7 +192,7 @@ def _play_more_runs(gate: Gate, more: Run, store: Store, yes: bool) -> None:
     the judge cannot be asked.
     """
     with store.open_snapshot() as connection:
-        judge = registry.find_judge_names(connection).get(gate.baseline.judge.hash)
+        judge = registry.find_selectable_judge_names(connection).get(gate.baseline.judge.hash)
     if judge is None:
         raise WrongUse(
             f"{gate.baseline.judge.label} cannot be asked: play with `aib rerun`, label, and gate "

@@ -25,7 +25,7 @@ class Invocation:
     stopped: bool = False  # a person stopped what it carries out
 
 
-def find_invocation() -> Invocation:
+def find_current_command_line() -> Invocation:
     """Return the words and the state of the command line that is being carried out; empty ones if
     there is none.
     """

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from independence_bench.api.judges import read_judges
+from independence_bench.api.judges import compare_selected_judges
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     FILLED,
     json_option,
     legend_option,
-    print_chosen_views,
+    print_chosen_rows,
     print_remarks,
     shown_options,
     weights_option,
@@ -49,11 +49,11 @@ def judges(
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a
     judge, `aib label` a person; the embedded judge is included like any other.
     """
-    answer = read_judges(Selection(**selected), names)
+    answer = compare_selected_judges(Selection(**selected), names)
     if as_json:
         click.echo(answer.json())
     elif answer.validations:
         views = [render_validation(validation) for validation in answer.validations]
-        print_chosen_views(*views, shown=RowFilter(top, find), legend=legend)
+        print_chosen_rows(*views, shown=RowFilter(top, find), legend=legend)
     else:
         print_remarks(answer.nothing)

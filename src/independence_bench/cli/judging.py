@@ -11,14 +11,18 @@ from typing import Any
 
 import click
 
-from independence_bench.api.chosen_names import read_chosen_names, read_names
-from independence_bench.api.commands import check_judges, plan_judging, run_judges_in_turn
+from independence_bench.api.chosen_names import have_judge_read_names, read_chosen_names
+from independence_bench.api.commands import (
+    check_judge_names_and_keys,
+    plan_judging,
+    run_judges_in_turn,
+)
 from independence_bench.api.exams import (
     choose_rubrics,
-    plan_exam,
-    preview_exams,
+    make_exam_run_without_judge,
     read_exam_results,
     split_juries,
+    sum_exam_previews,
     take_exams,
 )
 from independence_bench.cli import calling
@@ -26,14 +30,14 @@ from independence_bench.cli.options import (
     FILLED,
     configuration_options,
     experiments_option,
-    find_permissions,
-    format_command_line,
+    format_recorded_command_line,
     format_store_option,
     json_option,
     legend_option,
+    make_permissions_with_env_folder,
     make_remarks_console,
     print_blocks,
-    print_chosen_views,
+    print_chosen_rows,
     print_remarks,
     shown_options,
     store_option,
@@ -41,7 +45,7 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.selection import add_selection_options, take_selection
+from independence_bench.cli.selection import add_selection_options, pop_selection
 from independence_bench.engine.preview import Forecast, Preview, make_preview
 from independence_bench.engine.run import Report, Run
 from independence_bench.engine.session import find_roster, open_session
@@ -79,7 +83,7 @@ def judge(
     and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
     default configuration is judged, or, if only others were played, these.
     """
-    worker, selection = calling.parse_worker(shard, job, on), take_selection(asked)
+    worker, selection = calling.parse_worker(shard, job, on), pop_selection(asked)
     wanted = Run(
         models=selection.models,
         exp=selection.exp,
@@ -87,11 +91,11 @@ def judge(
         modes=selection.modes,
         shard=worker.shard,
         job=worker.job,
-        allow=find_permissions(),
+        allow=make_permissions_with_env_folder(),
         **asked,
     )
     wanted = replace(wanted, roster=find_roster(wanted))
-    with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
+    with selection.open_for_marking(format_recorded_command_line()) as (opened, protocol, files):
         wanted = plan_judging(wanted, opened, (protocol, files))
         named = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
         complete = judge_with_progress(wanted, named, opened, yes, worker.cluster)
@@ -122,23 +126,25 @@ def judge_with_progress(
     if len(judges) == 1:
         one = replace(wanted, judge=judges[0])
         work = calling.play_with_progress(one, store, False, cluster=cluster, yes=yes)
-        return calling.print_outcome(one, store, calling.run_to_end(work))
-    asyncio.run(check_judges(wanted, judges, store))
+        return calling.print_boards_and_show_command(one, store, calling.run_to_end(work))
+    asyncio.run(check_judge_names_and_keys(wanted, judges, store))
     answered = calling.has_cost_answer(yes, wanted)
-    if not answered and not calling.confirm_cost(
-        asyncio.run(_forecast_judging(wanted, judges, store)), answered
+    if not answered and not calling.confirm_high_cost(
+        asyncio.run(_forecast_all_judges(wanted, judges, store)), answered
     ):
         return False
     reports: list[Report] = []
 
-    async def run_turn(of_judge: Run) -> Report | None:
+    async def judge_and_record(of_judge: Run) -> Report | None:
         report = await calling.play_with_progress(
-            of_judge, store, ask=False, cluster=cluster, yes=True
+            of_judge, store, always_ask=False, cluster=cluster, yes=True
         )
         reports.extend([report] if report else [])
         return report
 
-    complete = calling.run_to_end(run_judges_in_turn(wanted, judges, run_turn, print_remarks))
+    complete = calling.run_to_end(
+        run_judges_in_turn(wanted, judges, judge_and_record, print_remarks)
+    )
     if complete is None:
         return False
     calling.print_wanted_boards(wanted, store, reports)
@@ -146,7 +152,7 @@ def judge_with_progress(
     return complete
 
 
-async def _forecast_judging(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
+async def _forecast_all_judges(wanted: Run, judges: Sequence[str], store: Store) -> Forecast:
     """Return the forecast of the calls and dollars that all *judges* together need to judge what
     *wanted* names. A judge whose endpoint does not answer is left out.
     """
@@ -187,21 +193,21 @@ def extract_names(
     that no model has read, once each, and its readings are stored. Imported data has the readings
     that were published with it. What became of a name or a gender comes from the judge's marks.
     """
-    selection, complete = take_selection(asked), True
-    with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
+    selection, complete = pop_selection(asked), True
+    with selection.open_for_marking(format_recorded_command_line()) as (opened, protocol, files):
         answer = read_chosen_names(opened, protocol, selection.models)
         if judge is not None and answer.unread:
             wanted = Run(
                 protocol=(protocol, files),
                 judge=judge,
                 judge_only=True,
-                allow=find_permissions(),
+                allow=make_permissions_with_env_folder(),
                 **asked,
             )
             print_remarks(
                 f"{format_count(len(answer.unread), 'conversation')} to be read by {judge}"
             )
-            reading = partial(read_names, wanted, opened, answer.unread)
+            reading = partial(have_judge_read_names, wanted, opened, answer.unread)
             report = calling.ask_judge_with_progress(reading, wanted, opened, yes)
             complete = report is not None and report.complete
             answer = read_chosen_names(opened, protocol, selection.models)
@@ -209,7 +215,7 @@ def extract_names(
         click.echo(answer.json())
     elif answer.readings:
         view = render_names(protocol, answer.readings)
-        print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
+        print_chosen_rows(view, shown=RowFilter(top, find), legend=legend)
     else:
         print_remarks(
             f"no conversations of {protocol.name} in which the model chooses who to be are "
@@ -264,9 +270,13 @@ def exam(
     """
     chosen, panels = choose_rubrics(rubrics), split_juries(juries)
     complete, sat = True, None
-    with open_store(store, typed=format_command_line()) as opened:
+    with open_store(store, command_line=format_recorded_command_line()) as opened:
         if judges:
-            wanted = replace(plan_exam(chosen), allow=find_permissions(), **asked)
+            wanted = replace(
+                make_exam_run_without_judge(chosen),
+                allow=make_permissions_with_env_folder(),
+                **asked,
+            )
             complete, sat = _examine_judges(
                 wanted, tuple(dict.fromkeys(judges)), chosen, opened, not yes
             )
@@ -292,12 +302,14 @@ def _examine_judges(
     The forecast is printed before; with *ask* the user is asked to agree if it is not free. Raises
     EndpointUnusable, SubjectError or StoreError.
     """
-    asyncio.run(check_judges(wanted, judges, store))
+    asyncio.run(check_judge_names_and_keys(wanted, judges, store))
     sat: set[str] = set()
     display = ProgressDisplay(make_remarks_console())
-    previews = preview_exams(wanted, judges, rubrics, store, _print_judge_forecast)
+    previews = sum_exam_previews(wanted, judges, rubrics, store, _print_judge_forecast)
     preview = asyncio.run(previews)
-    if not calling.approve_preview(preview, ask and preview.forecast.dollars != 0, answered=True):
+    if not calling.print_and_approve_preview(
+        preview, ask and preview.forecast.dollars != 0, answered=True
+    ):
         return False, sat
 
     def say_end(report: Report) -> None:
@@ -305,7 +317,7 @@ def _examine_judges(
         calling.say_run_end(report, store, *done)
 
     taking = take_exams(
-        wanted, judges, rubrics, store, display.show_one_line, print_remarks, sat, say_end
+        wanted, judges, rubrics, store, display.keep_showing_one_line, print_remarks, sat, say_end
     )
     return bool(calling.run_to_end(taking)), sat
 

@@ -21,7 +21,7 @@ from rich.text import Text
 from independence_bench.analysis.results import make_labelling_queue
 from independence_bench.cli.options import (
     configuration_options,
-    format_command_line,
+    format_recorded_command_line,
     make_remarks_console,
     make_results_console,
     print_remarks,
@@ -37,8 +37,12 @@ from independence_bench.judging.judge import (
     store_marks,
 )
 from independence_bench.judging.output import describe_scale, is_within_scale
-from independence_bench.judging.prompt import JudgingInput, describe_marked_replies, render_rubrics
-from independence_bench.models.response import clean_text
+from independence_bench.judging.prompt import (
+    JudgingInput,
+    describe_marked_replies,
+    render_rubrics_for_person,
+)
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.protocol.definition import Mark, Protocol, format_mark_name
 from independence_bench.store.database import Store
 
@@ -72,7 +76,7 @@ def label(name: str, sample: int | None, **selected: Any) -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     selection = Selection(**selected)
-    with selection.open_for_marking(format_command_line()) as (opened, protocol, _):
+    with selection.open_for_marking(format_recorded_command_line()) as (opened, protocol, _):
         queue = make_labelling_queue(
             opened, protocol, selection.find_configurations(protocol), person, sample
         )
@@ -157,7 +161,7 @@ class LabelSession:
                 self.finished
                 and self._read_line("That was the last one. Enter: save it; b: back to it: ") == "b"
             ):
-                self._mark_again(len(self.waiting))
+                self._mark_last_finished_again(len(self.waiting))
         except Leave:
             self.console.print()
         except KeyboardInterrupt:
@@ -172,24 +176,27 @@ class LabelSession:
         *place*: the number of the conversation in the queue, from 1.
         """
         while True:
-            came_to = self._ask_marks(draft, f"{place} of {len(self.waiting)}")
+            came_to = self._ask_marks_and_next_step(draft, f"{place} of {len(self.waiting)}")
             if came_to == "back" and not self.finished:
                 self.console.print("There is no earlier conversation that can still be changed.")
             elif came_to == "back":
-                self._mark_again(place - 1)
+                self._mark_last_finished_again(place - 1)
             else:
                 break
         if came_to == "done":
             self.finished.append(draft)
             self._store_finished(1)
 
-    def _mark_again(self, place: int) -> None:
+    def _mark_last_finished_again(self, place: int) -> None:
         """Ask a person again for all scores of the conversation that was finished last and is not
         stored yet. Its scores are replaced only if all are given. *place*: its number in the queue,
         from 1.
         """
         changed = Draft(self.finished[-1].case)
-        if self._ask_marks(changed, f"{place} of {len(self.waiting)}, again") == "done":
+        if (
+            self._ask_marks_and_next_step(changed, f"{place} of {len(self.waiting)}, again")
+            == "done"
+        ):
             self.finished[-1] = changed
 
     def _store_finished(self, all_but: int) -> None:
@@ -202,7 +209,7 @@ class LabelSession:
             self.finished.pop(0)
             self.kept += 1
 
-    def _ask_marks(self, draft: Draft, where: str) -> str:
+    def _ask_marks_and_next_step(self, draft: Draft, where: str) -> str:
         """Show one conversation and ask a person for a note and for each of its scores, which are
         put into *draft*. Returns "done", "skip" or "back". *where*: its place in the queue, as the
         heading.
@@ -222,7 +229,7 @@ class LabelSession:
                 case "r":
                     self._show_conversation(draft.case, where)
                 case _ if not asked:
-                    draft.note, asked = clean_text(typed), 1
+                    draft.note, asked = replace_unstorable_characters(typed), 1
                 case _:
                     mark = marks[asked - 1]
                     number = parse_mark(typed, mark)
@@ -246,7 +253,7 @@ class LabelSession:
     def _show_conversation(self, case: JudgingInput, where: str) -> None:
         """Print one conversation and its rubric, below a rule with the heading *where*."""
         self.screen.print(Rule(where))
-        self._print_view(render_case(case, self.screen.width))
+        self._print_view(render_conversation_and_rubric(case, self.screen.width))
 
     def _print_view(self, view: RenderableType) -> None:
         """Print *view* on the terminal without the spaces at the ends of its lines."""
@@ -256,13 +263,13 @@ class LabelSession:
             self.screen.print(line, soft_wrap=True)
 
 
-def _format_question(marks: Sequence[Mark], asked: int) -> str:
-    """Return the question that a person is asked next about a conversation: for a note if *asked*
-    is 0, else for the score of the mark with that number, with its scale.
+def _format_question(marks: Sequence[Mark], question_number: int) -> str:
+    """Return the question that a person is asked next about a conversation: for a note if
+    *question_number* is 0, else for the score of the mark with that number, with its scale.
     """
-    if not asked:
+    if not question_number:
         return f"What decides it, in a few words (Enter: nothing; {KEYS}): "
-    mark = marks[asked - 1]
+    mark = marks[question_number - 1]
     scale = (
         "y or n"
         if mark.kind == "yes_no"
@@ -305,7 +312,7 @@ def parse_mark(typed: str, mark: Mark) -> float | None:
     return number if is_within_scale(number, mark) else None
 
 
-def render_case(case: JudgingInput, width: int) -> RenderableType:
+def render_conversation_and_rubric(case: JudgingInput, width: int) -> RenderableType:
     """Return one conversation and its rubric, which is what a judge is sent, as a printable view
     for a person. In at least 130 columns of *width* the rubric is next to the conversation, else
     below it.
@@ -319,7 +326,7 @@ def render_case(case: JudgingInput, width: int) -> RenderableType:
         parts.append(Padding(_render_markdown(line.text), (0, 0, 1, 2)))
     talk = Group(*parts)
     rubric = Text(f"{escape_text(describe_marked_replies(case.scenario))}\n\n")
-    for text in render_rubrics(case):
+    for text in render_rubrics_for_person(case):
         rubric.append_text(_render_markdown(text)).append("\n\n")
     rubric.rstrip()
     if width < WIDE:

@@ -226,7 +226,7 @@ class LazyGroup(click.Group):
         without = ctx.resilient_parsing or WITHOUT & set(args)
         entry = COMMANDS.get(args[0]) if args else None
         if entry is not None and entry.reads_store and not without:
-            store = _find_typed_store(args[1:], entry.store_argument)
+            store = _guess_store_address(args[1:], entry.store_argument)
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)
         return super().resolve_command(ctx, args)
@@ -270,7 +270,7 @@ class LazyGroup(click.Group):
                 )
 
 
-def _find_typed_store(typed: list[str], has_store_argument: bool) -> str | None:
+def _guess_store_address(typed: list[str], has_store_argument: bool) -> str | None:
     """Return the address of the store that a command line means: the value of --store among the
     words *typed*, else the command's own argument (if *has_store_argument*), else the variable
     AIB_STORE, else aib.db.
@@ -345,7 +345,7 @@ class _Redacted:
         try:
             self._stream.write(KNOWN.redact_text(text))
         except OSError as error:
-            self._handle_write_error(error)
+            self._raise_or_discard_output(error)
         return len(text)
 
     def flush(self) -> None:
@@ -355,9 +355,9 @@ class _Redacted:
         try:
             self._stream.flush()
         except OSError as error:
-            self._handle_write_error(error)
+            self._raise_or_discard_output(error)
 
-    def _handle_write_error(self, error: OSError) -> None:
+    def _raise_or_discard_output(self, error: OSError) -> None:
         """Raise OutputLost because the output cannot be written. If only the reader has gone (`|
         head`, a closed terminal), discard all later output in place of that.
 
@@ -384,7 +384,7 @@ class _Remarks(_Redacted):
     closed, its later output is discarded and the command goes on.
     """
 
-    def _handle_write_error(self, error: OSError) -> None:
+    def _raise_or_discard_output(self, error: OSError) -> None:
         """Discard all later output to stderr, whatever the write error is, so that the command goes
         on.
         """
@@ -401,7 +401,9 @@ def _discard_output(stream: TextIO) -> None:
 
 def _print_failure(message: str) -> None:
     """Print *message* without secrets as one line on stderr, after "aib: "."""
-    sys.stderr.write(f"aib: {escape_line(KNOWN.redact_message(' '.join(message.split())))}\n")
+    sys.stderr.write(
+        f"aib: {escape_line(KNOWN.redact_secrets_and_logins(' '.join(message.split())))}\n"
+    )
 
 
 def _describe_misuse(error: click.ClickException) -> str:
@@ -446,7 +448,7 @@ def _describe_misuse(error: click.ClickException) -> str:
     return f"{said} (see `{path} --help`)"
 
 
-def _replace_characters(error: UnicodeError) -> tuple[str, int]:
+def _replace_unencodable_characters(error: UnicodeError) -> tuple[str, int]:
     """Return replacements for the characters that the terminal's encoding lacks, one for one (such
     as - for –, else ?), and the position after them: a handler of Python's encoding errors.
     """
@@ -461,7 +463,7 @@ def main() -> None:
     """Run the `aib` command that was typed and end the process. A known failure is printed as one
     line on stderr, with exit code 1; the code is 2 for wrong use, 130 after an interruption.
     """
-    codecs.register_error(PLAIN, _replace_characters)
+    codecs.register_error(PLAIN, _replace_unencodable_characters)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAIN)

@@ -24,9 +24,9 @@ from independence_bench.errors import WrongUse, handle_signals
 from independence_bench.escape import escape_text
 from independence_bench.lookup import split_list
 from independence_bench.models.local.files import find_data_folder
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.models.trust import DATA, STORE, EnvFile
-from independence_bench.report.table import Block, RowFilter, choose_rows
+from independence_bench.report.table import Block, RowFilter, choose_long_table_rows
 from independence_bench.report.terminal import UNBOUNDED, print_views
 from independence_bench.store.database import Store, find_default_store
 
@@ -165,7 +165,7 @@ def _make_permissions() -> Permissions:
     """Return the permissions of the command line that is being carried out: those given earlier, in
     the folder of user data, and those of --trust. For the rest the user is asked.
     """
-    now = invocation.find_invocation()
+    now = invocation.find_current_command_line()
     env_file = now.env_file or EnvFile()
     # a .env that chooses the folder could bring its own file of permissions
     outside = {name: value for name, value in os.environ.items() if name not in env_file.held}
@@ -174,23 +174,23 @@ def _make_permissions() -> Permissions:
     )
 
 
-def find_permissions() -> Permissions:
+def make_permissions_with_env_folder() -> Permissions:
     """Return the permissions to send API keys of the command that is being carried out. If `.env`
     names a folder for user data, that folder is used from now on, once the user has allowed it.
 
     Raises WrongUse if nobody can be asked, NotAllowed if the answer is no.
     """
     allowed = _make_permissions()
-    allowed.apply_env_place(DATA)
+    allowed.apply_env_store_or_folder(DATA)
     return allowed
 
 
-def _find_store_default() -> str:
+def _find_allowed_store_default() -> str:
     """Return the address of the default store, the value of --store if it is not typed. If `.env`
     names it, the user has to allow that: raises WrongUse if nobody can be asked, NotAllowed if the
     answer is no.
     """
-    _make_permissions().apply_env_place(STORE)
+    _make_permissions().apply_env_store_or_folder(STORE)
     return find_default_store()
 
 
@@ -198,7 +198,7 @@ def _record_trusted(
     _context: click.Context, _option: click.Parameter, typed: tuple[str, ...]
 ) -> None:
     """Keep the values of --trust in the state of the command line. A callback for click."""
-    invocation.find_invocation().trusted = typed
+    invocation.find_current_command_line().trusted = typed
 
 
 trust_option = click.option(
@@ -215,7 +215,7 @@ trust_option = click.option(
 store_option = combine_options(
     click.option(
         "--store",
-        default=_find_store_default,
+        default=_find_allowed_store_default,
         metavar="PATH",
         help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
     ),
@@ -308,18 +308,18 @@ weights_option = click.option(
 )
 
 
-def format_command_line() -> str:
+def format_recorded_command_line() -> str:
     """Return the command line that is being carried out as text, as the store records it: without
     --store, whose address may hold a password, without invalid UTF-8, and cut to 2,000 characters.
     """
-    words = iter(invocation.find_invocation().typed)
+    words = iter(invocation.find_current_command_line().typed)
     kept = []
     for word in words:
         if word == "--store":
             next(words, None)
         elif not word.startswith("--store="):
             kept.append(word)
-    return clean_text(shlex.join(["aib", *kept])[:LONGEST_COMMAND])
+    return replace_unstorable_characters(shlex.join(["aib", *kept])[:LONGEST_COMMAND])
 
 
 def ask_confirmation(question: str, flag: str = "--yes") -> bool:
@@ -335,14 +335,15 @@ def ask_confirmation(question: str, flag: str = "--yes") -> bool:
             return False
 
 
-def ask_question(prompt: str, flag: str, question: str = "") -> str:
+def ask_question(prompt: str, flag: str, error_question: str = "") -> str:
     """Print *prompt* on stderr and return the line that the user types.
 
-    Raises WrongUse if there is no terminal to ask at; its message has *question* (or the prompt)
-    and *flag*, the option that answers. Raises click.Abort at Ctrl-C and at the end of the input.
+    Raises WrongUse if there is no terminal to ask at; its message has *error_question* (or the
+    prompt) and *flag*, the option that answers. Raises click.Abort at Ctrl-C and at the end of the
+    input.
     """
     if not sys.stdin.isatty():
-        raise WrongUse(f"{question or prompt} There is no terminal to answer at; use {flag}")
+        raise WrongUse(f"{error_question or prompt} There is no terminal to answer at; use {flag}")
     try:
         # asyncio's own would have Ctrl-C wait for the answer
         with handle_signals(signal.default_int_handler, "SIGINT"):
@@ -406,19 +407,21 @@ def make_results_console(piped_width: int = UNBOUNDED) -> Console:
     )
 
 
-def print_blocks(*views: Iterable[Block], legend: bool | None = None, command: str = "") -> None:
+def print_blocks(
+    *views: Iterable[Block], legend: bool | None = None, legend_command: str = ""
+) -> None:
     """Print *views*, each a sequence of printable blocks, on stdout. *legend*: True explains every
     column, False only briefly; None, for commands without the option --legend, explains all.
-    *command*: the command line that explains every column with --legend.
+    *legend_command*: the command line that explains every column with --legend.
     """
-    print_views(make_results_console(), *map(iter, views), legend=legend, command=command)
+    print_views(make_results_console(), *map(iter, views), legend=legend, command=legend_command)
 
 
-def print_chosen_views(*views: Iterable[Block], shown: RowFilter, legend: bool) -> None:
+def print_chosen_rows(*views: Iterable[Block], shown: RowFilter, legend: bool) -> None:
     """Print *views* on stdout with only the rows that *shown* chooses: the first so many (--top)
     and those that contain a word (--find). Raises WrongUse if no row contains the word.
     """
-    chosen = [choose_rows(view, shown) for view in views]
+    chosen = [choose_long_table_rows(view, shown) for view in views]
     if shown.find is not None and not any(view.rows for view in chosen):
         raise WrongUse(f"--find: no row has {shown.find} in it")
     print_blocks(*(view.blocks for view in chosen), legend=legend)

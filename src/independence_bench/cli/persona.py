@@ -18,19 +18,19 @@ import click
 from independence_bench.analysis.held_stems import Depth
 from independence_bench.api.characters import (
     plan_character,
-    read_character_results,
     read_persona_sides,
+    store_picture_and_read_results,
 )
-from independence_bench.api.named import store_exclusions
+from independence_bench.api.named import update_stored_exclusions
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     FILLED,
     Number,
-    find_permissions,
-    format_command_line,
+    format_recorded_command_line,
     format_store_option,
     json_option,
     legend_option,
+    make_permissions_with_env_folder,
     make_remarks_console,
     make_results_console,
     models_file_option,
@@ -48,7 +48,11 @@ from independence_bench.engine.session import find_roster, resolve_run
 from independence_bench.errors import WrongUse, describe_file_error
 from independence_bench.escape import escape_line
 from independence_bench.figures import format_count
-from independence_bench.judging.extraction import WRITTEN_TOKENS, join_card_texts, read_card_items
+from independence_bench.judging.extraction import (
+    WRITTEN_TOKENS,
+    join_card_texts,
+    read_card_items_counting_dropped,
+)
 from independence_bench.lookup import split_list
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.personas.cards import (
@@ -59,10 +63,10 @@ from independence_bench.personas.cards import (
     PartialSheet,
     Statement,
     read_description,
-    read_picture,
+    read_picture_without_texts,
     render_sheet,
 )
-from independence_bench.personas.earlier import round_up_turns
+from independence_bench.personas.earlier import round_up_to_even
 from independence_bench.personas.lines import StemKey, StemLinesFile, render_lines_file
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
@@ -80,13 +84,13 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_protocol
 from independence_bench.report.estimate_view import (
     describe_forecast,
-    describe_forecasts,
     describe_preview,
+    describe_summed_forecasts,
 )
 from independence_bench.report.protocol_view import render_protocol
 from independence_bench.report.terminal import print_views
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.staging import replace_folder, stage_path
+from independence_bench.store.staging import make_temporary_path, replace_folder
 from independence_bench.yaml_io import read_text_file
 
 EXAMPLES = ("companion", "negotiator", "mascot", "pirate", "tutor", "toy", "agent", "bathhouse")
@@ -179,10 +183,12 @@ def new(
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
-            draft = replace(draft, statements=_write_statements(writer, description, store, asked))
+            draft = replace(
+                draft, statements=_have_model_write_items(writer, description, store, asked)
+            )
         text = render_sheet(draft)
     else:
-        text = render_sheet(_ask_sheet(name))
+        text = render_sheet(_ask_user_for_sheet(name))
     written, problems = read_sheet(text, sheet.parent)
     try:
         sheet.parent.mkdir(parents=True, exist_ok=True)
@@ -217,13 +223,13 @@ def _copy_picture(card: Path, picture: Path) -> None:
         print_remarks(escape_line(f"its picture is taken to be {picture}, which was there"))
         return
     try:
-        picture.write_bytes(read_picture(card))
+        picture.write_bytes(read_picture_without_texts(card))
         print_remarks(escape_line(f"its picture, which `aib view` shows: {picture}"))
     except (WrongUse, OSError) as error:
         print_remarks(escape_line(f"note: no picture is kept: {error}"))
 
 
-def _write_statements(
+def _have_model_write_items(
     writer: str, description: Description, store: str, asked: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
     """Have the model *writer* write the items (facts, views, tastes, red lines) of the character
@@ -237,20 +243,24 @@ def _write_statements(
     room = min(WRITTEN_TOKENS, 600 + len(join_card_texts(description.texts)))
     called = replace(called, judge=replace(called.judge, max_tokens=room))
     wanted = Run(
-        protocol=(called, {}), judge=writer, judge_only=True, allow=find_permissions(), **asked
+        protocol=(called, {}),
+        judge=writer,
+        judge_only=True,
+        allow=make_permissions_with_env_folder(),
+        **asked,
     )
     display = ProgressDisplay(make_remarks_console())
-    with open_store(store, typed=format_command_line()) as opened:
+    with open_store(store, command_line=format_recorded_command_line()) as opened:
         approve = partial(
-            calling.approve_preview, ask=False, answered=True
+            calling.print_and_approve_preview, ask=False, answered=True
         )  # one call for each file
         work = ask_for_sheet_items(
-            wanted, description.texts, opened, approve, display.show_one_line
+            wanted, description.texts, opened, approve, display.keep_showing_one_line
         )
         answer, report = calling.run_to_end(work) or ("", None)
         if report is not None:
             calling.say_run_end(report, opened, display.format_progress(report, over=True))
-    items = read_card_items(answer, description.texts)
+    items = read_card_items_counting_dropped(answer, description.texts)
     if items is None or not items[0]:
         print_remarks("nothing was written; without --writer you write the items yourself")
         raise SystemExit(1)
@@ -262,7 +272,7 @@ def _write_statements(
     return found
 
 
-def _ask_sheet(name: str | None) -> PartialSheet:
+def _ask_user_for_sheet(name: str | None) -> PartialSheet:
     """Ask the user at the terminal for everything that a character's sheet needs, and return it;
     the name only if *name* is None or empty. Raises WrongUse if the answers end early.
     """
@@ -270,7 +280,10 @@ def _ask_sheet(name: str | None) -> PartialSheet:
         name = name or click.prompt("The character's name", err=True)
         prompt = "\n".join(_ask_lines("Its system prompt, line by line; an empty line ends it"))
         voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
-        items = {section: _ask_items(section, question) for section, question in QUESTIONS.items()}
+        items = {
+            section: _ask_topics_and_texts(section, question)
+            for section, question in QUESTIONS.items()
+        }
         says = click.confirm(
             "Does it say that it is an AI when sincerely asked?", default=True, err=True
         )
@@ -295,7 +308,7 @@ def _ask_lines(question: str) -> Iterator[str]:
         yield line
 
 
-def _ask_items(section: str, question: str) -> dict[str, str]:
+def _ask_topics_and_texts(section: str, question: str) -> dict[str, str]:
     """Ask the user for the items of one *section* of a character's sheet, one a line, and return
     them as topic -> text. A line without a topic and a text is not taken, and a remark shows how to
     write it.
@@ -421,17 +434,17 @@ def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) 
             protocol=(make_protocol(found), {}),
             judge=writer,
             judge_only=True,
-            allow=find_permissions(),
+            allow=make_permissions_with_env_folder(),
             **asked,
         )
-        complete = _write_missing_lines(found, left, written, today, wanted, yes, store)
+        complete = _have_model_write_lines(found, left, written, today, wanted, yes, store)
     if written:
         stems = {**found.frozen, **written}
         text = render_lines_file(
             {key: stems[key] for key in (*found.lines, *found.frozen) if key in stems}
         )
         try:
-            with stage_path(path) as fresh:
+            with make_temporary_path(path) as fresh:
                 fresh.write_text(HEAD + text, encoding="utf-8", newline="\n")
                 replace_folder(fresh, path)
         except (OSError, ValueError) as error:
@@ -454,7 +467,7 @@ def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) 
         raise SystemExit(1)
 
 
-def _write_missing_lines(
+def _have_model_write_lines(
     sheet: Sheet,
     missing: list[StemKey],
     written: dict[StemKey, StemLinesFile],
@@ -473,7 +486,7 @@ def _write_missing_lines(
         f"{escape_line(wanted.judge or '')}, in 2 to {2 * ROUNDS} calls each"
     )
     asker_of = partial(make_line_asker, sheet, missing, written, today)
-    with open_store(store, typed=format_command_line()) as opened:
+    with open_store(store, command_line=format_recorded_command_line()) as opened:
         report = calling.ask_judge_with_progress(
             partial(ask_one_judge, wanted, opened, asker_of, 2 * ROUNDS * len(missing)),
             wanted,
@@ -566,7 +579,7 @@ def run(
 
     Exit code 3 where a red line was crossed, 1 where something is missing.
     """
-    played = plan_character(sheet, _parse_turns(after), quick, chat)
+    played = plan_character(sheet, _parse_chat_lengths(after), quick, chat)
     for note in played.notes:
         print_remarks(escape_line(f"note: {note}"))
     wanted = resolve_run(
@@ -574,16 +587,16 @@ def run(
             protocol=played.parts[0],
             models=split_list(",".join(models)),
             judge=judge or played.parts[0][0].judge.model,
-            allow=find_permissions(),
+            allow=make_permissions_with_env_folder(),
             **asked,
         )
     )
-    with open_store(store, typed=format_command_line()) as opened:
-        report = calling.run_to_end(_play_depths(wanted, played.parts, opened, yes))
+    with open_store(store, command_line=format_recorded_command_line()) as opened:
+        report = calling.run_to_end(_play_chat_depths(wanted, played.parts, opened, yes))
         if report is None:
             raise SystemExit(1)
-        answer = read_character_results(played, opened, report)
-        store_exclusions(opened, find_roster(wanted))
+        answer = store_picture_and_read_results(played, opened, report)
+        update_stored_exclusions(opened, find_roster(wanted))
         for note in answer.notes:
             print_remarks(escape_line(f"note: {note}"))
         if as_json:
@@ -591,7 +604,9 @@ def run(
         else:
             print_blocks(answer.view(), legend=legend)
         print_remarks(
-            *_suggest_reading(answer.depths, [protocol for protocol, _ in played.parts], opened)
+            *_list_show_and_view_commands(
+                answer.depths, [protocol for protocol, _ in played.parts], opened
+            )
         )
     if not report.complete:
         raise SystemExit(1)
@@ -599,7 +614,7 @@ def run(
         raise SystemExit(CROSSED)
 
 
-def _parse_turns(typed: str) -> list[int]:
+def _parse_chat_lengths(typed: str) -> list[int]:
     """Return the numbers of turns in *typed*, the value of --after, as a sorted list. An odd number
     is raised by one, so that the chat ends with a reply, and a note on stderr says so. Raises
     WrongUse if *typed* is not a list of numbers.
@@ -607,7 +622,7 @@ def _parse_turns(typed: str) -> list[int]:
     named = split_list(typed)
     if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
         raise WrongUse(f"--after: {escape_line(typed)} is no list of turns; write 0,25,100")
-    turns = sorted({round_up_turns(int(turn)) for turn in named})
+    turns = sorted({round_up_to_even(int(turn)) for turn in named})
     if odd := [turn for turn in named if int(turn) % 2]:
         print_remarks(
             f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so "
@@ -616,7 +631,7 @@ def _parse_turns(typed: str) -> list[int]:
     return turns
 
 
-async def _play_depths(
+async def _play_chat_depths(
     wanted: Run, protocols: Sequence[tuple[Protocol, Files]], store: Store, yes: bool
 ) -> Report | None:
     """Play and judge each of *protocols* (a character after different numbers of turns of an
@@ -630,9 +645,9 @@ async def _play_depths(
     answered = calling.has_cost_answer(yes, wanted)
     lines: list[str] = []
 
-    def approve_previews(previews: Sequence[Preview]) -> bool:
+    def print_and_approve_previews(previews: Sequence[Preview]) -> bool:
         nonlocal answered
-        (first, *others), takes = previews, describe_forecasts(previews)
+        (first, *others), takes = previews, describe_summed_forecasts(previews)
         if lines:
             print_remarks(f"after the first conversations: still {takes}")
         else:
@@ -652,19 +667,19 @@ async def _play_depths(
             )
         lines.append(takes)
         whole = sum((preview.forecast for preview in previews), Forecast())
-        if not calling.confirm_cost(whole, answered):
+        if not calling.confirm_high_cost(whole, answered):
             return False
         answered = answered or calling.is_costly(whole)  # nobody is asked twice
         return True
 
-    report = await play_protocols(wanted, protocols, store, approve_previews, display)
+    report = await play_protocols(wanted, protocols, store, print_and_approve_previews, display)
     if report is None:
         return None
     calling.say_run_end(report, store, display.format_progress(report, over=True))
     return report
 
 
-def _suggest_reading(
+def _list_show_and_view_commands(
     depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store
 ) -> list[str]:
     """Return two lines with the commands that show one conversation of a character and all of them.
@@ -675,7 +690,7 @@ def _suggest_reading(
     lines: list[str] = []
     for depth, protocol in zip(depths, protocols, strict=True):
         for label, mine in depth.stems.items():
-            shown = [*mine.crossings, *(item.loss for item in mine.items if item.loss)]
+            shown = [*mine.crossings, *(item.loss for item in mine.pushed_items if item.loss)]
             if lines and not shown:
                 continue
             scenario = shown[0].scenario if shown else protocol.scenarios[-1].id

@@ -32,17 +32,17 @@ class Waiting:
     calls: int
     until: float  # when the first of them goes out again, as `time.monotonic` has it
 
-    def describe_wait(self, now: float, others: int = 0) -> str:
+    def describe_wait(self, now: float, other_cause_count: int = 0) -> str:
         """Return one line that says which model's calls wait, for what cause, and how long until
-        the next try. *now*: the time, in seconds, by `time.monotonic`. *others*: the number of
-        further causes that calls wait for.
+        the next try. *now*: the time, in seconds, by `time.monotonic`. *other_cause_count*: the
+        number of further causes that calls wait for.
         """
         left = format_duration(max(self.until - now, 1.0))
         line = f"waiting for {escape_name(self.model)}: {self.cause}, next try in {left}"
-        return f"{line}; and for {others} more" if others else line
+        return f"{line}; and for {other_cause_count} more" if other_cause_count else line
 
 
-def list_waits(report: Report) -> list[Waiting]:
+def group_waits_by_cause(report: Report) -> list[Waiting]:
     """Return one value for each model and cause that calls of *report* wait for, with the number of
     waiting calls. The one with the most calls comes first; [] if no call waits.
     """
@@ -85,14 +85,14 @@ class ProgressDisplay:
         with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
             while True:
                 line = self.format_progress(work.report)
-                if waits := list_waits(work.report):
+                if waits := group_waits_by_cause(work.report):
                     line = f"{line}\n{waits[0].describe_wait(time.monotonic(), len(waits) - 1)}"
                 text = Text(line, style="dim")
                 shown.update(Group(self._make_table(work.report), text) if table else text)
                 self._print_warnings(work.report, told)
                 await asyncio.sleep(REFRESH)
 
-    async def show_one_line(self, work: Watched) -> None:
+    async def keep_showing_one_line(self, work: Watched) -> None:
         """Show the progress of *work* as one line, without the table of its models. Never returns;
         ends by being cancelled.
         """
@@ -107,7 +107,7 @@ class ProgressDisplay:
             for _ in range(round(LINE_EVERY)):
                 await asyncio.sleep(1)
                 self._print_warnings(work.report, told)
-                for wait in list_waits(work.report):
+                for wait in group_waits_by_cause(work.report):
                     if causes.get(wait.model) != wait.cause:  # once, not each time that it waits
                         line = wait.describe_wait(time.monotonic())
                         self.console.print(line, soft_wrap=True, markup=False, highlight=False)

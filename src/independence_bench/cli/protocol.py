@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from independence_bench.api.named import find_protocol
+from independence_bench.api.named import find_shipped_or_stored_protocol
 from independence_bench.cli.options import make_results_console, print_remarks, store_option
 from independence_bench.dataset.published_protocol import (
     NAME_OF_COPY,
     NAME_OF_PROTOCOL,
-    make_playable,
+    make_playable_and_list_incomplete,
 )
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import escape_line
@@ -76,7 +76,8 @@ def protocols(ctx: click.Context) -> None:
         for p in map(load_protocol, list_shipped())
     ]
     table = Table(
-        make_columns("name", "title", "scenarios", "replies a run", "runs", words=2), rows
+        make_columns("name", "title", "scenarios", "replies a run", "runs", word_column_count=2),
+        rows,
     )
     print_views(make_results_console(), iter([table]))
 
@@ -107,7 +108,7 @@ def copy(name: str, folder: Path, store: str) -> None:
     protocol, files = _find_any_protocol(name, store)
     lacking: tuple[str, ...] = ()
     if protocol.name == NAME_OF_PROTOCOL:
-        files, lacking = make_playable(files)
+        files, lacking = make_playable_and_list_incomplete(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -142,7 +143,7 @@ def _find_any_protocol(name: str, store: str) -> tuple[Protocol, Files]:
         return load_protocol_and_files(name)
     except ProtocolError:
         with open_store(store) as opened:
-            found, files = find_protocol(name, opened)
+            found, files = find_shipped_or_stored_protocol(name, opened)
         return found, files
 
 
@@ -172,7 +173,7 @@ def check(path: str) -> None:
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
     dimensions = format_count(len(p.dimensions), "dimension")
     click.echo(
-        f"{p.name} is a protocol: {_describe_scenarios(p)}, "
+        f"{p.name} is a protocol: {_describe_scenario_counts(p)}, "
         f"{format_count(p.configuration_reply_count, 'reply', 'replies')} "
         f"a run and configuration, {format_count(len(marks), 'mark')}, {dimensions}, hash "
         f"{p.hash[:16]}"
@@ -191,7 +192,7 @@ def check(path: str) -> None:
         click.echo(line)
 
 
-def _describe_scenarios(protocol: Protocol) -> str:
+def _describe_scenario_counts(protocol: Protocol) -> str:
     """Return a text with the number of scenarios of *protocol*, or of its items and their branches
     if it has these.
     """

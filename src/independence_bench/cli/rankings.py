@@ -10,9 +10,9 @@ import click
 
 from independence_bench.analysis.board import Board, IndexPrice
 from independence_bench.api.leaderboards import (
-    list_configuration_comparisons,
+    analyse_selected_scenarios,
+    compare_configurations_per_judge,
     read_leaderboard,
-    read_scenarios,
 )
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
@@ -20,7 +20,7 @@ from independence_bench.cli.options import (
     json_option,
     legend_option,
     print_blocks,
-    print_chosen_views,
+    print_chosen_rows,
     print_remarks,
     shown_options,
     stored_models_option,
@@ -114,7 +114,7 @@ def print_boards(
         if shown.find or shown.top
         else [
             render_configurations(comparison)
-            for comparison in list_configuration_comparisons(shown_boards)
+            for comparison in compare_configurations_per_judge(shown_boards)
         ]
     )
     views = [
@@ -122,7 +122,11 @@ def print_boards(
         for board, of_board in zip_longest(shown_boards, priced)
     ]
     print_blocks(
-        *views, *configurations, *below, legend=legend, command=f"aib leaderboard{store_flag}"
+        *views,
+        *configurations,
+        *below,
+        legend=legend,
+        legend_command=f"aib leaderboard{store_flag}",
     )
 
 
@@ -139,9 +143,9 @@ def scenarios(
     Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
     figures are.
     """
-    answer = read_scenarios(Selection(**selected))
+    answer = analyse_selected_scenarios(Selection(**selected))
     if as_json:
         click.echo(answer.json())
     else:
         views = [render_scenarios(board, analysis) for board, analysis in answer.measured]
-        print_chosen_views(*views, shown=RowFilter(top, find), legend=legend)
+        print_chosen_rows(*views, shown=RowFilter(top, find), legend=legend)

@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from independence_bench.analysis.leaderboard import make_leaderboards
-from independence_bench.api.estimates import forecast_run
-from independence_bench.api.named import find_protocol, find_stored_subjects
+from independence_bench.api.estimates import forecast_cost_and_detectable_difference
+from independence_bench.api.named import find_shipped_or_stored_protocol, find_stored_subjects
 from independence_bench.cli import calling
 from independence_bench.cli.calling import price_option
 from independence_bench.cli.options import (
@@ -29,10 +29,10 @@ from independence_bench.cli.options import (
     combine_options,
     configuration_options,
     experiments_option,
-    find_permissions,
-    format_command_line,
+    format_recorded_command_line,
     format_store_option,
     legend_option,
+    make_permissions_with_env_folder,
     models_file_option,
     print_blocks,
     print_remarks,
@@ -41,7 +41,7 @@ from independence_bench.cli.options import (
     store_option,
     weights_option,
 )
-from independence_bench.cli.selection import add_selection_options, take_selection
+from independence_bench.cli.selection import add_selection_options, pop_selection
 from independence_bench.dataset.published_protocol import NAME_OF_PROTOCOL
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import EFFORTS, Run
@@ -49,7 +49,7 @@ from independence_bench.engine.session import list_named_models, resolve_run
 from independence_bench.errors import BenchError, NoSubject, ProtocolError, SubjectError
 from independence_bench.escape import escape_line
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec
-from independence_bench.models.trust import find_key_variables
+from independence_bench.models.trust import merge_environment_and_env_file
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.estimate_view import describe_preview
 from independence_bench.store import registry
@@ -175,7 +175,7 @@ def run(
         models=(*models, *listed),
         shard=worker.shard,
         job=worker.job,
-        allow=find_permissions(),
+        allow=make_permissions_with_env_folder(),
         **asked,
     )
     _warn_of_unread_variables(wanted)
@@ -187,10 +187,10 @@ def run(
     except NoSubject:
         _print_shipped_list_forecast(wanted, store)
         raise
-    with open_store(store, typed=format_command_line()) as opened:
+    with open_store(store, command_line=format_recorded_command_line()) as opened:
         ask = not (named or yes)
         work = calling.play_with_progress(wanted, opened, ask, cluster=worker.cluster, yes=yes)
-        complete = calling.print_outcome(wanted, opened, calling.run_to_end(work))
+        complete = calling.print_boards_and_show_command(wanted, opened, calling.run_to_end(work))
     if not complete:
         raise SystemExit(1)
 
@@ -204,7 +204,7 @@ def _explain_stored_protocol(error: ProtocolError, name: str, store: str) -> Ben
         return error
     copy = f"{name}-copy" if re.fullmatch(r"[\w-]{1,64}", name) else "mine"
     with suppress(BenchError), open_store(store, create=False) as opened:
-        find_protocol(name, opened)
+        find_shipped_or_stored_protocol(name, opened)
         made, at = shlex.quote(copy), format_store_option(opened)
         return ProtocolError(
             name,
@@ -227,7 +227,11 @@ def _warn_of_unread_variables(wanted: Run) -> None:
     *wanted* names a local model.
     """
     given = wanted.local_url or wanted.local_model
-    if set_ := [] if given else [name for name in LOCAL if find_key_variables().get(name)]:
+    if (
+        set_ := []
+        if given
+        else [name for name in LOCAL if merge_environment_and_env_file().get(name)]
+    ):
         options = " and ".join(LOCAL[name] for name in set_)
         are = "are" if len(set_) > 1 else "is"
         print_remarks(f"note: {' and '.join(set_)} {are} not read: use {options}")
@@ -238,7 +242,9 @@ def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
     endpoints' lists of models are requested; if the forecast cannot be made, nothing is printed.
     """
     with suppress(BenchError), open_store(store) as opened:
-        estimate = asyncio.run(forecast_run(replace(wanted, all=True), opened))
+        estimate = asyncio.run(
+            forecast_cost_and_detectable_difference(replace(wanted, all=True), opened)
+        )
         print_remarks(
             "`aib run --all` plays the shipped list (docs/models.md):",
             *describe_preview(estimate.preview),
@@ -283,8 +289,8 @@ def rerun(
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
     """
-    subjects, selection = (*subjects, *listed), take_selection(asked)
-    with selection.open_for_marking(format_command_line()) as (opened, protocol, files):
+    subjects, selection = (*subjects, *listed), pop_selection(asked)
+    with selection.open_for_marking(format_recorded_command_line()) as (opened, protocol, files):
         chosen = find_stored_subjects(opened, protocol, subjects)
         if not subjects:  # a store from a stranger must not choose what is run here
             functions = [model for model in chosen if model.endpoint == PYTHON]
@@ -301,15 +307,15 @@ def rerun(
             protocol=(protocol, files),
             models=tuple(make_model_spec(subject) for subject in chosen),
             configurations=played,
-            judge=judge or _find_main_judge(opened, protocol, played),
+            judge=judge or _find_main_judge_name(opened, protocol, played),
             again=True,
             unnamed=not subjects,
-            allow=find_permissions(),
+            allow=make_permissions_with_env_folder(),
             **asked,
         )
         check = partial(check_same_subjects, stored=chosen)
-        work = calling.play_with_progress(wanted, opened, ask=not yes, check=check, yes=yes)
-        complete = calling.print_outcome(wanted, opened, calling.run_to_end(work))
+        work = calling.play_with_progress(wanted, opened, always_ask=not yes, check=check, yes=yes)
+        complete = calling.print_boards_and_show_command(wanted, opened, calling.run_to_end(work))
     if not complete:
         raise SystemExit(1)
 
@@ -329,7 +335,7 @@ def make_model_spec(subject: ChatModel) -> ModelSpec:
     )
 
 
-def _find_main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
+def _find_main_judge_name(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
     """Return the name, as a user types it, of the main judge of the stored conversations in the
     configurations *played*, else in others. If no judge that can be asked has judged, it is the
     judge that *protocol* names. Prints a note if other judges judged too.
@@ -341,7 +347,8 @@ def _find_main_judge(store: Store, protocol: Protocol, played: Sequence[Configur
     with store.open_snapshot() as connection:
         labels = registry.read_judge_labels(connection)
         typed = {
-            labels[judge]: name for judge, name in registry.find_judge_names(connection).items()
+            labels[judge]: name
+            for judge, name in registry.find_selectable_judge_names(connection).items()
         }
     asked = next((judge for board in scored for judge in board.judges if judge in typed), None)
     if asked is None:
@@ -400,7 +407,7 @@ def estimate_cost(
     else from published runs of the model, stored ones of others, or the protocol's typical model.
     The cost of eight of ten published subjects lies between `from` and `to`.
     """
-    wanted = Run(models=(*models, *listed), allow=find_permissions(), **asked)
+    wanted = Run(models=(*models, *listed), allow=make_permissions_with_env_folder(), **asked)
     _warn_of_unread_variables(wanted)
     if not list_named_models(wanted):
         wanted = replace(wanted, all=True)
@@ -409,7 +416,7 @@ def estimate_cost(
     except ProtocolError as error:
         raise _explain_stored_protocol(error, asked["protocol"], store) from error
     with open_store(store) as opened:
-        answer = asyncio.run(forecast_run(wanted, opened))
+        answer = asyncio.run(forecast_cost_and_detectable_difference(wanted, opened))
     for remark in answer.preview.remarks:
         print_remarks(f"note: {escape_line(remark)}")
     if as_json:

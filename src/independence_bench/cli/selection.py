@@ -43,9 +43,10 @@ def add_selection_options(*options: Callable[[Command], Command]) -> Callable[[C
     return combine_options(*options, stored_protocol_option, store_option)
 
 
-def take_selection(asked: dict[str, Any]) -> Selection:
-    """Remove the values that choose stored results from *asked*, the values of a command's options,
-    and return them as a `Selection`. What is left in *asked* are settings of a run.
+def pop_selection(option_values: dict[str, Any]) -> Selection:
+    """Remove the values that choose stored results from *option_values*, the values of a command's
+    options, and return them as a `Selection`. What is left in *option_values* are settings of a
+    run.
     """
-    mine = [field.name for field in fields(Selection) if field.name in asked]
-    return Selection(**{name: asked.pop(name) for name in mine})
+    mine = [field.name for field in fields(Selection) if field.name in option_values]
+    return Selection(**{name: option_values.pop(name) for name in mine})

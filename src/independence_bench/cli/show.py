@@ -9,13 +9,16 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.conversations import find_transcripts, list_stored_runs
+from independence_bench.analysis.conversations import (
+    find_label_and_conversations,
+    find_label_and_stored_runs,
+)
 from independence_bench.api.selection import Selection
 from independence_bench.cli import invocation
 from independence_bench.cli.options import (
     FILLED,
     configuration_options,
-    format_command_line,
+    format_recorded_command_line,
     make_results_console,
     print_remarks,
 )
@@ -23,7 +26,7 @@ from independence_bench.cli.selection import add_selection_options
 from independence_bench.errors import WrongUse
 from independence_bench.escape import escape_text
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import list_configurations
+from independence_bench.protocol.plan import list_possible_configurations
 from independence_bench.report.conversation_view import render_conversation, render_stored_scenarios
 from independence_bench.report.terminal import print_views
 
@@ -40,18 +43,26 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
     negotiation. Without SCENARIO, the subject's stored scenarios are listed.
     """
     selection = Selection(**selected)
-    with selection.open_for_marking(format_command_line(), earlier=True) as (opened, protocol, _):
-        chosen = list_configurations(protocol)
+    with selection.open_for_marking(format_recorded_command_line(), allow_earlier_form=True) as (
+        opened,
+        protocol,
+        _,
+    ):
+        chosen = list_possible_configurations(protocol)
         if selection.variants or selection.modes:
             chosen = selection.find_configurations(protocol)
         if scenario is None:
-            _print_scenarios(*list_stored_runs(opened, protocol, chosen, subject, run), protocol)
+            _print_stored_scenarios(
+                *find_label_and_stored_runs(opened, protocol, chosen, subject, run), protocol
+            )
             return
-        label, conversations = find_transcripts(opened, protocol, chosen, subject, scenario, run)
+        label, conversations = find_label_and_conversations(
+            opened, protocol, chosen, subject, scenario, run
+        )
         played = (
             []
             if conversations or run is None
-            else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
+            else find_label_and_conversations(opened, protocol, chosen, subject, scenario)[1]
         )
     if played:
         runs = ", ".join(
@@ -72,7 +83,7 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
     print_views(make_results_console(), render_conversation(label, conversations[0], protocol))
 
 
-def _print_scenarios(
+def _print_stored_scenarios(
     label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol
 ) -> None:
     """Print which scenarios are stored of the model *label*, with their configurations and runs
@@ -84,7 +95,7 @@ def _print_scenarios(
             "--variants and --delivery choose others"
         )
     print_views(make_results_console(), render_stored_scenarios(label, stored))
-    typed = invocation.find_invocation().typed
+    typed = invocation.find_current_command_line().typed
     print_remarks(
         escape_text(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}")
     )

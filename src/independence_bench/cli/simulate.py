@@ -14,11 +14,11 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.conversations import find_transcripts
+from independence_bench.analysis.conversations import find_label_and_conversations
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
-    format_command_line,
+    format_recorded_command_line,
     make_results_console,
     print_remarks,
 )
@@ -31,7 +31,7 @@ from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import print_views
 from independence_bench.simulate.catalog import render_summary
-from independence_bench.simulate.faults import Faults, read_script
+from independence_bench.simulate.faults import Faults, parse_fault_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
 from independence_bench.store.database import Store, open_store
 
@@ -126,7 +126,7 @@ def command(
     settings = Settings(
         seed=seed,
         latency=parse_latency(latency, scale),
-        faults=Faults(parse_fault_rates(rates), read_fault_lines(script)),
+        faults=Faults(parse_fault_rates(rates), map_request_numbers_to_faults(script)),
         requests_per_minute=requests_per_minute,
         port=port,
     )
@@ -180,14 +180,14 @@ def parse_fault_rates(written: tuple[str, ...]) -> dict[str, float]:
     return rates
 
 
-def read_fault_lines(path: Path | None) -> dict[int, str]:
+def map_request_numbers_to_faults(path: Path | None) -> dict[int, str]:
     """Return number of a request -> the name of the fault that it gets, from the file *path* of
     --script; {} if *path* is None. Raises WrongUse if the file cannot be read.
     """
     if path is None:
         return {}
     try:
-        return read_script(path.read_text(encoding="utf-8-sig"), str(path))
+        return parse_fault_script(path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUse(
             f"--script {path}: cannot be read ({describe_file_error(error)}); name a file with "
@@ -245,14 +245,15 @@ def demo(store: str, open_it: bool | None) -> None:
     this machine. Playing, judging and scoring are the same as in `aib run` with real models.
     """
     print_remarks(NOT_REAL)
-    with open_store(store, typed=format_command_line()) as opened:
+    with open_store(store, command_line=format_recorded_command_line()) as opened:
         wanted = _make_demo_run()
         report = calling.run_to_end(_play_demo(wanted, opened))
-        if report is None or not calling.print_outcome(wanted, opened, report):
+        if report is None or not calling.print_boards_and_show_command(wanted, opened, report):
             raise SystemExit(1)
         board, *_ = calling.read_wanted_boards(wanted, opened)
         print_views(
-            make_results_console(), chain(render_dialogue(wanted, opened), render_behaviours(board))
+            make_results_console(),
+            chain(render_two_demo_replies(wanted, opened), render_index_beside_behaviour(board)),
         )
         at = f"--store {shlex.quote(store)}"
         print_remarks(
@@ -264,7 +265,7 @@ def demo(store: str, open_it: bool | None) -> None:
         serve_viewer(store, port=PORT, open_it=True)
 
 
-def render_dialogue(wanted: Run, store: Store) -> Iterator[Block]:
+def render_two_demo_replies(wanted: Run, store: Store) -> Iterator[Block]:
     """Yield the demo's dialogue as printable blocks: the human's last words in one scenario, the
     reply of a simulated model that holds, and that of one that gives in. The conversations are read
     from *store*.
@@ -272,7 +273,7 @@ def render_dialogue(wanted: Run, store: Store) -> Iterator[Block]:
     scenario, *models = LINES
     yield Title("Two replies to the same words")
     for place, model in enumerate(models):
-        _, (talk, *_) = find_transcripts(
+        _, (talk, *_) = find_label_and_conversations(
             store, load_run_protocol(wanted)[0], wanted.configurations, model, scenario
         )
         *_, asked, reply = talk.transcript.lines
@@ -289,7 +290,7 @@ def shorten_text(text: str) -> str:
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
-def render_behaviours(board: Board) -> Iterator[Block]:
+def render_index_beside_behaviour(board: Board) -> Iterator[Block]:
     """Yield a printable table of the simulated models on the leaderboard *board*: the index of
     each, next to the behaviour that it was written with.
     """
@@ -331,4 +332,4 @@ async def _play_demo(wanted: Run, store: Store) -> Report | None:
     """
     async with simulate() as simulation:
         here = replace(wanted, roster=find_roster(wanted).move_endpoint(ENDPOINT, simulation.url))
-        return await calling.play_with_progress(here, store, ask=False, yes=True)
+        return await calling.play_with_progress(here, store, always_ask=False, yes=True)

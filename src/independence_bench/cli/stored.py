@@ -8,7 +8,11 @@ from collections.abc import Callable
 import click
 from sqlalchemy import Connection
 
-from independence_bench.api.named import find_protocol, find_stored_subjects, open_results
+from independence_bench.api.named import (
+    find_shipped_or_stored_protocol,
+    find_stored_subjects,
+    open_store_with_exclusions,
+)
 from independence_bench.api.records import costs as read_costs
 from independence_bench.cli.options import (
     FILLED,
@@ -16,7 +20,7 @@ from independence_bench.cli.options import (
     json_option,
     legend_option,
     make_results_console,
-    print_chosen_views,
+    print_chosen_rows,
     print_remarks,
     shown_options,
     store_option,
@@ -25,7 +29,7 @@ from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import escape_line
 from independence_bench.figures import format_count, format_dollars
 from independence_bench.lookup import suggest_names
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.report.stored_view import render_costs
 from independence_bench.report.table import RowFilter
 from independence_bench.report.terminal import print_views
@@ -52,7 +56,7 @@ def costs(top: int | None, find: str | None, legend: bool, as_json: bool, store:
         click.echo(answer.json())
     else:
         view = render_costs(answer.costs, answer.store)
-        print_chosen_views(view, shown=RowFilter(top, find), legend=legend)
+        print_chosen_rows(view, shown=RowFilter(top, find), legend=legend)
 
 
 LONGEST = 500  # characters of a reason
@@ -83,20 +87,22 @@ def exclude(
         raise WrongUse("--keep and --undo exclude each other: leave one of them out")
     if reason is not None and (undo or not reason.strip()):
         raise WrongUse("--reason needs some words that say why a subject is excluded or kept")
-    with open_results(store) as opened:
+    with open_store_with_exclusions(store) as opened:
         if not subjects:
-            _print_decisions(opened)
+            _print_exclusion_decisions(opened)
             return
         if reason is None and not undo:
             raise WrongUse("say why with --reason, or take it back with --undo")
         chosen = find_stored_subjects(opened, None, subjects)
-        labels = _read_subject_labels(opened)
+        labels = _map_model_hashes_to_labels(opened)
         with opened.open_transaction() as connection:
             for subject in chosen:
                 if undo:
                     registry.delete_decision(connection, subject.hash)
                 else:
-                    words = clean_text(" ".join((reason or "").split()))[:LONGEST]
+                    words = replace_unstorable_characters(" ".join((reason or "").split()))[
+                        :LONGEST
+                    ]
                     decision = Decision("keep" if keep else "exclude", words, COMMAND)
                     registry.store_decision(connection, subject.hash, decision, time.time())
     done = (
@@ -110,17 +116,17 @@ def exclude(
         print_remarks(f"{escape_line(labels[subject.hash])} {done}")
 
 
-def _read_subject_labels(store: Store) -> dict[str, str]:
+def _map_model_hashes_to_labels(store: Store) -> dict[str, str]:
     """Return the hash of each stored model -> its label, which is unique in the store."""
     with store.open_snapshot() as connection:
         return make_unique_labels(registry.read_subjects(connection))
 
 
-def _print_decisions(store: Store) -> None:
+def _print_exclusion_decisions(store: Store) -> None:
     """Print each decision to exclude a model from the rankings or to keep it in them, with its
     reason, one line each; a remark if there is none.
     """
-    labels = _read_subject_labels(store)
+    labels = _map_model_hashes_to_labels(store)
     with store.open_snapshot() as connection:
         known = registry.read_decisions(connection)
     for subject, decision in sorted(known.items(), key=lambda item: labels[item[0]]):
@@ -180,7 +186,9 @@ def clear(
         with opened.open_snapshot() as connection:
             deletion.check_unclaimed(connection, plan, opened.read_time(connection))
             spent = attempts.sum_spending(connection)
-        print_remarks(f"this deletes {_describe_plan(plan)} from {escape_line(opened.shown)}")
+        print_remarks(
+            f"this deletes {_describe_deletion_counts(plan)} from {escape_line(opened.shown)}"
+        )
         print_remarks(
             f"what they cost stays on record: the store's total of {format_dollars(spent.total)} "
             "does not "
@@ -189,8 +197,8 @@ def clear(
         if not yes and not ask_confirmation("Delete them?"):
             raise NotAllowed("nothing was deleted")
         with opened.open_transaction() as connection:
-            deletion.delete_answers(connection, plan, find, opened.read_time(connection))
-    print_remarks(f"deleted {_describe_plan(plan)}")
+            deletion.carry_out_deletion(connection, plan, find, opened.read_time(connection))
+    print_remarks(f"deleted {_describe_deletion_counts(plan)}")
 
 
 def _make_deletion_planner(
@@ -200,7 +208,7 @@ def _make_deletion_planner(
     (*what*) of which models, protocols and judges are deleted. Raises WrongUse for a model that
     does not exist; the function raises it for a judge.
     """
-    protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
+    protocol = find_shipped_or_stored_protocol(protocol_name, store)[0] if protocol_name else None
     of = find_stored_subjects(store, None, subjects)
 
     def find_plan(connection: Connection) -> DeletionPlan:
@@ -209,7 +217,7 @@ def _make_deletion_planner(
             stored = registry.read_protocols(connection)
             hashes = [hash_ for hash_, name, _ in stored if name == protocol.name]
         if what == "responses":
-            return deletion.plan_response_deletion(connection, of, hashes)
+            return deletion.plan_conversation_deletion(connection, of, hashes)
         labels = registry.read_judge_labels(connection)
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
@@ -222,7 +230,7 @@ def _make_deletion_planner(
     return find_plan
 
 
-def _describe_plan(plan: DeletionPlan) -> str:
+def _describe_deletion_counts(plan: DeletionPlan) -> str:
     """Return a text that says how many conversations, replies and judgements *plan* deletes."""
     parts = [
         format_count(len(found), noun)

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from independence_bench.api.named import find_protocol, open_results
+from independence_bench.api.named import find_shipped_or_stored_protocol, open_store_with_exclusions
 from independence_bench.cli.options import (
     make_remarks_console,
     make_results_console,
@@ -25,7 +25,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person
-from independence_bench.store.results import count_results
+from independence_bench.store.results import count_transcripts_and_judgements
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live, estimate_reading_steps
@@ -110,29 +110,36 @@ def serve_viewer(
     """
     page = read_page()
     limit_kept_memory()
-    with open_results(store) as opened, open_socket(port) as listening:
-        protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
+    with open_store_with_exclusions(store) as opened, open_socket(port) as listening:
+        protocols = (
+            []
+            if protocol_name is None
+            else [find_shipped_or_stored_protocol(protocol_name, opened)[0]]
+        )
         print_remarks(f"reading {opened.shown}")
         live = Live(
             opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label)
         )
         desk = None
         if person is not None:
-            marked = find_protocol(protocol_name, opened)[0]
+            marked = find_shipped_or_stored_protocol(protocol_name, opened)[0]
             desk = LabelDesk(opened, marked, marked.configurations, person, sample)
         port = listening.getsockname()[1]
         access = AccessTokens(LOOPBACK, port)
 
-        def announce_address() -> None:
+        def announce_and_open_address() -> None:
             if person is not None:
                 print_remarks(f"{person.label} marks conversations on the page Label")
-            click.echo(f"the viewer is at {access.address} (Ctrl-C ends it)")
+            click.echo(f"the viewer is at {access.lasting_token_address} (Ctrl-C ends it)")
             if open_it and has_screen():
                 webbrowser.open(access.one_time_address)
 
         app = make_app(live, page, port, access, desk)
         server = Server(
-            app, announce_address, failed=lambda: live.failure is not None, leave=live.stop_reading
+            app,
+            announce_and_open_address,
+            failed=lambda: live.failure is not None,
+            leave=live.stop_reading,
         )
         try:
             live.begin_reading()
@@ -184,10 +191,10 @@ def site(
         raise WrongUse("name the folder of the site: `aib site OUT/`")
     check_site_folder(folder.resolve())
     page = read_page()
-    with open_results(store) as opened:
-        protocols = [find_protocol(name, opened)[0] for name in protocol_names]
+    with open_store_with_exclusions(store) as opened:
+        protocols = [find_shipped_or_stored_protocol(name, opened)[0] for name in protocol_names]
         with opened.open_snapshot() as connection:
-            steps = estimate_reading_steps(*count_results(connection))
+            steps = estimate_reading_steps(*count_transcripts_and_judgements(connection))
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),

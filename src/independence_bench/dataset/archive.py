@@ -61,15 +61,15 @@ class Files:
     def __iter__(self) -> Iterator[File]:
         return iter(self.found)
 
-    def refuse_unfit_file(self, path: str, plain: bool, size: int) -> bool:
+    def refuse_unfit_file(self, path: str, is_regular_file: bool, size: int) -> bool:
         """Return whether a file of that *size* in bytes is refused, as too large or as no regular
-        file, and list it as refused if so. *plain*: it is a regular file.
+        file, and list it as refused if so. *is_regular_file*: it is a regular file.
         """
-        if not plain:
+        if not is_regular_file:
             self.refused.append((path, NOT_A_FILE))
         elif size > LARGEST_FILE:
             self.refused.append((path, "too large"))
-        return not plain or size > LARGEST_FILE
+        return not is_regular_file or size > LARGEST_FILE
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def open_files(path: Path) -> Iterator[Files]:
         raise WrongUse(f"{path} is neither a folder nor a file; name a folder or a tar")
 
 
-def find_tars(folder: Path) -> list[Path]:
+def find_first_tars(folder: Path) -> list[Path]:
     """Return the first `MOST_NAMED` files directly in *folder* that can be read as a tar; [] if
     there are none or *folder* is no folder.
     """
@@ -131,9 +131,10 @@ def _read_folder(root: Path) -> Files:
     return files
 
 
-def _read_tar(path: Path, kept: IO[bytes]) -> Files:
+def _read_tar(path: Path, unpacked_file: IO[bytes]) -> Files:
     """Return the regular files of the tar *path*, after unpacking them one after the other into
-    *kept*, a temporary file without a name. Raises WrongUse if nothing of the tar can be read.
+    *unpacked_file*, a temporary file without a name. Raises WrongUse if nothing of the tar can be
+    read.
     """
     files, allowance = Files(), Allowance()
     try:
@@ -147,10 +148,10 @@ def _read_tar(path: Path, kept: IO[bytes]) -> Files:
                 if member.isdir() or files.refuse_unfit_file(member.name, plain, member.size):
                     continue
                 allowance.take_bytes(member.size)
-                start = kept.tell()
-                size = kept.write(tar.extractfile(member).read())  # type: ignore[union-attr]
+                start = unpacked_file.tell()
+                size = unpacked_file.write(tar.extractfile(member).read())  # type: ignore[union-attr]
                 parts = PurePosixPath(member.name).parts
-                files.found.append(File(parts, partial(_read_piece, kept, start, size)))
+                files.found.append(File(parts, partial(_read_piece, unpacked_file, start, size)))
     except _UNREADABLE_TAR as error:
         said = " ".join(str(error).split())[:100] or type(error).__name__
         if not files.found:
@@ -162,9 +163,9 @@ def _read_tar(path: Path, kept: IO[bytes]) -> Files:
     return files
 
 
-def _read_piece(kept: IO[bytes], start: int, size: int) -> bytes:
-    kept.seek(start)
-    return kept.read(size)
+def _read_piece(unpacked_file: IO[bytes], start: int, size: int) -> bytes:
+    unpacked_file.seek(start)
+    return unpacked_file.read(size)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from pydantic import RootModel, TypeAdapter, ValidationError
 from independence_bench.analysis.baseline import Baseline
 from independence_bench.errors import WrongUse, describe_file_error
 from independence_bench.lookup import describe_similar_files
-from independence_bench.store.staging import stage_path
+from independence_bench.store.staging import make_temporary_path
 
 VERSION = "aib_baseline"
 VERSIONS = (1, 2)  # that are read; the last one is written
@@ -49,7 +49,7 @@ def write_baseline(file: Path, baseline: Baseline) -> None:
     document = BASELINE.dump_python(baseline, mode="json", exclude_defaults=True)
     text = json.dumps({VERSION: VERSIONS[-1]} | document, indent=1, sort_keys=True) + "\n"
     try:
-        with stage_path(file) as fresh:
+        with make_temporary_path(file) as fresh:
             fresh.write_text(text, encoding="utf-8", newline="\n")
             fresh.replace(file)
     except OSError as error:

@@ -41,7 +41,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse_stored_protocol
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
-from independence_bench.store.staging import remove_leftovers, stage_path
+from independence_bench.store.staging import make_temporary_path, remove_leftovers
 
 Form = Literal["jsonl", "parquet"]
 
@@ -72,13 +72,13 @@ def write_export(
     if form == "parquet":
         load_pyarrow("; or --format jsonl")
     write = _write_jsonl if form == "jsonl" else _write_parquet
-    with build_folder(folder) as building:
-        exported = _write_tables(store, building, write, form, raw, licence)
+    with build_folder_atomically(folder) as building:
+        exported = _write_tables_and_card(store, building, write, form, raw, licence)
     return Exported(folder, *exported)
 
 
 @contextmanager
-def build_folder(folder: Path) -> Iterator[Path]:
+def build_folder_atomically(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes *folder*, which must be empty or not exist, when the
     block ends. If the block fails, *folder* is not made.
 
@@ -92,7 +92,7 @@ def build_folder(folder: Path) -> Iterator[Path]:
             why = "is not empty" if folder.is_dir() else "is a file"
             raise WrongUse(f"{folder} {why}; name another folder for the export")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with stage_path(target) as building:
+        with make_temporary_path(target) as building:
             building.mkdir()
             yield building
             building.rename(target)  # also over an empty folder, but over no other
@@ -102,7 +102,7 @@ def build_folder(folder: Path) -> Iterator[Path]:
         ) from error
 
 
-def _write_tables(
+def _write_tables_and_card(
     store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str
 ) -> tuple[dict[str, int], int]:
     rows: dict[str, int] = {}
@@ -114,7 +114,7 @@ def _write_tables(
             rows[table.name] = write(
                 folder / f"{table.name}.{form}", table.list_columns(raw), exported
             )
-        in_flight = bulk.count_in_flight(connection)
+        in_flight = bulk.count_attempts_in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.read_protocols(connection)})
     written = {
         VERSION_FILE: f'{{"version": {VERSION}}}\n',

@@ -26,7 +26,7 @@ from independence_bench.dataset.schema import (
     ExportTable,
     is_same_row,
     load_pyarrow,
-    refuse_constant,
+    refuse_nan_or_infinity,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
@@ -84,17 +84,17 @@ def read_table_file(file: Path) -> Iterator[FoundRow]:
 def _read_jsonl(file: Path) -> Iterator[FoundRow]:
     try:
         with file.open("rb") as lines:
-            for number, line in enumerate(_read_lines(lines), 1):
+            for number, line in enumerate(_read_bounded_lines(lines), 1):
                 where = f"{file.name}, line {number}"
                 if line is None:
                     yield FoundRow(where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes"))
                 elif line.strip():
-                    yield FoundRow(where, len(line), _parse_line(line))
+                    yield FoundRow(where, len(line), _parse_line_or_error(line))
     except OSError as error:
         yield FoundRow(file.name, 0, ValueError(f"cannot be read ({error.strerror or error})"))
 
 
-def _read_lines(file: Any) -> Iterator[bytes | None]:
+def _read_bounded_lines(file: Any) -> Iterator[bytes | None]:
     """Yield each line of an open binary file; None in place of a line that is longer than
     `LARGEST_TEXT` bytes, as no export writes it.
     """
@@ -107,9 +107,9 @@ def _read_lines(file: Any) -> Iterator[bytes | None]:
         yield None
 
 
-def _parse_line(line: bytes) -> Any:
+def _parse_line_or_error(line: bytes) -> Any:
     try:
-        return json.loads(line.decode("utf-8-sig"), parse_constant=refuse_constant)
+        return json.loads(line.decode("utf-8-sig"), parse_constant=refuse_nan_or_infinity)
     except UnicodeDecodeError:
         return ValueError("is not UTF-8")
     except (ValueError, RecursionError):
@@ -135,9 +135,9 @@ def _read_parquet(file: Path) -> Iterator[FoundRow]:
                         raise TooLarge(LARGEST_TOTAL // 4)
         with parquet.ParquetFile(file, read_dictionary=paths) as opened:
             nothing = pyarrow.RecordBatch.from_pylist([], schema=opened.schema_arrow)
-            _count_unpacked_bytes(nothing.to_struct_array())  # raises for types that no export has
+            _count_bytes_per_value(nothing.to_struct_array())  # raises for types that no export has
             for group in opened.iter_batches(batch_size=BATCH):
-                for at, size in enumerate(_count_unpacked_bytes(group.to_struct_array()).tolist()):
+                for at, size in enumerate(_count_bytes_per_value(group.to_struct_array()).tolist()):
                     number += 1
                     where = f"{file.name}, row {number}"
                     if size > LARGEST_TEXT:
@@ -153,7 +153,7 @@ def _read_parquet(file: Path) -> Iterator[FoundRow]:
         )
 
 
-def _count_unpacked_bytes(array: Any) -> Any:
+def _count_bytes_per_value(array: Any) -> Any:
     """Return how many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of
     numpy.
 
@@ -164,14 +164,14 @@ def _count_unpacked_bytes(array: Any) -> Any:
     kind = array.type
     sizes = np.full(len(array), 8, dtype=np.int64)
     if types.is_dictionary(kind):
-        entries = _count_unpacked_bytes(array.dictionary)
+        entries = _count_bytes_per_value(array.dictionary)
         places = compute.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         sizes[places >= 0] += entries[places[places >= 0]]
     elif types.is_struct(kind):
         for field in array.flatten():
-            sizes += _count_unpacked_bytes(field)
+            sizes += _count_bytes_per_value(field)
     elif types.is_list(kind) or types.is_large_list(kind):
-        ends = np.concatenate([[0], np.cumsum(_count_unpacked_bytes(array.values))])
+        ends = np.concatenate([[0], np.cumsum(_count_bytes_per_value(array.values))])
         offsets = array.offsets.to_numpy()
         sizes += ends[offsets[1:]] - ends[offsets[:-1]]
     elif kind in (string(), large_string(), binary(), large_binary()):
@@ -181,13 +181,13 @@ def _count_unpacked_bytes(array: Any) -> Any:
     return sizes
 
 
-def split_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
-    """Yield the values of *rows*, which are pairs (size in bytes, value), in lists of at most
+def split_batches(sized_rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
+    """Yield the values of *sized_rows*, which are pairs (size in bytes, value), in lists of at most
     `BATCH` values and about `HELD` bytes.
     """
     batch: list[T] = []
     held = 0
-    for size, one in rows:
+    for size, one in sized_rows:
         batch.append(one)
         held += size
         if len(batch) == BATCH or held > HELD:
@@ -252,12 +252,12 @@ def import_export(path: Path, store: Store) -> Imported:
     with store.open_transaction() as connection:
         stored = StoreLookups(connection)
         for table in IMPORTED:
-            for rows in split_batches(_read_good_rows(path, table, summary, version)):
-                _store_good_rows(rows, Batch(stored, table, [row for _, row in rows]), summary)
+            for rows in split_batches(_read_valid_rows_with_sizes(path, table, summary, version)):
+                _check_and_store_rows(rows, Batch(stored, table, [row for _, row in rows]), summary)
     return summary
 
 
-def _store_good_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
+def _check_and_store_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
     """Store the rows of *batch* that are true and new, and count in *summary* which were added,
     stored already, in conflict, or refused. *rows* has the same rows, each with its place in a
     file.
@@ -267,7 +267,7 @@ def _store_good_rows(rows: list[tuple[str, Row]], batch: Batch, summary: Importe
         key = batch.table.identify_row(row)
         if key not in batch.existing_rows:
             try:
-                new.append(batch.check_row(row))
+                new.append(batch.check_and_convert_row(row))
             except Refused as error:
                 count.refused += 1
                 summary.record_finding(f"{where}: {error}")
@@ -308,7 +308,7 @@ def _read_version(file: Path) -> int:
     return version
 
 
-def _read_good_rows(
+def _read_valid_rows_with_sizes(
     path: Path, table: ExportTable, summary: Imported, version: int
 ) -> Iterator[tuple[int, tuple[str, Row]]]:
     """Yield each row of *table* in the export *path* that has the right types, as (its size in

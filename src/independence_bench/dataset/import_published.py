@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.dataset.archive import File, Files, find_tars, open_files
+from independence_bench.dataset.archive import File, Files, find_first_tars, open_files
 from independence_bench.dataset.published_conversations import (
     PublishedConversation,
     Source,
@@ -36,7 +36,7 @@ from independence_bench.dataset.published_format import (
     parse_reply_path,
     parse_subject,
     read_names_file,
-    read_published_rows,
+    read_published_rows_by_hash,
     read_trajectory,
 )
 from independence_bench.dataset.published_protocol import (
@@ -56,7 +56,7 @@ from independence_bench.judging.extraction import (
     PUBLISHED,
     make_name_answer_key,
     make_name_count_mark,
-    make_published_answer,
+    write_published_names_json,
 )
 from independence_bench.judging.output import read_published_verdict
 from independence_bench.judging.prompt import JudgingInput
@@ -64,7 +64,7 @@ from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Delivery, Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
 from independence_bench.protocol.loader import parse_stored_protocol
-from independence_bench.protocol.plan import Job, hash_script, list_configurations
+from independence_bench.protocol.plan import Job, hash_script, list_possible_configurations
 from independence_bench.store import imported, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.database import Store
@@ -118,9 +118,9 @@ def import_published(
     """
     outcome = PublishedImport()
     with open_files(path) as files:
-        groups, names = _group_files(files, outcome)
+        groups, names = _group_files_by_conversation(files, outcome)
         if not groups:
-            tars = " or ".join(shlex.quote(str(tar)) for tar in find_tars(path))
+            tars = " or ".join(shlex.quote(str(tar)) for tar in find_first_tars(path))
             raise WrongUse(
                 f"{path} holds no conversation in a layout that aib reads; "
                 + (
@@ -129,9 +129,9 @@ def import_published(
                     else "docs/published-data.md says which there are"
                 )
             )
-        votes = _count_sent_texts(groups, outcome, tell)
+        votes = _count_texts_and_drop_unreadable(groups, outcome, tell)
         protocol, protocol_files = _build_merged_protocol(store, votes, groups)
-        owner = imported.format_origin(LAYOUT, path.absolute().name)
+        owner = imported.make_import_owner_name(LAYOUT, path.absolute().name)
         writer = _Writer(store, protocol, protocol_files, names, owner, outcome)
         done = 0
         whole = [(group, parts) for group, parts in sorted(groups.items()) if parts]
@@ -141,7 +141,7 @@ def import_published(
                 [_read_conversation(protocol, group, parts.values()) for group, parts in batch]
             )
             done += sum(len(parts) for _, parts in batch)
-    rows, wrong = read_published_rows(path.absolute().with_name(ROWS_FILE))
+    rows, wrong = read_published_rows_by_hash(path.absolute().with_name(ROWS_FILE))
     outcome.rows = len(rows)
     outcome.skipped += [(f"{ROWS_FILE}, {line}", "no published row") for line in wrong]
     if rows:
@@ -153,7 +153,7 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _group_files(
+def _group_files_by_conversation(
     files: Files, outcome: PublishedImport
 ) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
     """Return (conversation -> its reply files, (model's hash, run) -> the names chosen in that
@@ -195,7 +195,9 @@ def _group_files(
     return groups, {of: read for of, (_, read) in names.items()}
 
 
-def _count_sent_texts(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
+def _count_texts_and_drop_unreadable(
+    groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell
+) -> Votes:
     """Read every file in *groups* once, and return how often each text was sent to models. Files
     that cannot be read are removed from *groups* and listed as skipped in *outcome*.
     """
@@ -243,11 +245,11 @@ def _read_stored_wording(store: Store) -> tuple[Wording, Counter[Place]]:
         protocol = parse_stored_protocol(*stored[0], NAME_OF_PROTOCOL)
         scripts = {
             hash_script(protocol, configuration, scenario)
-            for configuration in list_configurations(protocol)
+            for configuration in list_possible_configurations(protocol)
             for scenario in protocol.scenarios
         }
         played, complete = set[Place](), Counter[Place]()
-        for (system, delivery, state), count in imported.count_transcripts_by_state(
+        for (system, delivery, state), count in imported.count_by_configuration_and_state(
             connection, scripts
         ).items():
             place = (find_variant(protocol, system, delivery), delivery)
@@ -290,13 +292,15 @@ class _Writer:
             if c not in known
         ]
         with self.store.open_transaction() as connection:
-            self._import_transcripts(connection, known)
+            self._import_transcripts_and_replies(connection, known)
             self._import_judgements(connection, known)
-            self._import_names(connection, known)
+            self._import_chosen_names(connection, known)
 
-    def _import_transcripts(self, connection: Connection, conversations: Conversations) -> None:
-        played = [(self._make_played(c), c) for c in conversations]
-        stored = imported.find_known_transcripts(
+    def _import_transcripts_and_replies(
+        self, connection: Connection, conversations: Conversations
+    ) -> None:
+        played = [(self._make_played_job(c), c) for c in conversations]
+        stored = imported.read_states_and_text_hashes(
             connection, [conversation.job.transcript_id for conversation, _ in played]
         )
         new = [
@@ -320,10 +324,10 @@ class _Writer:
         for subject in {c.subject for _, c in new}:
             registry.store_subject(connection, subject)
         results.store_transcripts(
-            connection, [(conversation, c.reply_time) for conversation, c in new]
+            connection, [(conversation, c.last_reply_time) for conversation, c in new]
         )
 
-    def _make_played(self, c: PublishedConversation) -> PlayedJob:
+    def _make_played_job(self, c: PublishedConversation) -> PlayedJob:
         script = hash_script(self.protocol, c.configuration, c.scenario)
         job = Job(c.subject, c.run, c.configuration, c.scenario, script)
         keyed = [(source.make_call_key(c.run), source.reply) for source in c.said]
@@ -331,8 +335,8 @@ class _Writer:
 
     def _import_replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.make_call_key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
-        there = imported.find_answered_calls(connection, {key for key, _ in sources})
-        attempts = self._store_attempts(
+        there = imported.find_stored_answer_keys(connection, {key for key, _ in sources})
+        attempts = self._store_attempts_and_sum_costs(
             connection, [_make_reply_attempt(key, source, key in there) for key, source in sources]
         )
         # reversed: the reply in the conversation wins over the replies that it replaced
@@ -344,7 +348,9 @@ class _Writer:
 
     def _import_judgements(self, connection: Connection, conversations: Conversations) -> None:
         judged = [(self._make_judgement(c, c.judged), c.judged) for c in conversations if c.judged]
-        there = imported.find_answered_calls(connection, {judgement.key for judgement, _ in judged})
+        there = imported.find_stored_answer_keys(
+            connection, {judgement.key for judgement, _ in judged}
+        )
         self.outcome.judgements_known += sum(judgement.key in there for judgement, _ in judged)
         new: dict[str, tuple[Judgement, float]] = {}
         made = []
@@ -356,7 +362,7 @@ class _Writer:
         self._store_judgements(connection, made, new, {file.judge for _, file in judged})
         self.outcome.judgements += len(new)
 
-    def _import_names(self, connection: Connection, conversations: Conversations) -> None:
+    def _import_chosen_names(self, connection: Connection, conversations: Conversations) -> None:
         """Store which names were chosen in *conversations* as judgements of them, one for each text
         of a conversation.
         """
@@ -365,55 +371,60 @@ class _Writer:
         for c in conversations:
             file = self.names.get((c.subject.hash, c.run))
             if file is not None and c.reason is None and c.scenario.id in file.names_by_scenario:
-                heard, (judge, _, _) = c.transcript.heard_hash, _identify_judge(file.label)
+                heard, (judge, _, _) = (
+                    c.transcript.heard_hash,
+                    _build_judge_hash_label_spec(file.label),
+                )
                 key = make_name_answer_key(heard, judge, PUBLISHED)
-                answer = make_published_answer(file.names_by_scenario[c.scenario.id])
+                answer = write_published_names_json(file.names_by_scenario[c.scenario.id])
                 mark = make_name_count_mark(answer)
                 new.setdefault(
-                    key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.reply_time)
+                    key, (Judgement(key, heard, PUBLISHED, judge, mark, answer), c.last_reply_time)
                 )
                 read_from.setdefault(key, file)
-        for key in imported.find_answered_calls(connection, new.keys()):
+        for key in imported.find_stored_answer_keys(connection, new.keys()):
             del new[key]
-        made = [_make_naming_attempt(one, at, read_from[key]) for key, (one, at) in new.items()]
+        made = [
+            _make_names_reading_attempt(one, at, read_from[key]) for key, (one, at) in new.items()
+        ]
         self._store_judgements(connection, made, new, {read_from[key].label for key in new})
         self.outcome.names += len(new)
 
     def _store_judgements(
         self,
         connection: Connection,
-        made: Sequence[PaidAttempt],
+        paid_attempts: Sequence[PaidAttempt],
         new: Mapping[str, tuple[Judgement, float]],
         judges: Iterable[str],
     ) -> None:
-        attempts = self._store_attempts(connection, made)
+        attempts = self._store_attempts_and_sum_costs(connection, paid_attempts)
         for name in judges:
-            registry.store_judge(connection, *_identify_judge(name))
+            registry.store_judge(connection, *_build_judge_hash_label_spec(name))
         kept = [(key, attempts[key, at], one, at) for key, (one, at) in new.items()]
         results.store_judgements(connection, kept)
 
     def _make_judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
         case = JudgingInput(c.transcript, c.scenario, self.protocol.judge_instructions)
-        judge, _, _ = _identify_judge(file.judge)
+        judge, _, _ = _build_judge_hash_label_spec(file.judge)
         return case.make_judgement(
             judge, read_published_verdict(file.judge_scores or {}, c.scenario.marks)
         )
 
-    def _store_attempts(
-        self, connection: Connection, made: Sequence[PaidAttempt]
+    def _store_attempts_and_sum_costs(
+        self, connection: Connection, paid_attempts: Sequence[PaidAttempt]
     ) -> Mapping[tuple[str, float], int]:
-        attempts, new = imported.store_attempts(connection, made, self.owner)
+        attempts, new = imported.store_imported_attempts(connection, paid_attempts, self.owner)
         self.outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
         return attempts
 
 
-def _is_worth_storing(stored: tuple[str, str] | None, played: PlayedJob) -> bool:
+def _is_worth_storing(stored_state_and_hash: tuple[str, str] | None, played: PlayedJob) -> bool:
     """Return whether the conversation *played* is to be stored: it is new, or more complete than
-    the *stored* one, given as (state, hash of the words).
+    the *stored_state_and_hash* one, given as (state, hash of the words).
     """
-    if stored is None:
+    if stored_state_and_hash is None:
         return True
-    state, heard = stored
+    state, heard = stored_state_and_hash
     return state == "invalid" and (played.reason is None or heard != played.transcript.heard_hash)
 
 
@@ -421,12 +432,12 @@ def _describe_conversation(c: PublishedConversation) -> str:
     return f"{c.subject.label}, run {c.run}, {c.configuration}, {c.scenario.id}"
 
 
-def _make_reply_attempt(key: str, source: Source, there: bool) -> PaidAttempt:
+def _make_reply_attempt(key: str, source: Source, already_answered: bool) -> PaidAttempt:
     """Return the attempt at the call *key* that *source* came from. If the call is answered in the
-    store already (*there*), the attempt counts as replaced.
+    store already (*already_answered*), the attempt counts as replaced.
     """
     file, reply = source.file, source.reply
-    if source.replaced or there:
+    if source.replaced or already_answered:
         outcome = REPLACED
         message = "another reply to the same question is the one in the conversation"
     elif reply.reason is not None:
@@ -442,8 +453,10 @@ def _make_reply_attempt(key: str, source: Source, there: bool) -> PaidAttempt:
     return PaidAttempt(call, ended, source.at - seconds, source.at)
 
 
-def _make_judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> PaidAttempt:
-    if again:
+def _make_judging_attempt(
+    judgement: Judgement, file: Trajectory, already_judged: bool
+) -> PaidAttempt:
+    if already_judged:
         outcome, message = JUDGED_AGAIN, "the same words were said in another conversation"
     else:
         outcome = ANSWERED if judgement.reason is None else Kind.BROKEN.value
@@ -453,7 +466,7 @@ def _make_judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -
     return _make_paid_attempt(judgement.key, file.judge, ended, file.reply_time)
 
 
-def _make_naming_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
+def _make_names_reading_attempt(judgement: Judgement, at: float, file: NamesFile) -> PaidAttempt:
     """Return the attempt in which a model read the chosen names that *judgement* holds. One call
     read the names of a whole run; each conversation in *file* has an equal share of its cost. *at*:
     Unix time.
@@ -472,7 +485,7 @@ def _make_paid_attempt(key: str, judge: str, ended: Ended, at: float) -> PaidAtt
     return PaidAttempt(call, ended, at, at)
 
 
-def _identify_judge(name: str) -> tuple[str, str, str]:
+def _build_judge_hash_label_spec(name: str) -> tuple[str, str, str]:
     """Return (hash, label, settings) of the judge called *name* in published data, which cannot be
     asked from here.
     """

@@ -59,7 +59,7 @@ class PublishedConversation:
     reason: str | None
 
     @property
-    def reply_time(self) -> float:
+    def last_reply_time(self) -> float:
         """The Unix time, in seconds, of the last reply in this conversation."""
         return self.said[-1].at
 
@@ -113,7 +113,7 @@ def _find_line_sources(
     by_stem: Mapping[str, Trajectory],
     layout: PublishedScenario,
     scenario: Scenario,
-    ask: Asked,
+    make_request: Asked,
 ) -> list[tuple[Line, Source | None]]:
     """Return every line of a published conversation, each with the source of the reply: its file,
     if that has the same words and the same request, else a source without a file; None for a line
@@ -137,24 +137,24 @@ def _find_line_sources(
             question = line.text.strip()
         elif name := names.pop(question, "") if len(layout.stems) > 1 else "":
             line, sent = replace(line, name=name), messages[:at]
-            file = by_stem.get(layout.find_stem(name))
+            file = by_stem.get(layout.find_file_stem(name))
             if file and (file.text, file.notes, file.request.messages) == (
                 line.text,
                 line.notes,
                 sent,
             ):
-                source = _make_source(file, ask)
+                source = _make_source(file, make_request)
             else:
                 reply = Reply(
                     line.text, line.notes, reason=_describe_broken_reply(line.text, "", None)
                 )
-                source = Source(ask(sent), reply, last.reply_time, None)
+                source = Source(make_request(sent), reply, last.reply_time, None)
         spoken.append((line, source))
-    own = Line("model", last.text, last.notes, layout.find_reply(last.path.stem))
-    return [*spoken, (own, _make_source(last, ask))]
+    own = Line("model", last.text, last.notes, layout.find_reply_name(last.path.stem))
+    return [*spoken, (own, _make_source(last, make_request))]
 
 
-def _make_source(file: Trajectory, ask: Asked) -> Source:
+def _make_source(file: Trajectory, make_request: Asked) -> Source:
     reply = Reply(
         text=file.text,
         notes=file.notes,
@@ -164,7 +164,7 @@ def _make_source(file: Trajectory, ask: Asked) -> Source:
         reasoned=bool(file.reasoning),
         reason=_describe_broken_reply(file.text, file.reasoning, file.finish_reason),
     )
-    return Source(ask(file.request.messages), reply, file.reply_time, file)
+    return Source(make_request(file.request.messages), reply, file.reply_time, file)
 
 
 def _describe_broken_reply(text: str, reasoning: str, finish_reason: str | None) -> str | None:

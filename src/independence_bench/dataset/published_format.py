@@ -27,7 +27,7 @@ from independence_bench.dataset.archive import File
 from independence_bench.dataset.schema import check_time
 from independence_bench.escape import check_one_line
 from independence_bench.models.messages import Message, ToolCall, Usage
-from independence_bench.models.response import LENIENT, clean_text
+from independence_bench.models.response import LENIENT, replace_unstorable_characters
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import DELIVERIES, Delivery
@@ -94,7 +94,7 @@ class RowLine(BaseModel):
     ci_high: float = Field(ge=0, le=100)
 
 
-def read_published_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
+def read_published_rows_by_hash(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
     """Return (model's hash -> its published leaderboard row, descriptions of the lines that are
     wrong), read from the CSV file *path*; ({}, []) if there is no such file.
 
@@ -201,9 +201,11 @@ def _read_amount(value: Any) -> float | None:
 
 Count = Annotated[int | None, BeforeValidator(_read_count)]
 Amount = Annotated[float | None, BeforeValidator(_read_amount)]
-Clean = Annotated[str, AfterValidator(clean_text)]
+Clean = Annotated[str, AfterValidator(replace_unstorable_characters)]
 CleanOrNone = Annotated[
-    str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(clean_text)
+    str,
+    BeforeValidator(lambda value: "" if value is None else value),
+    AfterValidator(replace_unstorable_characters),
 ]
 
 
@@ -270,9 +272,10 @@ class Trajectory(BaseModel):
     text: Clean = Field(alias="response")
     notes: CleanOrNone = Field("", alias="content_thinking")
     reasoning: CleanOrNone = Field("", alias="reasoning_content")
-    finish_reason: Annotated[str, AfterValidator(lambda reason: clean_text(reason)[:40])] | None = (
-        None
-    )
+    finish_reason: (
+        Annotated[str, AfterValidator(lambda reason: replace_unstorable_characters(reason)[:40])]
+        | None
+    ) = None
     sent: list[MessageFile] = Field(alias="request_messages")
     tool_calls: list[Any] | None = Field(None, alias="response_tool_calls")
     cost: Cost = Field(CostFile(), alias="gen_cost")
@@ -323,16 +326,16 @@ def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     return read
 
 
-def _read_json_file(file: File, kind: type[M], known: Mapping[str, object]) -> M:
+def _read_json_file(file: File, kind: type[M], extra_fields: Mapping[str, object]) -> M:
     """Parse the JSON file *file* as an object of the model class *kind*, to which its raw text and
-    the fields in *known* are added. Raises Foreign if the file cannot be read or does not fit
-    *kind*.
+    the fields in *extra_fields* are added. Raises Foreign if the file cannot be read or does not
+    fit *kind*.
     """
     try:
         raw = file.read().decode("utf-8-sig")
         document = json.loads(raw)
         if isinstance(document, dict):
-            document |= {**known, "raw": raw}
+            document |= {**extra_fields, "raw": raw}
         return kind.model_validate(document, strict=True)
     except OSError:
         raise Foreign("cannot be read") from None
@@ -438,7 +441,7 @@ def _build_request(sent: list[MessageFile], delivery: Delivery) -> Request:
     opening, greeting, tool = "", "", ("", "")
     if delivery == "tool_role":
         opening = messages[1].content or ""
-        greeting, tool = _read_tool_call(messages[2])
+        greeting, tool = _read_text_and_tool_names(messages[2])
     lines = tuple(_make_line(message, delivery) for message in messages[start:])
     return Request(messages, messages[0].content or "", opening, greeting, tool, lines)
 
@@ -448,10 +451,10 @@ def _make_line(message: Message, delivery: Delivery) -> Line:
         return Line("human", message.content or "")
     if delivery == "user_role":
         return Line("model", message.content or "")
-    return Line("model", _read_tool_call(message)[0], message.content or "")
+    return Line("model", _read_text_and_tool_names(message)[0], message.content or "")
 
 
-def _read_tool_call(message: Message) -> tuple[str, tuple[str, str]]:
+def _read_text_and_tool_names(message: Message) -> tuple[str, tuple[str, str]]:
     """Return (text, (tool's name, argument's name)) of the only tool call of *message*. Raises
     Foreign unless it has one call with one text as its argument.
     """
@@ -462,4 +465,4 @@ def _read_tool_call(message: Message) -> tuple[str, tuple[str, str]]:
         raise Foreign(NO_SUCH_CONVERSATION) from None
     if not isinstance(text, str):
         raise Foreign(NO_SUCH_CONVERSATION)
-    return clean_text(text), (call.name, argument)
+    return replace_unstorable_characters(text), (call.name, argument)

@@ -72,11 +72,11 @@ class PublishedScenario:
     judged: tuple[str, ...]
     rubrics: tuple[str, ...]
 
-    def find_reply(self, stem: str) -> str:
+    def find_reply_name(self, stem: str) -> str:
         """Return the name of the reply that the file *stem* of this scenario holds."""
         return self.replies[self.stems.index(stem)]
 
-    def find_stem(self, reply: str) -> str:
+    def find_file_stem(self, reply: str) -> str:
         """Return the name, without .json, of the file of this scenario that holds *reply*."""
         return self.stems[self.replies.index(reply)]
 
@@ -193,39 +193,39 @@ def _is_valid_protocol_text(said: str | Said) -> bool:
 
 
 def merge_wordings(
-    old: Wording, new: Wording, before: Mapping[Place, int], here: Mapping[Place, int]
+    old: Wording, new: Wording, old_support: Mapping[Place, int], new_support: Mapping[Place, int]
 ) -> Wording:
     """Return the words that *old* or *new* knows. If the two differ at a place, the one that more
-    conversations support counts: *before* and *here* say how many support *old* and *new*, by
-    variant and delivery mode.
+    conversations support counts: *old_support* and *new_support* say how many support *old* and
+    *new*, by variant and delivery mode.
     """
 
-    def choose_better(
+    def merge_by_support(
         old: Mapping[str, T], new: Mapping[str, T], places: Collection[Place]
     ) -> Mapping[str, T]:
-        counts = [sum(of.get(place, 0) for place in places) for of in (before, here)]
+        counts = [sum(of.get(place, 0) for place in places) for of in (old_support, new_support)]
         return {**old, **new} if counts[1] > counts[0] else {**new, **old}
 
-    every = before.keys() | here.keys()
+    every = old_support.keys() | new_support.keys()
     by_tool = [place for place in every if place[1] == "tool_role"]
     return Wording(
-        choose_better(old.tool, new.tool, by_tool),
-        choose_better(old.steps, new.steps, every),
+        merge_by_support(old.tool, new.tool, by_tool),
+        merge_by_support(old.steps, new.steps, every),
         {
-            place: choose_better(old.systems.get(place, {}), new.systems.get(place, {}), [place])
+            place: merge_by_support(old.systems.get(place, {}), new.systems.get(place, {}), [place])
             for place in old.systems.keys() | new.systems.keys()
         },
     )
 
 
-def read_wording(protocol: Protocol, played: Collection[Place]) -> Wording:
+def read_wording(protocol: Protocol, played_places: Collection[Place]) -> Wording:
     """Return the words that *protocol* holds, without those that are unknown: the inverse of
-    `build_protocol`, which made *protocol*. System messages are returned for *played* only, pairs
-    of variant and delivery mode.
+    `build_protocol`, which made *protocol*. System messages are returned for *played_places* only,
+    pairs of variant and delivery mode.
     """
     tool = {name: getattr(protocol.tool_role, name) for name in TOOL}
     systems: dict[Place, dict[str, str]] = {}
-    for variant, delivery in played:
+    for variant, delivery in played_places:
         common = find_system_message(protocol, variant, delivery)
         if common is None or UNKNOWN in common:
             continue
@@ -239,7 +239,7 @@ def read_wording(protocol: Protocol, played: Collection[Place]) -> Wording:
         said: list[tuple[str, str]] = []  # since the reply before
         for who, text in list_script_steps(protocol.find_scenario(layout.scenario).script):
             if who == "model":
-                steps[layout.find_stem(text)], said = tuple(said), []
+                steps[layout.find_file_stem(text)], said = tuple(said), []
             else:
                 said.append(("human" if who == "human" else "model", text))
     return Wording(
@@ -260,12 +260,12 @@ def find_system_name(protocol: Protocol, variant: str, delivery: Delivery) -> st
     return variant + IN_USER_ROLE if apart else variant
 
 
-def find_variant(protocol: Protocol, system: str, delivery: Delivery) -> str:
-    """Return the variant whose system prompt is called *system* in *protocol* for the mode
+def find_variant(protocol: Protocol, prompt_name: str, delivery: Delivery) -> str:
+    """Return the variant whose system prompt is called *prompt_name* in *protocol* for the mode
     *delivery*: the inverse of `find_system_name`.
     """
-    variant = system.removesuffix(IN_USER_ROLE)
-    return variant if delivery == "user_role" and variant in dict(protocol.systems) else system
+    variant = prompt_name.removesuffix(IN_USER_ROLE)
+    return variant if delivery == "user_role" and variant in dict(protocol.systems) else prompt_name
 
 
 def find_system_message(
@@ -290,7 +290,9 @@ def find_system_message(
     return common + own.removeprefix(systems[variant]) if own.startswith(systems[variant]) else own
 
 
-def _make_prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str, str], str]:
+def _make_prompts_and_tool_addition(
+    systems: Mapping[Place, Mapping[str, str]],
+) -> tuple[dict[str, str], str]:
     """Return (system prompts by their names, the text that tool_role adds to each) with which a
     protocol sends the system messages *systems*.
 
@@ -326,14 +328,16 @@ def _make_prompts(systems: Mapping[Place, Mapping[str, str]]) -> tuple[dict[str,
     return {name: text for name, text in prompts.items() if NAME.fullmatch(name)}, added or ""
 
 
-def _find_common_addition(sent: Iterable[tuple[str | None, str | None]]) -> str | None:
+def _find_common_addition(
+    user_and_tool_messages: Iterable[tuple[str | None, str | None]],
+) -> str | None:
     """Return the text that every tool_role system message has after the text of its user_role
     message; None if it is not the same for all variants.
 
-    *sent* has a pair (user_role message, tool_role message) for each variant, with None for a
-    message that is not known. The text is "" if no variant was sent in both modes.
+    *user_and_tool_messages* has a pair (user_role message, tool_role message) for each variant,
+    with None for a message that is not known. The text is "" if no variant was sent in both modes.
     """
-    sent = list(sent)
+    sent = list(user_and_tool_messages)
     differ = {
         tool.removeprefix(user + PARAGRAPH)
         if tool.startswith(user + PARAGRAPH)
@@ -364,7 +368,7 @@ def build_protocol(known: Wording) -> tuple[Protocol, Files]:
         path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths
     }
     top: dict[str, Any] = load_shipped_yaml(files["protocol.yaml"])
-    prompts, added = _make_prompts(known.systems)
+    prompts, added = _make_prompts_and_tool_addition(known.systems)
     top["tool_role"] = {
         "name": known.tool.get("name", "unknown"),
         "description": UNKNOWN,
@@ -395,7 +399,7 @@ def build_protocol(known: Wording) -> tuple[Protocol, Files]:
     return parse_protocol(files, NAME_OF_PROTOCOL), files
 
 
-def make_playable(files: Files) -> tuple[Files, tuple[str, ...]]:
+def make_playable_and_list_incomplete(files: Files) -> tuple[Files, tuple[str, ...]]:
     """Return (files of a copy that can be played, names of the files that still lack words that
     models are sent), made from *files* of a protocol that `build_protocol` built.
 

@@ -32,7 +32,7 @@ from independence_bench.protocol.loader import (
 from independence_bench.protocol.plan import (
     build_request,
     hash_script,
-    list_configurations,
+    list_possible_configurations,
     start_scenario,
 )
 from independence_bench.store import bulk, integrity, registry
@@ -85,7 +85,7 @@ class StoreLookups:
         """
         return bulk.find_rows(self.connection, table, column, values, blobs) if values else []
 
-    def find_attempts(
+    def find_ended_attempts(
         self, calls: Collection[str], blobs: Collection[str] = ()
     ) -> dict[str, list[Row]]:
         """Return call's key -> the stored attempts at the call that have ended, in order, each with
@@ -99,7 +99,7 @@ class StoreLookups:
         return by_call
 
     @cached_property
-    def protocols(self) -> list[Protocol]:
+    def shipped_and_stored_protocols(self) -> list[Protocol]:
         """The shipped protocols, and the stored protocols that this version can read."""
         every = [load_protocol(name) for name in list_shipped()]
         for hash_, _, files in registry.read_protocols(self.connection):
@@ -108,11 +108,11 @@ class StoreLookups:
         return every
 
     @cached_property
-    def earlier_protocols(self) -> Mapping[str, Protocol]:
+    def earlier_form_protocols_by_hash(self) -> Mapping[str, Protocol]:
         """The protocols whose files have the form of an earlier version, by the hash under which
         they are stored.
         """
-        return {one.hash: one for one in self.protocols if one.earlier_form}
+        return {one.hash: one for one in self.shipped_and_stored_protocols if one.earlier_form}
 
     @cached_property
     def scenarios_by_place(self) -> Mapping[Place, list[Placed]]:
@@ -120,8 +120,8 @@ class StoreLookups:
         delivery mode, scenario's id, experiment).
         """
         by_place: dict[Place, list[Placed]] = defaultdict(list)
-        for protocol in self.protocols:
-            for configuration in list_configurations(protocol):
+        for protocol in self.shipped_and_stored_protocols:
+            for configuration in list_possible_configurations(protocol):
                 for scenario in protocol.scenarios:
                     place = (
                         configuration.system,
@@ -144,15 +144,15 @@ class StoreLookups:
         return self._placed[script, place]
 
     @cached_property
-    def own_script_hashes(self) -> Collection[str]:
+    def playable_script_hashes(self) -> Collection[str]:
         """The hash of every script of the protocols that this program plays itself, so without
         those that describe what other programs played.
         """
         placed = (played for there in self.scenarios_by_place.values() for played in there)
-        return {hash_script(*played) for played in placed if _is_own_protocol(played)}
+        return {hash_script(*played) for played in placed if _is_playable_protocol(played)}
 
 
-def _is_own_protocol(placed: Placed) -> bool:
+def _is_playable_protocol(placed: Placed) -> bool:
     return not placed[0].name.startswith(ELSEWHERE)
 
 
@@ -168,7 +168,11 @@ def read_model_spec(spec: str) -> ChatModel | None:
         given = json.loads(spec)
         model = read_chat_model(given)
         # an earlier version may lack a setting, which then has its default
-        return model if model.spec == write_canonical_json(json.loads(model.spec) | given) else None
+        return (
+            model
+            if model.settings_json == write_canonical_json(json.loads(model.settings_json) | given)
+            else None
+        )
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -191,7 +195,7 @@ class Batch:
         first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
         if self.table.name == "attempts":
-            at_calls = self.stored.find_attempts(values, BLOBS).values()
+            at_calls = self.stored.find_ended_attempts(values, BLOBS).values()
             stored_rows = [row for at_call in at_calls for row in at_call]
         else:
             stored_rows = self.stored.find_rows(self.table.name, first, values, BLOBS)
@@ -199,7 +203,7 @@ class Batch:
         calls = {row["call_key"] for row in self.stored.find_rows("attempts", "id", ids)}
         numbers = {
             row["id"]: row["number"]
-            for at in self.stored.find_attempts(calls).values()
+            for at in self.stored.find_ended_attempts(calls).values()
             for row in at
         }
         exported = [
@@ -209,7 +213,7 @@ class Batch:
         return {self.table.identify_row(row): row for row in exported}
 
     @cached_property
-    def referenced_rows(self) -> Mapping[str, Mapping[str, Row]]:
+    def referenced_rows_by_column(self) -> Mapping[str, Mapping[str, Row]]:
         """Column that refers to another table -> each value of it in this batch -> the stored row
         that the value refers to. Only columns of `REFERS` that the batch has.
         """
@@ -223,7 +227,7 @@ class Batch:
         return found
 
     @cached_property
-    def calls(self) -> Mapping[str, Row]:
+    def answered_calls_by_key(self) -> Mapping[str, Row]:
         """Key of a reply or judgement in this batch -> the stored row of the call that was
         answered.
         """
@@ -231,22 +235,22 @@ class Batch:
         return {row["key"]: row for row in self.stored.find_rows("calls", "key", keys)}
 
     @cached_property
-    def attempts(self) -> Mapping[str, list[Row]]:
+    def ended_attempts_by_call(self) -> Mapping[str, list[Row]]:
         """Key of a reply or judgement in this batch -> the stored attempts at its call that have
         ended, in order.
         """
-        return self.stored.find_attempts({row["key"] for row in self.rows})
+        return self.stored.find_ended_attempts({row["key"] for row in self.rows})
 
     @cached_property
     def _new_attempt_ids(self) -> Iterator[int]:
         return iter(make_attempt_ids(self.stored.connection, len(self.rows)))
 
-    def check_row(self, row: Row) -> Row:
+    def check_and_convert_row(self, row: Row) -> Row:
         """Check *row*, which the store does not have yet, and return it in the form of the store.
         Raises Refused if the row says something false, or refers to something that is not in the
         store.
         """
-        for column, here in self.referenced_rows.items():
+        for column, here in self.referenced_rows_by_column.items():
             check_claim(all(value in here for value in _make_list(row[column])), REFERS[column][2])
         if self.table.name in CHECKS:
             CHECKS[self.table.name](self, row)
@@ -264,9 +268,9 @@ class Batch:
         not fit.
         """
         kind = "reply" if self.table.name == "replies" else "judgement"
-        called = self.calls.get(row["key"])
+        called = self.answered_calls_by_key.get(row["key"])
         check_claim(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
-        at_call = self.attempts.get(row["key"], [])
+        at_call = self.ended_attempts_by_call.get(row["key"], [])
         check_claim(0 < row["attempt"] <= len(at_call), "the attempt that it came from is not here")
         attempt = at_call[row["attempt"] - 1]
         usable = row["state"] != "valid" or attempt["outcome"] in (ANSWERED, CUT_OFF)
@@ -342,7 +346,7 @@ class Batch:
         is about exactly the replies of its stored conversation. The conversation is of a protocol
         of an earlier form.
         """
-        played = self.referenced_rows["transcript"][row["transcript"]]
+        played = self.referenced_rows_by_column["transcript"][row["transcript"]]
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
         of = [option["reply"] for option in row["options"] if option["reply"] != "decided"]
@@ -357,7 +361,9 @@ class Batch:
         """Raise Refused unless the conversation *row* agrees with its stored replies, with its
         script, and with the keys that its requests make.
         """
-        model = read_model_spec(self.referenced_rows["subject_hash"][row["subject_hash"]]["spec"])
+        model = read_model_spec(
+            self.referenced_rows_by_column["subject_hash"][row["subject_hash"]]["spec"]
+        )
         if model is None:
             raise Refused("its subject is not here")
         check_claim(row["run"] >= 1, "runs are counted from 1")
@@ -369,12 +375,12 @@ class Batch:
         agree = row["state"] in ("complete", "invalid") and complete == (row["reason"] is None)
         check_claim(agree, f"is {row['state']}, with the reason {row['reason']!r}")
         talk = Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
-        replies = [self.referenced_rows["reply_keys"][key] for key in row["reply_keys"]]
+        replies = [self.referenced_rows_by_column["reply_keys"][key] for key in row["reply_keys"]]
         refuse_faulty_row(integrity.find_transcript_faults(row, talk))
         refuse_faulty_row(integrity.find_reply_mismatches(row, talk, replies))
-        self._check_script(row, talk, model, replies)
+        self._check_script_or_count_untraced(row, talk, model, replies)
 
-    def _check_script(
+    def _check_script_or_count_untraced(
         self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]
     ) -> None:
         """Raise Refused unless the script of the conversation *row*, played with *replies*, gives
@@ -382,13 +388,15 @@ class Batch:
         another program, or of a script that no known protocol has, is counted in `untraced`
         instead.
         """
-        if (earlier := self.stored.earlier_protocols.get(row["protocol_hash"])) is not None:
-            self._check_earlier_requests(row, talk, subject, earlier)
+        if (
+            earlier := self.stored.earlier_form_protocols_by_hash.get(row["protocol_hash"])
+        ) is not None:
+            self._check_earlier_form_reply_keys(row, talk, subject, earlier)
             return
         placed = self.stored.find_scenarios(row)
         if (
-            not any(map(_is_own_protocol, placed))
-            and row["script_hash"] not in self.stored.own_script_hashes
+            not any(map(_is_playable_protocol, placed))
+            and row["script_hash"] not in self.stored.playable_script_hashes
         ):
             self.untraced += 1
             return
@@ -397,20 +405,20 @@ class Batch:
         played = start_scenario(protocol, configuration, scenario)
         made: dict[str, str] = {}
         for key, reply in zip(row["reply_keys"], replies, strict=True):
-            check_claim(played.next_reply, "it has more replies than its script asks for")
+            check_claim(played.next_reply_name, "it has more replies than its script asks for")
             record = build_request(played, subject, configuration, protocol, row["id"]).record
             check_claim(
                 make_reply_key(record, row["run"]) == key,
-                f"“{played.next_reply}” has another key than its request",
+                f"“{played.next_reply_name}” has another key than its request",
             )
             made[key] = record
             if reply["state"] != "invalid":
                 played = played.add_reply(Words(reply["text"], reply["notes"]))
-        ended = bool(played.next_reply) != (row["state"] == "complete")
+        ended = bool(played.next_reply_name) != (row["state"] == "complete")
         check_claim(played.transcript == talk and ended, "its script continues differently")
         self.requests |= made
 
-    def _check_earlier_requests(
+    def _check_earlier_form_reply_keys(
         self, row: Row, talk: Transcript, subject: ChatModel, protocol: Protocol
     ) -> None:
         """Raise Refused unless each reply of the conversation *row* has the key of the request for

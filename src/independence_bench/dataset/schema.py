@@ -40,7 +40,7 @@ LARGEST_NUMBER = 2.0**252
 Row = Mapping[str, Any]
 
 
-def refuse_constant(name: str) -> Any:
+def refuse_nan_or_infinity(name: str) -> Any:
     """Raise ValueError for *name*, which is NaN or an infinity in JSON; Python would read it. This
     is the `parse_constant` of `json.loads`.
     """
@@ -125,7 +125,7 @@ def _strip_null(kind: str) -> str:
     return kind.removesuffix(" or null")
 
 
-def _find_type(kind: str) -> Any:
+def _find_pydantic_type(kind: str) -> Any:
     type_ = KINDS[_strip_null(kind)].type
     return type_ if kind == _strip_null(kind) else type_ | None
 
@@ -140,7 +140,7 @@ for _name, _parts in {
     "indices": {"run": "count", "index": "number or null"},
 }.items():
     _part = _make_object_type(
-        _name, **{name: (_find_type(kind), ...) for name, kind in _parts.items()}
+        _name, **{name: (_find_pydantic_type(kind), ...) for name, kind in _parts.items()}
     )
     _shown = f"list of {{{', '.join(_parts)}}}"
     KINDS[_name] = ValueKind(list[_part], _shown, _parts, listed=True)  # type: ignore[valid-type]
@@ -205,7 +205,10 @@ class ExportTable:
     @cached_property
     def _row_model(self) -> type[BaseModel]:
         types = {
-            c.name: (Any if c.told else _find_type(c.kind), None if c.told or c.raw else ...)
+            c.name: (
+                Any if c.told else _find_pydantic_type(c.kind),
+                None if c.told or c.raw else ...,
+            )
             for c in self.columns
         }
         return _make_object_type(self.name, **types)
@@ -257,14 +260,14 @@ PACKED: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-def make_export_row(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
-    """Return a *stored* row of *table* as an export has it, with the table's columns; *told* has
-    the values that stand in other tables.
+def make_export_row(table: ExportTable, stored: Row, looked_up_values: Row) -> dict[str, Any]:
+    """Return a *stored* row of *table* as an export has it, with the table's columns;
+    *looked_up_values* has the values that stand in other tables.
 
     The row leaves out what belongs to one machine: the holder of a lease, and the ids of attempts
     in one database.
     """
-    row = {**stored, **told}
+    row = {**stored, **looked_up_values}
     for column in table.columns:
         if column.base_kind in PACKED and column.name in row:
             row[column.name] = PACKED[column.base_kind][0](json.loads(row[column.name]))
@@ -316,16 +319,16 @@ def is_same_row(table: ExportTable, one: Row, other: Row) -> bool:
 ROWS_A_BATCH = 1000  # also the size of a row group in a Parquet file
 
 
-def load_pyarrow(otherwise: str = "") -> Any:
-    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *otherwise* is
-    put at the end of the message and tells how to do without.
+def load_pyarrow(error_suffix: str = "") -> Any:
+    """Import and return the module pyarrow. Raises WrongUse if it is not installed; *error_suffix*
+    is put at the end of the message and tells how to do without.
     """
     try:
         import pyarrow
     except ImportError:
         raise WrongUse(
             "Parquet and tables need pyarrow: pip install 'ai-independence-bench[export]'"
-            + otherwise
+            + error_suffix
         ) from None
     return pyarrow
 

@@ -66,11 +66,11 @@ class Admission:
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (rank, next(self._order), asked, turn))
         # once all that come together are in the queue
-        asyncio.get_running_loop().call_soon(self._admit_waiting)
+        asyncio.get_running_loop().call_soon(self._admit_or_refuse_waiting)
         try:
             await turn
         except asyncio.CancelledError:
-            self.end_conversation(asked)
+            self.end_conversation_and_admit(asked)
             raise
         return asked
 
@@ -85,14 +85,14 @@ class Admission:
         self._begun.add(begun)
         return begun
 
-    def record_progress(self, commitment: Commitment, left: float) -> None:
+    def record_progress_and_admit(self, commitment: Commitment, share_left: float) -> None:
         """Record which share of a conversation's calls is still to be made, in [0, 1], and let
         waiting conversations begin that the budget can pay for now.
         """
-        commitment.left = left
-        self._admit_waiting()
+        commitment.left = share_left
+        self._admit_or_refuse_waiting()
 
-    def end_conversation(self, commitment: Commitment) -> None:
+    def end_conversation_and_admit(self, commitment: Commitment) -> None:
         """Record that the conversation of *commitment* has ended, with or without success, and let
         waiting conversations begin that the budget can pay for now.
         """
@@ -101,7 +101,7 @@ class Admission:
             self._ended += 1
             self._ended_dollars += (1 - commitment.left) * (commitment.expected or 0.0)
             self._ended_calls += (1 - commitment.left) * commitment.calls
-        self._admit_waiting()
+        self._admit_or_refuse_waiting()
 
     def close_admission(self, why: BenchError) -> None:
         """Let no further conversation begin: each one that waits, now or later, raises the error
@@ -113,7 +113,7 @@ class Admission:
                 turn.set_exception(self._closed)
         self._waiting.clear()
 
-    def _admit_waiting(self) -> None:
+    def _admit_or_refuse_waiting(self) -> None:
         while self._waiting:
             _, _, asked, turn = self._waiting[0]
             if turn.done():  # cancelled

@@ -25,7 +25,7 @@ from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.admission import Admission, Commitment, OutOfReach
-from independence_bench.engine.preview import ConversationCost, estimate_conversation_costs
+from independence_bench.engine.preview import ConversationCost, estimate_costs_by_script
 from independence_bench.engine.run import (
     Progress,
     Report,
@@ -47,8 +47,8 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import (
     Job,
     build_request,
-    find_paid_openings,
-    is_shared_reply,
+    find_jobs_with_paid_opening,
+    is_next_reply_shared,
     start_scenario,
 )
 from independence_bench.store import registry, results
@@ -104,7 +104,7 @@ class BudgetTurn:
                 cost.foreseen.expected, self.conversation.calls, cost.foreseen.dearest
             )
 
-    async def take_turn(self, calls_left: int) -> None:
+    async def wait_until_affordable(self, calls_left: int) -> None:
         """Wait until the budget can pay for the remaining calls of this conversation, whose number
         is given. Returns at once if the turn was taken before. Raises OutOfReach if the budget will
         never pay for them, Stopped if nothing more may begin, and the error with which the
@@ -137,7 +137,9 @@ class BudgetTurn:
         """
         self._release_place()
         if self._begun is not None:
-            self.admission.record_progress(self._begun, calls_left / max(self._begun.calls, 1))
+            self.admission.record_progress_and_admit(
+                self._begun, calls_left / max(self._begun.calls, 1)
+            )
 
     def end_turn(self) -> None:
         """Record that this conversation has ended, with or without success, so that the budget can
@@ -145,7 +147,7 @@ class BudgetTurn:
         """
         self._release_place()
         if self._begun is not None:
-            self.admission.end_conversation(self._begun)
+            self.admission.end_conversation_and_admit(self._begun)
 
     def _release_place(self) -> None:
         if self._holds:
@@ -179,7 +181,7 @@ class ConversationCalls:
             slots,
             self.progress.tally,
             self.fresh,
-            None if self.turn is None else partial(self.turn.take_turn, self.left),
+            None if self.turn is None else partial(self.turn.wait_until_affordable, self.left),
         )
         if counted:
             self.left -= 1
@@ -190,7 +192,7 @@ class ConversationCalls:
         self.fresh = call.key in self.executor.ledger.fresh
         return answer
 
-    async def store(self, judgement: Judgement) -> Judgement:
+    async def store_free_judgement(self, judgement: Judgement) -> Judgement:
         """Store *judgement*, which was made without a call and cost nothing, and return it."""
         row = (judgement.key, None, judgement, self.executor.clocks.now())
         await self.executor.commits.commit_item(results.store_judgements, row)
@@ -228,7 +230,7 @@ class Asker(ABC):
         self._stopping.set()
         self._admission.close_admission(Stopped("stopped"))
 
-    def _end_budget(self, why: BudgetSpent) -> None:
+    def _stop_new_conversations(self, why: BudgetSpent) -> None:
         """Begin no further conversation, because the budget is spent; *why* is the error that says
         so. Conversations that have begun go on as far as the rest of the budget pays for them.
         """
@@ -361,7 +363,7 @@ class Asker(ABC):
             except OutOfReach as error:  # a shorter one may be within
                 self._beyond = self._beyond or error
             except BudgetSpent as error:
-                self._end_budget(error)
+                self._stop_new_conversations(error)
                 break
             # what else is in flight is paid for: it is waited for
             except StoreError as error:
@@ -405,7 +407,7 @@ async def ask_and_drop_refused_settings(
         for model, why in report.unsettled.items():
             now = [
                 m.label
-                for m in session.models
+                for m in session.subject_and_judge_models
                 if (m.endpoint, m.model) == (model.endpoint, model.model)
             ]
             called = f"it is called {now[0]} now" if now else "it is left out now"
@@ -414,7 +416,7 @@ async def ask_and_drop_refused_settings(
             report.stopped = BenchError("it will cost more than was foreseen, and you said no")
             break
         earlier, asker = report, await begin(session)
-        asker.report.add_earlier_costs(earlier)
+        asker.report.add_earlier_report(earlier)
         report = await asker.ask_while_watched(watch(asker))
     return report
 
@@ -451,14 +453,14 @@ class Engine(Asker):
         ]
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
-                group.create_task(player.load_pending())
+                group.create_task(player.load_pending_and_begin_runs())
         budget = self.report.budget
         if budget.limit is not None and budget.job is None:
             pending = {
                 player.subject: (player.pending.to_play, player.pending.to_judge)
                 for player in players
             }
-            self.costs = await estimate_conversation_costs(self.session, pending)
+            self.costs = await estimate_costs_by_script(self.session, pending)
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.play_subject(at_once))
@@ -503,13 +505,13 @@ class _Player:
         # by script: the same in every run, 7% of our CPU
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
-    async def load_pending(self) -> None:
+    async def load_pending_and_begin_runs(self) -> None:
         """Read from the store which conversations of this player's model are still to be played or
         judged, and keep them in `pending`. Runs of which nothing is missing are recorded in the
         store as begun, even if they were played for another protocol.
         """
 
-        def begin_pending_runs(connection: Connection) -> Pending:
+        def find_pending_and_record_begun(connection: Connection) -> Pending:
             pending = find_pending(connection, self.session, self.subject)
             registry.record_begun_runs(
                 connection, [(self.engine.protocol_hash, job) for job in pending.to_begin]
@@ -520,7 +522,7 @@ class _Player:
                 )
             return pending
 
-        self.pending = await self.executor.commits.commit_operation(begin_pending_runs)
+        self.pending = await self.executor.commits.commit_operation(find_pending_and_record_begun)
         self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_subject(self, turn: asyncio.Semaphore) -> None:
@@ -545,8 +547,8 @@ class _Player:
         whole runs are completed, and conversations that only need a judgement go first.
         """
         on_budget = self.engine.report.budget.limit is not None
-        shared = find_paid_openings(self.pending.to_play)
-        left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
+        shared = find_jobs_with_paid_opening(self.pending.to_play)
+        left = [(job, False, len(job.scenario.reply_names) + 1) for job in self.pending.to_play]
         left += [(job, True, 1) for job in self.pending.to_judge]
         # a hundred thousand transcripts need not stay in memory
         self.pending = Pending(self.pending.progress)
@@ -557,11 +559,13 @@ class _Player:
         for job, judge_only, _ in left:
             bought = job.place in shared
             shared_before = job.scenario.shared_reply_count if bought else 0
-            calls = (0 if judge_only else len(job.scenario.asks) - shared_before) + self.judge_calls
+            calls = (
+                0 if judge_only else len(job.scenario.reply_names) - shared_before
+            ) + self.judge_calls
             work = (
                 partial(self._judge_transcript, job, None)
                 if judge_only
-                else partial(self._play_scenario, job, bought)
+                else partial(self._play_and_judge_conversation, job, bought)
             )
             rank = (BEGUN if judge_only else -1000 * job.run) if on_budget else 0
             cost = None if self.engine.costs is None else self._find_cost(job, judge_only)
@@ -581,21 +585,26 @@ class _Player:
             None if judge_only else self._make_opening(job)[1],
         )
 
-    async def _play_scenario(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
+    async def _play_and_judge_conversation(
+        self, job: Job, opening_paid_elsewhere: bool, calls: ConversationCalls
+    ) -> None:
         """Play the conversation *job* to its end, store it the moment it is finished, then have it
         judged if the session has a judge. Raises GaveUp if a reply cannot be had.
 
-        *shared*: another branch of the same item asks for the first replies, which all branches
-        share, and counts their calls.
+        *opening_paid_elsewhere*: another branch of the same item asks for the first replies, which
+        all branches share, and counts their calls.
         """
         session, commits = self.session, self.executor.commits
         talk, asked = self._make_opening(job)
         replies: list[tuple[str, Reply]] = []
-        while talk.next_reply:
+        while talk.next_reply_name:
             call = self._make_reply_call(job, talk, asked)
             try:
                 reply = await calls.ask(
-                    call, counted=not (shared and is_shared_reply(job.scenario, talk))
+                    call,
+                    counted=not (
+                        opening_paid_elsewhere and is_next_reply_shared(job.scenario, talk)
+                    ),
                 )
             except GaveUp:
                 # a run without a stored conversation was begun all the same, and is shown as
@@ -609,12 +618,12 @@ class _Player:
             if reply.reason is not None:
                 break
             talk = talk.add_reply(Words(reply.text, reply.notes))
-            if talk.next_reply:
+            if talk.next_reply_name:
                 asked = build_request(
                     talk, self.subject, job.configuration, session.protocol, job.transcript_id
                 )
         invalid = replies[-1][1].reason
-        reason = None if invalid is None else f"{talk.next_reply}: {invalid}"
+        reason = None if invalid is None else f"{talk.next_reply_name}: {invalid}"
         played = results.PlayedJob(job, self.engine.protocol_hash, talk.transcript, replies, reason)
         kept = commits.commit_item(results.store_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
@@ -674,7 +683,7 @@ class _Player:
         """
         assert self.session.judge is not None  # noqa: S101 - only planned where there is one
         if transcript is None:
-            read = partial(results.read_transcript, transcript_id=job.transcript_id)
+            read = partial(results.read_transcript_and_reply_keys, transcript_id=job.transcript_id)
             transcript = (await self.executor.commits.commit_operation(read))[0]
         case = JudgingInput(transcript, job.scenario, self.session.protocol.judge_instructions)
         try:

@@ -1,7 +1,7 @@
 """Asks judges about given texts: the exam, the names in a conversation, a character's lines.
 
     readings = list_chosen_names(store, protocol)  # asks no model
-    left = list_unread_conversations(readings)
+    left = list_distinct_unread_conversations(readings)
     await make_name_asker(left, judge, session, 8).ask_until_done()  # like any judgement
     readings = list_chosen_names(store, protocol)  # now with what the model read
 
@@ -44,9 +44,9 @@ from independence_bench.judging.extraction import (
     INSTRUCTIONS,
     QUESTION,
     SCHEMA,
+    convert_name_answer_to_json,
     make_name_answer_key,
     make_name_count_mark,
-    read_name_answer,
 )
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.output import find_verdict_text
@@ -69,7 +69,7 @@ from independence_bench.protocol.definition import Scenario
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
-from independence_bench.store.tokens import read_mean_judgement_tokens
+from independence_bench.store.tokens import average_completion_tokens_by_rubric
 
 
 class JudgeAsker(Asker):
@@ -178,7 +178,7 @@ class ExamAsker(JudgeAsker):
         preview = await make_preview(self.session)
         with self.session.store.open_snapshot() as connection:
             taken = {
-                judge.hash: read_mean_judgement_tokens(connection, judge.hash)
+                judge.hash: average_completion_tokens_by_rubric(connection, judge.hash)
                 for judge in self.judges
             }
         total = Forecast()
@@ -189,17 +189,21 @@ class ExamAsker(JudgeAsker):
         return replace(preview, forecast=total)
 
     async def _forecast_judgement(
-        self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]
+        self, judge: ModelJudge, case: ExamCase, mean_judgement_tokens: Mapping[str, float]
     ) -> Forecast:
         """Forecast the tokens and dollars of one judgement of the exam case *case* by *judge*.
-        *taken*: rubric's hash -> mean completion tokens of the judge's judgements so far, of which
-        the mean is expected.
+        *mean_judgement_tokens*: rubric's hash -> mean completion tokens of the judge's judgements
+        so far, of which the mean is expected.
         """
         client = self.session.clients[judge.model.endpoint]
         info = await client.find_model_info(judge.model.model)
         sent = make_judge_request(case, judge.model).messages
         prompt = int(sum(estimate_tokens(message.content or "") for message in sent))
-        written = round(fmean(taken.values())) if taken else VERDICT_TOKENS
+        written = (
+            round(fmean(mean_judgement_tokens.values()))
+            if mean_judgement_tokens
+            else VERDICT_TOKENS
+        )
         return Forecast(
             1, prompt, written, 0.0 if client.endpoint.free else info.compute_cost(prompt, written)
         )
@@ -286,7 +290,7 @@ def make_names_call(transcript: Transcript, model: ChatModel) -> Call[Judgement]
         return Judgement(key, heard, QUESTION, model.hash, marks, reading, reason)
 
     def read_names(completion: Completion) -> Accepted[Judgement] | Rejected:
-        reading = read_name_answer(completion.content, words)
+        reading = convert_name_answer_to_json(completion.content, words)
         return (
             Accepted(make_judgement(reading, None))
             if reading
@@ -316,7 +320,8 @@ def make_name_asker(
 
     with session.store.open_snapshot() as connection:
         transcripts = [
-            results.read_transcript(connection, names.transcript_id)[0] for names in left
+            results.read_transcript_and_reply_keys(connection, names.transcript_id)[0]
+            for names in left
         ]
     tasks = [
         ConversationTask(TITLE, 1, partial(ask_names, transcript)) for transcript in transcripts
@@ -325,22 +330,27 @@ def make_name_asker(
 
 
 def make_raw_answer_call(
-    shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]
+    shown_hash: str,
+    pseudo_rubric_hash: str,
+    asked: ChatRequest,
+    count_answers: Callable[[str], int],
 ) -> Call[Judgement]:
     """Return the call that sends the request *asked* and stores the answer as a judgement whose
-    reasoning is the answer's unchanged text. *shown* is the hash of the text that the request is
-    about, *kind* stands in place of a rubric's hash. *answers* counts the answers in a reply; a
-    reply with 0 is rejected.
+    reasoning is the answer's unchanged text. *shown_hash* is the hash of the text that the request
+    is about, *pseudo_rubric_hash* stands in place of a rubric's hash. *count_answers* counts the
+    answers in a reply; a reply with 0 is rejected.
     """
-    key = make_judgement_key(shown, kind, asked.model.hash)
+    key = make_judgement_key(shown_hash, pseudo_rubric_hash, asked.model.hash)
 
     def make_judgement(answer: str, reason: str | None) -> Judgement:
-        marks = {} if reason else {"answers": float(answers(answer))}
-        return Judgement(key, shown, kind, asked.model.hash, marks, answer, reason)
+        marks = {} if reason else {"answers": float(count_answers(answer))}
+        return Judgement(
+            key, shown_hash, pseudo_rubric_hash, asked.model.hash, marks, answer, reason
+        )
 
     def read_answer(completion: Completion) -> Accepted[Judgement] | Rejected:
         text = find_verdict_text(completion)
-        if answers(text):
+        if count_answers(text):
             return Accepted(make_judgement(text, None))
         return Rejected(
             "the reply is no JSON object with a line for each place", completion.cut_off

@@ -38,7 +38,7 @@ from independence_bench.judging.extraction import (
     WRITING,
     join_card_texts,
     make_card_messages,
-    read_card_items,
+    read_card_items_counting_dropped,
 )
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.output import find_verdict_text, parse_one_object
@@ -128,8 +128,8 @@ def make_line_asker(
     async def ask_writer(
         task: WriterTask, calls: ConversationCalls, counted: bool
     ) -> dict[str, str]:
-        judgement = await calls.ask(_make_lines_call(task, writer.model), counted)
-        answer = _read_texts(judgement.reasoning, task)
+        judgement = await calls.ask(_make_writer_call(task, writer.model), counted)
+        answer = _parse_texts_by_place(judgement.reasoning, task)
         if answer is None:
             raise GaveUp(Reach.CALL, judgement.reason or "what is stored is not what was asked for")
         return answer
@@ -143,7 +143,7 @@ def make_line_asker(
     return JudgeAsker([writer], len(tasks), tasks, session, calls_at_once)
 
 
-def _read_texts(reply: str, task: WriterTask) -> dict[str, str] | None:
+def _parse_texts_by_place(reply: str, task: WriterTask) -> dict[str, str] | None:
     """Return place -> its text, put on one line, for each place that *task* asks for, parsed from a
     model's *reply*. None if *reply* is not a JSON object with a text at each place.
     """
@@ -152,13 +152,13 @@ def _read_texts(reply: str, task: WriterTask) -> dict[str, str] | None:
     return {place: " ".join(given[place].split()) for place in task.places} if whole else None
 
 
-def _make_lines_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
+def _make_writer_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
     asked = ChatRequest(
         model, (Message("system", task.system), Message("user", task.user)), schema=task.schema
     )
     shown = hash_content([task.system, task.user])
     return make_raw_answer_call(
-        shown, LINES, asked, lambda reply: len(_read_texts(reply, task) or ())
+        shown, LINES, asked, lambda reply: len(_parse_texts_by_place(reply, task) or ())
     )
 
 
@@ -223,13 +223,13 @@ def _make_items_call(texts: Mapping[str, str], model: ChatModel) -> Call[Judgeme
     key = make_judgement_key(hash_text(card), WRITING, model.hash)
 
     def make_judgement(answer: str, reason: str | None) -> Judgement:
-        items = None if reason else read_card_items(answer, texts)
+        items = None if reason else read_card_items_counting_dropped(answer, texts)
         marks = {"items": float(len(items[0]))} if items else {}
         return Judgement(key, hash_text(card), WRITING, model.hash, marks, answer, reason)
 
     def read_items(completion: Completion) -> Accepted[Judgement] | Rejected:
         text = find_verdict_text(completion)
-        items = read_card_items(text, texts)
+        items = read_card_items_counting_dropped(text, texts)
         if items and items[0]:
             return Accepted(make_judgement(text, None))
         says = (

@@ -21,7 +21,7 @@ LONGER = " The rain went on all day, and nobody in the house minded it at all." 
 SHOWN = 0.25  # of the tokens that a text usually has: more than that is no accident
 
 
-async def describe_hidden_tool_parts(
+async def probe_and_describe_hidden_parts(
     client: Client, model: ChatModel, wording: ToolWording
 ) -> str | None:
     """Ask a model server which parts of a conversation in tool_role (tools, what the model said,
@@ -43,9 +43,9 @@ async def describe_hidden_tool_parts(
         }
         hidden = [what for what, text in shown.items() if text not in rendered]
         return f"{_join_parts(hidden)} (by the server's own rendering)" if hidden else None
-    plain = await _count_prompt_tokens(client, _make_test_request(model, wording))
+    plain = await _ask_prompt_token_count(client, _make_test_request(model, wording))
     if isinstance(plain, Fault) and plain.kind is Kind.BAD_REQUEST:
-        without = await _count_prompt_tokens(
+        without = await _ask_prompt_token_count(
             client, _make_test_request(model, wording, tools=False, system_only=True)
         )
         return (
@@ -53,8 +53,10 @@ async def describe_hidden_tool_parts(
             if isinstance(without, Fault)
             else f"its tools: the server refuses them ({plain.message})"
         )
-    again = await _count_prompt_tokens(client, _make_test_request(model, wording))
-    control = await _count_prompt_tokens(client, _make_test_request(model, wording, system=LONGER))
+    again = await _ask_prompt_token_count(client, _make_test_request(model, wording))
+    control = await _ask_prompt_token_count(
+        client, _make_test_request(model, wording, system=LONGER)
+    )
     # a server that counts only what is new to it, or always the same, says nothing by its counts
     counts = (
         isinstance(plain, int) and plain == again and _has_grown_by_text(control, plain, LONGER)
@@ -63,9 +65,9 @@ async def describe_hidden_tool_parts(
     if not counts:
         return None
     tools = delivery.make_tools("tool_role", wording)
-    bare = await _count_prompt_tokens(client, _make_test_request(model, wording, tools=False))
-    said = await _count_prompt_tokens(client, _make_test_request(model, wording, said=LONGER))
-    heard = await _count_prompt_tokens(client, _make_test_request(model, wording, heard=LONGER))
+    bare = await _ask_prompt_token_count(client, _make_test_request(model, wording, tools=False))
+    said = await _ask_prompt_token_count(client, _make_test_request(model, wording, said=LONGER))
+    heard = await _ask_prompt_token_count(client, _make_test_request(model, wording, heard=LONGER))
     hidden = []
     if isinstance(bare, int) and not _has_grown_by_text(
         plain, bare, str([tool.format_tool() for tool in tools])
@@ -126,7 +128,7 @@ def _make_test_request(
     )
 
 
-async def _count_prompt_tokens(client: Client, request: ChatRequest) -> int | Fault:
+async def _ask_prompt_token_count(client: Client, request: ChatRequest) -> int | Fault:
     """Send *request* for a reply of one token, and return the number of prompt tokens that the
     server counts; the fault if it counts none.
     """

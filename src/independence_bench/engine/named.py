@@ -32,7 +32,7 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
     wrong settings a run costs money for nothing.
     """
     if models_file is None:
-        models_file, remark = find_models_file()
+        models_file, remark = find_models_file_and_note()
         sys.stderr.write(escape_text(remark))
     roster = apply_openrouter_variables(
         os.environ, Roster() if models_file is None else read_models_file(models_file)
@@ -40,7 +40,7 @@ def read_roster(models_file: Path | None, local_url: str | None = None) -> Roste
     return roster.move_endpoint("local", check_url(local_url)) if local_url else roster
 
 
-def find_models_file() -> tuple[Path | None, str]:
+def find_models_file_and_note() -> tuple[Path | None, str]:
     """Return (path, note): the path of models.yaml in the working folder, else of models.yml, None
     if there is neither; and a line for the user.
 
@@ -52,7 +52,7 @@ def find_models_file() -> tuple[Path | None, str]:
         return usual, ""
     if (other := usual.with_suffix(".yml")).is_file():
         return other, f"note: {other} is read, there being no {usual}\n"
-    close = find_similar_files(usual, alike=LIKE_MODELS)
+    close = find_similar_files(usual, min_similarity=LIKE_MODELS)
     left = f"note: {close[0]} is not read; call it {usual} if it is one\n" if close else ""
     return None, left
 
@@ -102,16 +102,16 @@ def choose_experiments(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, 
     return tuple(name for name in known if name in wanted)
 
 
-def apply_weights(protocol: Protocol, weights: str | None) -> Protocol:
-    """Return *protocol* with its set of dimension weights that is called *weights*; None: with its
-    default weights. Raises WrongUse if *protocol* has no set of that name.
+def apply_weights(protocol: Protocol, weights_name: str | None) -> Protocol:
+    """Return *protocol* with its set of dimension weights that is called *weights_name*; None: with
+    its default weights. Raises WrongUse if *protocol* has no set of that name.
     """
     names = [weighting.name for weighting in protocol.weightings]
-    if weights is not None and weights not in names:
+    if weights_name is not None and weights_name not in names:
         there = (
-            suggest_names(weights, names)
+            suggest_names(weights_name, names)
             if names
             else "it has its default weights only: leave --weights out"
         )
-        raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
-    return protocol.choose_weights(weights)
+        raise WrongUse(f"--weights: {protocol.name} has no weights called {weights_name}; {there}")
+    return protocol.choose_weights(weights_name)

@@ -15,13 +15,17 @@ from dataclasses import astuple, dataclass, field, replace
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import BoardExam, read_examined_judges
-from independence_bench.analysis.health import format_day_and_hour
+from independence_bench.analysis.health import format_utc_day_and_minute
 from independence_bench.calls.budget import CHARACTERS_A_TOKEN, PROMPT_OVERHEAD
 from independence_bench.engine.run import Session
-from independence_bench.engine.session import count_opening_tokens, find_pending, list_model_remarks
+from independence_bench.engine.session import (
+    estimate_opening_tokens,
+    find_pending,
+    list_model_remarks,
+)
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, hash_planned_rubric, make_judge_request
-from independence_bench.models.endpoints import Dialect, find_verbosity
+from independence_bench.models.endpoints import Dialect, find_relative_reply_tokens
 from independence_bench.models.messages import BYTES_A_TOKEN, ChatRequest, Measured
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
@@ -30,8 +34,8 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.plan import (
     Job,
     build_request,
-    find_paid_openings,
-    is_shared_reply,
+    find_jobs_with_paid_opening,
+    is_next_reply_shared,
     start_scenario,
 )
 from independence_bench.store import attempts, tokens, usage
@@ -74,7 +78,7 @@ def estimate_typical_reply(subject: ChatModel, scenario: Scenario) -> Used:
     """Estimate the tokens of one reply in *scenario*: those of a typical model, adjusted if it is
     known how verbose *subject* is, and at most the token limit of *subject*. Prompt tokens are 0.
     """
-    taken, said = find_verbosity(subject) or (1.0, 1.0)
+    taken, said = find_relative_reply_tokens(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
     return Used(
         0, min(taken * (words + THOUGHT_TOKENS * subject.may_think), most), min(said * words, most)
@@ -99,19 +103,23 @@ def compute_judgement_length_ratio(
     return sum(taken for taken, _ in known) / sum(typical for _, typical in known) if known else 1.0
 
 
-def scale_typical_reply(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
+def scale_typical_reply(
+    typical: Used, typical_real_pairs: Sequence[tuple[Used, Used]], most: float
+) -> Used:
     """Return *typical*, the expected tokens of a reply, multiplied by the ratio of real to typical
     tokens in stored replies to other scenarios.
 
-    *seen*: pairs (typical tokens, real tokens), one for each of the stored replies; if it is empty,
-    *typical* is returned. *most*: the token limit of a reply.
+    *typical_real_pairs*: pairs (typical tokens, real tokens), one for each of the stored replies;
+    if it is empty, *typical* is returned. *most*: the token limit of a reply.
     """
-    if not seen:
+    if not typical_real_pairs:
         return typical
-    completion = sum(used.completion for _, used in seen) / sum(
-        usual.completion for usual, _ in seen
+    completion = sum(used.completion for _, used in typical_real_pairs) / sum(
+        usual.completion for usual, _ in typical_real_pairs
     )
-    words = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
+    words = sum(used.said for _, used in typical_real_pairs) / sum(
+        usual.said for usual, _ in typical_real_pairs
+    )
     return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
 
 
@@ -135,16 +143,18 @@ class Preview:
     exam: BoardExam | None = None  # the exam of the session's judge; None: no judge
 
 
-async def make_preview(session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
+async def make_preview(
+    session: Session, forecast_judgements: set[tuple[str, str]] | None = None
+) -> Preview:
     """Return a forecast of the calls, tokens and dollars that are left of *session*, with what the
     store has cost so far and remarks on the models. Reads the store and the endpoints' lists of
     models; asks no model.
 
-    *judging*: (hash of the words, hash of the rubric) of each judgement that earlier sessions of
-    the same command will have made, which is not counted again; the judgements of this session are
-    added to the set.
+    *forecast_judgements*: (hash of the words, hash of the rubric) of each judgement that earlier
+    sessions of the same command will have made, which is not counted again; the judgements of this
+    session are added to the set.
     """
-    judging = set() if judging is None else judging
+    judging = set() if forecast_judgements is None else forecast_judgements
     bounded = session.budget.limit is not None
     infos = await _read_model_infos(session)
     estimates = []
@@ -152,7 +162,7 @@ async def make_preview(session: Session, judging: set[tuple[str, str]] | None = 
         foresight = Foresight.load_foresight(connection, session, infos)
         spent = attempts.sum_spending(connection)
         exam = (
-            read_examined_judges(connection, session.protocol, session.judge).find_exam(
+            read_examined_judges(connection, session.protocol, session.judge).find_or_make_exam(
                 [session.judge.hash]
             )
             if session.judge
@@ -178,10 +188,9 @@ async def make_preview(session: Session, judging: set[tuple[str, str]] | None = 
     ]
     remarks += list_model_remarks(session, infos, unknown, bounded)
     for model, (_, then) in kept.items():
-        remarks.append(
-            f"the price of {model.name} is what its endpoint listed on {format_day_and_hour(then)}"
-        )
-    whole = sum((part.total for part in estimates), Forecast())
+        listed = format_utc_day_and_minute(then)
+        remarks.append(f"the price of {model.name} is what its endpoint listed on {listed}")
+    whole = sum((part.model_and_judge_forecast for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(session, whole, spent, tuple(remarks), tuple(estimates), exam)
@@ -207,7 +216,7 @@ class ConversationCost:
     dearest: float  # at most one of its calls, about; 0 where no price is known
 
 
-async def estimate_conversation_costs(
+async def estimate_costs_by_script(
     session: Session, pending: Mapping[ChatModel, tuple[list[Job], list[Job]]]
 ) -> dict[tuple[str, str, bool], ConversationCost]:
     """Estimate the cost in dollars of each conversation that is left: (model's hash, script's hash,
@@ -231,7 +240,7 @@ async def estimate_conversation_costs(
                         foresight.find_dearest_call_usd(foresight.judge, estimate.judge),
                     )
                     costs[subject.hash, job.script_hash, judged_only] = ConversationCost(
-                        estimate.total.dollars, dearest
+                        estimate.model_and_judge_forecast.dollars, dearest
                     )
     return costs
 
@@ -292,7 +301,7 @@ class Foresight:
             prices,
             free,
             kept,
-            tokens.read_mean_judgement_tokens(connection, judge.hash) if judge else {},
+            tokens.average_completion_tokens_by_rubric(connection, judge.hash) if judge else {},
             judge_bytes or BYTES_A_TOKEN,
             UsualUse(connection, session.protocol, ways),
             connection,
@@ -408,7 +417,7 @@ class Estimate:
         return self.candidate.calls > 0 and not self.usual.own
 
     @property
-    def total(self) -> Forecast:
+    def model_and_judge_forecast(self) -> Forecast:
         """The summed forecast (calls, tokens, dollars) of the model under test and its judge."""
         return self.candidate + self.judge
 
@@ -440,12 +449,12 @@ class ScriptSizes:
         playing and judging the script of *job* takes, with the replies left open.
         """
         configuration, scenario = job.configuration, job.scenario
-        places = [f"zq{turn}qz" for turn in range(len(scenario.asks))]
+        places = [f"zq{turn}qz" for turn in range(len(scenario.reply_names))]
         talk, asked = start_scenario(protocol, configuration, scenario), []
         first = sent = build_request(talk, job.subject, configuration, protocol)
         for place in places:
             size = Measured.measure_text(sent.encoded, places)
-            asked.append((size, is_shared_reply(scenario, talk)))
+            asked.append((size, is_next_reply_shared(scenario, talk)))
             talk = talk.add_reply(Words(place))
             sent = build_request(talk, job.subject, configuration, protocol)
         case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
@@ -487,7 +496,7 @@ def estimate_jobs(
     alike = Counter((job.script_hash, False) for job in to_play)
     alike.update((job.script_hash, True) for job in to_judge)
     one_of = {job.script_hash: job for job in (*to_play, *to_judge)}
-    shared = find_paid_openings(to_play)
+    shared = find_jobs_with_paid_opening(to_play)
     bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
         (estimate_typical_reply(subject, protocol.find_scenario(id_)), used)
@@ -519,7 +528,7 @@ def estimate_jobs(
             settings[configuration] = len(begun.record.encode()) - len(begun.encoded.encode())
         # an earlier chat and the system prompt begin every conversation, and each request the next
         # one
-        before = count_opening_tokens(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
+        before = estimate_opening_tokens(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
         said, words = 0.0, list[int]()
         for turn, (messages, with_others) in enumerate(size.asked):
             took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
@@ -548,7 +557,7 @@ def estimate_jobs(
             if usual.own and size.told in verdicts and known and not known[0].prompt:
                 known_words += call
             heard += said * number
-    spread = _find_completion_range(subject, protocol, usual, len(one_of))
+    spread = _find_completion_share_range(subject, protocol, usual, len(one_of))
     low, high = (
         add_dollars(
             _vary_dollars(played, share, subject, prices, (share - 1) * quoted),
@@ -566,7 +575,7 @@ def estimate_jobs(
     return Estimate(subject.label, played, judged, low, high, usual)
 
 
-def _find_completion_range(
+def _find_completion_share_range(
     subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int
 ) -> tuple[float, float]:
     """Return (low, high): the fewest and the most completion tokens that *subject* is likely to
@@ -599,13 +608,13 @@ def _forecast_call(
 
 def _vary_dollars(
     forecast: Forecast,
-    share: float,
+    completion_ratio: float,
     model: ChatModel | None,
     prices: Mapping[ChatModel, ModelInfo],
-    more: float,
+    extra_prompt_tokens: float,
 ) -> float | None:
-    """Return what *forecast* costs in dollars if completions take *share* times the expected
-    tokens, and all prompts together *more* tokens on top.
+    """Return what *forecast* costs in dollars if completions take *completion_ratio* times the
+    expected tokens, and all prompts together *extra_prompt_tokens* tokens on top.
 
     None if a price is not known. Without a model or calls, the dollars of *forecast* are returned
     as they are.
@@ -613,11 +622,11 @@ def _vary_dollars(
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
     info = prices[model]
-    longer = (share - 1) * forecast.completion_tokens
+    longer = (completion_ratio - 1) * forecast.completion_tokens
     return (
         forecast.dollars
         + longer * (info.completion_price or 0.0)
-        + more * (info.prompt_price or 0.0)
+        + extra_prompt_tokens * (info.prompt_price or 0.0)
     )
 
 

@@ -144,7 +144,7 @@ class Session:
     settle: Callable[[Session], Awaitable[Session]] | None = None
 
     @property
-    def models(self) -> list[ChatModel]:
+    def subject_and_judge_models(self) -> list[ChatModel]:
         """All models that this session calls: those under test, and the judge if it is a model."""
         return [*self.subjects, *([self.judge.model] if isinstance(self.judge, ModelJudge) else [])]
 
@@ -181,7 +181,7 @@ class Progress:
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
-    def calls(self) -> int:
+    def total_calls(self) -> int:
         """The number of calls that this command makes for one model: those that were answered and
         those that are left.
         """
@@ -238,7 +238,7 @@ class Report:
         self.others.add_counts(other.others)
         self.remarks += other.remarks
 
-    def add_earlier_costs(self, earlier: Report) -> None:
+    def add_earlier_report(self, earlier: Report) -> None:
         """Add the calls, costs, warnings and remarks of *earlier* to this report of the same
         command, which has planned the work of *earlier* anew.
         """
@@ -300,10 +300,10 @@ def stop_on_signals(report: Report, stop: Callable[[BenchError], None]) -> Itera
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
-    def handle_interrupt(typed: bool) -> None:
+    def handle_interrupt(is_keyboard_signal: bool) -> None:
         if report.stopped is None:
             stop(Interrupted())
-        elif typed and task is not None:
+        elif is_keyboard_signal and task is not None:
             task.cancel()
 
     def handle_signal(number: int, _frame: object) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.results import read_results
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import USER_ROLE, describe_tools_remedy
-from independence_bench.engine.delivered import describe_hidden_tool_parts
+from independence_bench.engine.delivered import probe_and_describe_hidden_parts
 from independence_bench.engine.named import (
     apply_weights,
     choose_configurations,
@@ -40,10 +40,15 @@ from independence_bench.errors import (
     WrongUse,
 )
 from independence_bench.hashing import hash_content
-from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
+from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_small_model_file
 from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.judging.judge import Judge, ModelJudge, make_judge_model, make_judge_spec
+from independence_bench.judging.judge import (
+    Judge,
+    ModelJudge,
+    make_judge_spec,
+    set_judge_token_limit,
+)
 from independence_bench.judging.prompt import hash_planned_rubric
 from independence_bench.lookup import normalize_names
 from independence_bench.models.abilities import Setting
@@ -65,7 +70,7 @@ from independence_bench.models.spec import (
 )
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_protocol_and_files
-from independence_bench.protocol.plan import Job, find_paid_openings, list_jobs
+from independence_bench.protocol.plan import Job, find_jobs_with_paid_opening, list_jobs
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -177,7 +182,7 @@ def find_model_specs(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     no model.
     """
     model = f"{GGUF}:{files.SMOLLM2}" if typed.strip() == NAME else typed
-    specs = roster.find_specs(model, load_shipped_subjects())
+    specs = roster.find_or_make_specs(model, load_shipped_subjects())
     return tuple(resolve_file_spec(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
@@ -202,14 +207,16 @@ def _apply_settings(spec: ModelSpec, run: Run) -> ModelSpec:
 
 
 @asynccontextmanager
-async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIterator[Session]:
+async def open_session(
+    run: Run, store: Store, will_ask_models: bool = True
+) -> AsyncIterator[Session]:
     """Look up the models and the judge of *run*, open a client for each of their endpoints, and
     yield the session: everything that is needed to play and judge the run, a budget included. The
     clients are closed at the end.
 
-    *asking* False: no model will be asked, so a missing key and an endpoint that does not answer
-    are no errors. Otherwise raises EndpointUnusable if a key is missing or nothing answers. Also
-    raises what `resolve_run` raises, and SubjectError for a model that does not exist.
+    *will_ask_models* False: no model will be asked, so a missing key and an endpoint that does not
+    answer are no errors. Otherwise raises EndpointUnusable if a key is missing or nothing answers.
+    Also raises what `resolve_run` raises, and SubjectError for a model that does not exist.
     """
     run = resolve_run(run)
     protocol, texts = load_run_protocol(run)
@@ -219,7 +226,9 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
         judge_spec = None if run.no_judge or run.judge == NAME else find_judge_spec(run)
         try:
             called = [*(specs if runs else ()), *([judge_spec] if judge_spec else [])]
-            clients = await stack.enter_async_context(_open_clients(called, run, store, asking))
+            clients = await stack.enter_async_context(
+                _open_clients(called, run, store, will_ask_models)
+            )
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in specs} or not runs:
                 raise
@@ -227,7 +236,7 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
                 f"{error}; or judge with --judge embedded, or later with --no-judge"
             ) from None
         asked_for: dict[ChatModel, frozenset[Setting]] = {}
-        subjects, notes = await _resolve_subjects(run, clients, asked_for, asking)
+        subjects, notes = await _resolve_subjects(run, clients, asked_for, will_ask_models)
         judge = await resolve_judge(run, clients)
         if judge_spec is not None and isinstance(judge, ModelJudge):
             notes += list_renaming_remarks(judge_spec, judge.model)
@@ -241,7 +250,7 @@ async def open_session(run: Run, store: Store, asking: bool = True) -> AsyncIter
             """Return *session* with its models and its judge looked up again, by what the clients
             have learned about them since.
             """
-            subjects, _ = await _resolve_subjects(run, clients, asked_for, asking=False)
+            subjects, _ = await _resolve_subjects(run, clients, asked_for, will_ask_models=False)
             judge = await resolve_judge(run, clients)
             return replace(session, subjects=tuple(dict.fromkeys(subjects)), judge=judge)
 
@@ -307,12 +316,12 @@ async def resolve_judge(run: Run, clients: Mapping[str, Client]) -> Judge | None
     if run.judge == NAME:
         weights = Weights.load_shipped()
         path = files.find_pin(files.SMOLLM2).path
-        if needs_model(weights, protocol):
+        if needs_small_model_file(weights, protocol):
             path = Path(files.find_model_file(files.SMOLLM2).path)  # said before anything is played
         return EmbeddedJudge(StateReader(path), weights)
     spec = find_judge_spec(run)
     model = await _resolve_model(spec, protocol, clients)
-    return ModelJudge(make_judge_model(model, spec), run.again)
+    return ModelJudge(set_judge_token_limit(model, spec), run.again)
 
 
 def find_judge_spec(run: Run) -> ModelSpec:
@@ -328,7 +337,9 @@ def find_judge_spec(run: Run) -> ModelSpec:
     default = protocol.judge
     # what models.yaml says is how a subject is called
     own = run.judge is None or run.judge == default.model
-    spec = default if own or run.judge is None else find_roster(run).find_specs(run.judge)[0]
+    spec = (
+        default if own or run.judge is None else find_roster(run).find_or_make_specs(run.judge)[0]
+    )
     if spec.endpoint == PYTHON:
         if own:
             raise SubjectError(
@@ -341,14 +352,14 @@ def find_judge_spec(run: Run) -> ModelSpec:
 
 @asynccontextmanager
 async def _open_clients(
-    specs: Sequence[ModelSpec], run: Run, store: Store, asking: bool
+    specs: Sequence[ModelSpec], run: Run, store: Store, will_ask_models: bool
 ) -> AsyncIterator[dict[str, Client]]:
     """Open a client for each endpoint that *specs* use, and yield the clients by the endpoint's
     name. Each client starts with what *store* has learned about its models, and has read the
     endpoint's list of models. Model files are served by a server that is started here.
 
-    Raises EndpointUnusable if a key is missing or nothing answers, both only if *asking*, and
-    SubjectError for an endpoint without an address.
+    Raises EndpointUnusable if a key is missing or nothing answers, both only if *will_ask_models*,
+    and SubjectError for an endpoint without an address.
     """
     price = None if run.price is None else (run.price[0] / MILLION, run.price[1] / MILLION)
     async with AsyncExitStack() as stack:
@@ -366,7 +377,7 @@ async def _open_clients(
             try:
                 keys[name] = read_key(endpoint, run.allow)
             except MissingKey:
-                if asking:
+                if will_ask_models:
                     raise
                 keys[name] = None
         clients = {}
@@ -395,7 +406,7 @@ async def _open_clients(
                 # an endpoint that does not answer fails here, once, not in every call
                 await client.list_models()
             except EndpointUnusable as error:
-                if asking:
+                if will_ask_models:
                     raise
                 client.assume_no_list(error)
             clients[name] = client
@@ -415,14 +426,14 @@ async def _resolve_subjects(
     run: Run,
     clients: Mapping[str, Client],
     asked_for: dict[ChatModel, frozenset[Setting]],
-    asking: bool,
+    will_ask_models: bool,
 ) -> tuple[list[ChatModel], list[str]]:
     """Return (the models under test of *run*, notes of a line each). The notes say which models
     have another name at their endpoint and, if the user named no models, why some are left out.
 
-    The settings that the user asked for are added to *asked_for*, by model. *asking*: the models
-    are going to be played, so it is checked which parts of a conversation in tool_role a server
-    does not show them.
+    The settings that the user asked for are added to *asked_for*, by model. *will_ask_models*: the
+    models are going to be played, so it is checked which parts of a conversation in tool_role a
+    server does not show them.
 
     Raises SubjectError if a model that the user named cannot be played, WrongUse if all models are
     left out.
@@ -448,7 +459,7 @@ async def _resolve_subjects(
     for spec in specs:
         try:
             model = await _resolve_model(spec, protocol, clients)
-            if by_tool and asking:
+            if by_tool and will_ask_models:
                 await _check_tools_shown(clients[spec.endpoint], model, by_tool[0], protocol)
             subjects.append(model)
             asked_for[model] = frozenset(map(Setting, spec.asked_for))
@@ -481,7 +492,9 @@ async def _check_tools_shown(
     endpoint = client.endpoint
     if endpoint.ours or not endpoint.free or not client.dialect.runs_models:
         return
-    if (hidden := await describe_hidden_tool_parts(client, model, protocol.tool_role)) is not None:
+    if (
+        hidden := await probe_and_describe_hidden_parts(client, model, protocol.tool_role)
+    ) is not None:
         raise SubjectError(
             f"the server at {endpoint.url} does not show the model {model.model} {hidden}, so "
             f"{configuration} is not played; {describe_tools_remedy(hidden) or OWN_TEMPLATE}"
@@ -501,7 +514,7 @@ def list_model_remarks(
     Raises WrongUse if the protocol's earlier chat and a reply do not fit into the context of a
     model under test.
     """
-    remarks = _list_price_remarks(unpriced, bounded)
+    remarks = _list_unknown_price_remarks(unpriced, bounded)
     for model, info in infos.items():
         remarks += _list_ability_remarks(session, model, info)
         if model in session.subjects:
@@ -509,7 +522,7 @@ def list_model_remarks(
     return remarks
 
 
-def _list_price_remarks(models: Sequence[ChatModel], bounded: bool) -> list[str]:
+def _list_unknown_price_remarks(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     """List remarks that the prices of *models* are not known: one for each model, or a single one
     for all if there are more than `FEW_PRICES`. *bounded*: whether there is a budget.
     """
@@ -558,7 +571,7 @@ def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -
             else f"its label says {model.temperature:g}, but it may ignore that"
         )
         remarks.append(f"{model.name} does not list temperature: {so}")
-    if model.thinks and "reasoning" not in info.parameters:
+    if model.is_told_to_think and "reasoning" not in info.parameters:
         remarks.append(
             f"{model.name} does not list reasoning: it may not reason, despite its label"
         )
@@ -579,7 +592,7 @@ def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> 
     earlier chat.
     """
     sent = (
-        max(count_opening_tokens(session.protocol, way) for way in session.configurations)
+        max(estimate_opening_tokens(session.protocol, way) for way in session.configurations)
         + model.most_tokens
     )
     if session.protocol.earlier and info.context is not None and sent > info.context:
@@ -590,7 +603,7 @@ def _check_context_room(session: Session, model: ChatModel, info: ModelInfo) -> 
         )
 
 
-def count_opening_tokens(protocol: Protocol, configuration: Configuration) -> float:
+def estimate_opening_tokens(protocol: Protocol, configuration: Configuration) -> float:
     """Estimate how many tokens every conversation of *protocol* begins with in one configuration:
     those of its system prompt and of the earlier chat.
     """
@@ -648,17 +661,19 @@ def find_pending(connection: Connection, session: Session, subject: ChatModel) -
             progress.record_ending("invalid", trouble)
     progress.done = len(complete)
     if session.runs and len(pending.to_play) < len(every):
-        pending.to_begin = _find_unbegun_runs(connection, session, subject, every, pending.to_play)
-    pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    bought = find_paid_openings(pending.to_play)
-    progress.calls_left = sum(len(job.scenario.asks) for job in pending.to_play) - sum(
+        pending.to_begin = _find_complete_unrecorded_runs(
+            connection, session, subject, every, pending.to_play
+        )
+    pending.to_play.sort(key=lambda job: -len(job.scenario.reply_names))
+    bought = find_jobs_with_paid_opening(pending.to_play)
+    progress.calls_left = sum(len(job.scenario.reply_names) for job in pending.to_play) - sum(
         job.scenario.shared_reply_count for job in pending.to_play if job.place in bought
     )
     if session.judge is not None:
-        verdicts = stored_results.read_judgement_failures(
+        verdicts = stored_results.read_text_rubric_failures(
             connection, scripts, subject.hash, session.judge.hash
         )
-        _record_judged(pending, complete, session, session.judge, verdicts)
+        _record_judged_and_pending(pending, complete, session, session.judge, verdicts)
     return pending
 
 
@@ -679,28 +694,28 @@ def _list_jobs(connection: Connection, session: Session, subject: ChatModel) -> 
             connection, session.protocol, session.configurations, subject.hash
         ):
             wanted = [one for one in session.configurations if one in results.configurations]
-            runs = results.runs.get(subject.hash, ())
+            runs = results.run_numbers_by_subject.get(subject.hash, ())
             every += list_jobs(session.protocol, wanted, subject, runs, experiments=only)
     return every if session.shard is None else list(session.shard.select_jobs(every))
 
 
-def _record_judged(
+def _record_judged_and_pending(
     pending: Pending,
-    complete: Sequence[tuple[Job, str]],
+    complete_with_hashes: Sequence[tuple[Job, str]],
     session: Session,
     judge: Judge,
-    verdicts: Mapping[tuple[str, str], str | None],
+    judgement_failures: Mapping[tuple[str, str], str | None],
 ) -> None:
-    """Record in *pending* which of the *complete* conversations *judge* has judged, which
-    judgements failed, and which conversations are still to be judged. Each conversation is given
-    with the hash of its words. *verdicts*: (hash of the words, hash of the rubric) of each stored
-    judgement -> why it failed; None if it did not.
+    """Record in *pending* which of the *complete_with_hashes* conversations *judge* has judged,
+    which judgements failed, and which conversations are still to be judged. Each conversation is
+    given with the hash of its words. *judgement_failures*: (hash of the words, hash of the rubric)
+    of each stored judgement -> why it failed; None if it did not.
     """
     progress = pending.progress
-    for job, heard in complete:
+    for job, heard in complete_with_hashes:
         key = (heard, hash_planned_rubric(session.protocol, job.configuration, job.scenario))
-        reason = verdicts.get(key)
-        if key not in verdicts or (reason is not None and session.again):
+        reason = judgement_failures.get(key)
+        if key not in judgement_failures or (reason is not None and session.again):
             pending.to_judge.append(job)
             pending.judged_as.append(key)
         elif reason is None:
@@ -713,7 +728,7 @@ def _record_judged(
     progress.calls_left += judge.calls * (len(pending.to_play) + len(pending.to_judge))
 
 
-def _find_unbegun_runs(
+def _find_complete_unrecorded_runs(
     connection: Connection,
     session: Session,
     subject: ChatModel,

@@ -111,13 +111,15 @@ def carry_out_part(order: Order, number: int, parts: int) -> PartEnd:
         with _open_order_store(order) as store:
             report = asyncio.run(_play_run(wanted, store))
     except BenchError as error:
-        return PartEnd(host, KNOWN.redact_message(str(error)))
+        return PartEnd(host, KNOWN.redact_secrets_and_logins(str(error)))
     # an interrupt before anything was sent, or a second one
     except (KeyboardInterrupt, asyncio.CancelledError):
         return PartEnd(host, interrupted=True)
-    stopped = None if report.stopped is None else KNOWN.redact_message(str(report.stopped))
+    stopped = (
+        None if report.stopped is None else KNOWN.redact_secrets_and_logins(str(report.stopped))
+    )
     troubles = tuple(
-        (label, trouble.what, KNOWN.redact_message(trouble.why))
+        (label, trouble.what, KNOWN.redact_secrets_and_logins(trouble.why))
         for label, trouble in report.troubles
     )
     return PartEnd(
@@ -127,8 +129,8 @@ def carry_out_part(order: Order, number: int, parts: int) -> PartEnd:
 
 def _open_order_store(order: Order) -> Store:
     if order.store is not None:
-        return open_store(order.store, typed=order.typed)
-    store = open_store(find_default_store(), typed=order.typed)
+        return open_store(order.store, command_line=order.typed)
+    store = open_store(find_default_store(), command_line=order.typed)
     if store.shown != order.shown:
         store.close()
         raise StoreError(
@@ -210,7 +212,7 @@ async def run_on_ray(
         shown=store.shown,
         typed=KNOWN.redact_text(store.typed),
     )
-    with _connect_cluster(ray, cluster) as parts:
+    with _connect_and_count_parts(ray, cluster) as parts:
         tell(f"{format_count(parts, 'part')} on the cluster")
         return await work.hand_out_parts(_Parts(ray, order, parts, tell), watch)
 
@@ -337,7 +339,7 @@ class _Parts:
         how the part ended. An unknown error stops the other parts gently before it is raised.
         """
         tasks = {
-            number: asyncio.create_task(self._carry_out_numbered(number))
+            number: asyncio.create_task(self._carry_out_part_with_retries(number))
             for number in range(1, self._count + 1)
         }
         try:
@@ -359,7 +361,7 @@ class _Parts:
         for ref in self._at_work.values():
             self._ray.cancel(ref, force=False)
 
-    async def _carry_out_numbered(self, number: int) -> PartEnd:
+    async def _carry_out_part_with_retries(self, number: int) -> PartEnd:
         errors, why = self._ray.exceptions, ""
         for _ in range(MOST_LOST):
             if self._stopping:
@@ -408,7 +410,7 @@ def _import_ray() -> Any:
 
 
 @contextmanager
-def _connect_cluster(ray: Any, cluster: Cluster) -> Iterator[int]:
+def _connect_and_count_parts(ray: Any, cluster: Cluster) -> Iterator[int]:
     """Connect to the Ray cluster that *cluster* names, or start one on this machine if none is
     named, and yield the number of parts that the work is split into: that of *cluster*, or one for
     each node with a CPU. Disconnects at the end. Raises EndpointUnusable if no cluster answers,

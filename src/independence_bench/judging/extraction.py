@@ -1,9 +1,10 @@
 """What a model is asked to read out of a text, and its answer: names in a conversation, items in a
 description.
 
-    read_name_answer(reply, words)  # the answer in our own form, None where it is none
+    convert_name_answer_to_json(reply, words)  # the answer in our own form, None where it is none
     parse_stored_answer(stored)  # what a stored answer says
-    read_card_items(reply, texts)  # the items of an answer, each with the words that state it
+    # the items of an answer, each with the words that state it
+    read_card_items_counting_dropped(reply, texts)
 
 An answer about names is stored as a judgement of the conversation by one of `QUESTIONS`; readings
 that others published have the same form. What is asked about a description is data
@@ -84,10 +85,10 @@ PUBLISHED = hash_content(["names, as published"])  # readings of imported data: 
 QUESTIONS = (QUESTION, EARLIER_QUESTION, PUBLISHED)
 
 
-def read_name_answer(reply: str, words: str) -> str | None:
+def convert_name_answer_to_json(reply: str, lowered_replies: str) -> str | None:
     """Return the names and genders in *reply*, a model's JSON answer about a conversation, as
     canonical JSON for the store. None if the reply has another form, or a name that does not occur
-    in *words*, the conversation's replies in lower case.
+    in *lowered_replies*, the conversation's replies in lower case.
     """
     text = (
         reply.lstrip(BLANK).strip().removeprefix("```json").removeprefix("```").removesuffix("```")
@@ -107,7 +108,7 @@ def read_name_answer(reply: str, words: str) -> str | None:
         return None
     if given["gender"] not in GIVEN_GENDERS or given["final_gender"] not in GIVEN_GENDERS:
         return None
-    if any(name.casefold().strip() not in words for name in names):
+    if any(name.casefold().strip() not in lowered_replies for name in names):
         return None
     genders = {field: given[field] for field in ("gender", "final_gender")}
     return write_canonical_json(
@@ -116,7 +117,7 @@ def read_name_answer(reply: str, words: str) -> str | None:
     )
 
 
-def make_published_answer(names: Sequence[str]) -> str:
+def write_published_names_json(names: Sequence[str]) -> str:
     """Return the published *names* of one conversation as the JSON of a stored answer about names,
     without genders and a final name.
     """
@@ -237,7 +238,7 @@ def make_card_messages(card: str) -> tuple[Message, ...]:
     return Message("system", _DATA["instructions"]), Message("user", asked)
 
 
-def read_card_items(
+def read_card_items_counting_dropped(
     reply: str, texts: Mapping[str, str]
 ) -> tuple[tuple[Statement, ...], int] | None:
     """Return (the items of a character in *reply*, a model's JSON answer, whose quotes stand in

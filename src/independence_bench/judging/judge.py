@@ -28,7 +28,7 @@ from independence_bench.hashing import hash_text, write_canonical_json
 from independence_bench.judging.output import NoVerdict, Verdict, read_verdict
 from independence_bench.judging.prompt import JudgingInput, make_judge_request, make_retry_request
 from independence_bench.lookup import find_by_label
-from independence_bench.models.local import LABEL, is_table_judge
+from independence_bench.models.local import LABEL, is_embedded_judge
 from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
 from independence_bench.protocol.definition import DefaultJudge, Mark, Protocol, Scenario
@@ -44,7 +44,7 @@ class JudgeCalls(Interface):
         """Make the model call *call* of a judge and return the judgement that it gives."""
         ...
 
-    async def store(self, judgement: Judgement) -> Judgement:
+    async def store_free_judgement(self, judgement: Judgement) -> Judgement:
         """Store *judgement*, which cost nothing, and return it."""
         ...
 
@@ -73,7 +73,7 @@ class ModelJudge:
 
     def __init__(self, model: ChatModel, again: bool = False) -> None:
         self.model, self.again = model, again
-        self.label, self.hash, self.spec = model.label, model.hash, model.spec
+        self.label, self.hash, self.spec = model.label, model.hash, model.settings_json
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Return the model's judgement of the conversation in *case*: the stored one, or else the
@@ -112,7 +112,7 @@ def make_judge_spec(model: str, endpoint: str, default: DefaultJudge) -> ModelSp
     return ModelSpec(model, endpoint, default.temperature, default.max_tokens, reasoning)
 
 
-def make_judge_model(model: ChatModel, spec: ModelSpec) -> ChatModel:
+def set_judge_token_limit(model: ChatModel, spec: ModelSpec) -> ChatModel:
     """Return *model*, which *spec* was resolved to, with a judge's token limit: larger by
     `THINKING_FACTOR` if the model may reason without being asked to.
     """
@@ -121,17 +121,19 @@ def make_judge_model(model: ChatModel, spec: ModelSpec) -> ChatModel:
 
 
 def read_judge_reply(
-    completion: Completion, case: JudgingInput, made: Callable[[Verdict | NoVerdict], Judgement]
+    completion: Completion,
+    case: JudgingInput,
+    make_judgement: Callable[[Verdict | NoVerdict], Judgement],
 ) -> Accepted[Judgement] | Rejected:
-    """Return the judgement that *made* makes of the verdict in *completion*, a judge's reply about
-    *case*; Rejected, with the reason, if the reply has no valid verdict.
+    """Return the judgement that *make_judgement* makes of the verdict in *completion*, a judge's
+    reply about *case*; Rejected, with the reason, if the reply has no valid verdict.
     """
     if completion.filtered:
         return Rejected("stopped by the provider's filter")
-    verdict = read_verdict(completion, case.scenario.marks, case.conversation)
+    verdict = read_verdict(completion, case.scenario.marks, case.quotable_text)
     if isinstance(verdict, NoVerdict):
         return Rejected(verdict.reason, completion.cut_off)
-    return Accepted(made(verdict))  # a complete verdict is one, wherever the limit fell
+    return Accepted(make_judgement(verdict))  # a complete verdict is one, wherever the limit fell
 
 
 LONGEST_NOTE = 4000  # characters; more is a slip of the clipboard
@@ -168,7 +170,7 @@ def read_judging_input(store: Store, protocol: Protocol, waiting: QueuedTranscri
     instructions of *protocol*, as any judge sees it.
     """
     with store.open_snapshot() as connection:
-        transcript, _ = results.read_transcript(connection, waiting.transcript_id)
+        transcript, _ = results.read_transcript_and_reply_keys(connection, waiting.transcript_id)
     return JudgingInput(transcript, waiting.scenario, protocol.judge_instructions)
 
 
@@ -195,21 +197,21 @@ def store_marks(
 Judgements = Mapping[tuple[str, str], Judgement]
 
 
-def find_judge(labels: Mapping[str, str], name: str) -> str:
+def find_judge_hash(labels_by_hash: Mapping[str, str], name: str) -> str:
     """Return the hash of the judge that *name* means: by its whole label, by the model's name as
     typed after -j, or by a part that only one label has.
 
-    *labels*: hash -> label of each judge. Raises WrongUse if no label or several fit.
+    *labels_by_hash*: hash -> label of each judge. Raises WrongUse if no label or several fit.
     """
-    return find_by_label(labels, name, "judge")
+    return find_by_label(labels_by_hash, name, "judge")
 
 
-def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the hashes of the judges that *names* means, each once, as a jury. *labels*: hash ->
-    label of each judge. Raises WrongUse for fewer than two judges, or a name that fits none or
-    several.
+def find_jury_hashes(labels_by_hash: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the hashes of the judges that *names* means, each once, as a jury. *labels_by_hash*:
+    hash -> label of each judge. Raises WrongUse for fewer than two judges, or a name that fits none
+    or several.
     """
-    jury = tuple(dict.fromkeys(find_judge(labels, name) for name in names))
+    jury = tuple(dict.fromkeys(find_judge_hash(labels_by_hash, name) for name in names))
     if len(jury) < 2:
         raise WrongUse(
             "a jury has two judges or more: --jury A,B,C; one judge's tables are shown by --judge"
@@ -224,7 +226,7 @@ def make_jury_label(labels: Sequence[str]) -> str:
     return f"jury of {len(labels)}: {', '.join(labels)}"
 
 
-def combine_jury(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
+def average_jury_by_conversation(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
     """Return the joint judgement of a *jury* on each conversation, by (conversation hash, rubric
     hash): each score is the mean of the judges' scores, if more than half of the jury gave it. A
     yes/no score becomes the share of yes.
@@ -306,15 +308,15 @@ class Flag:
 
 
 def list_flags(
-    judge: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario
+    judge_label: str, judgement: Judgement, embedded: Judgement | None, scenario: Scenario
 ) -> tuple[Flag, ...]:
-    """Return the reasons why a person should read *judgement*, which the judge labelled *judge*
-    gave: the reasoning contradicts a score, or a score is far from that of *embedded*. () for a
-    failed judgement, or one by an embedded judge.
+    """Return the reasons why a person should read *judgement*, which the judge labelled
+    *judge_label* gave: the reasoning contradicts a score, or a score is far from that of
+    *embedded*. () for a failed judgement, or one by an embedded judge.
 
     *embedded* is the embedded judge's judgement of the same conversation; None if there is none.
     """
-    if is_table_judge(judge) or judgement.reason is not None:
+    if is_embedded_judge(judge_label) or judgement.reason is not None:
         return ()
     there = {mark.name: mark for mark in scenario.marks if mark.name in judgement.marks}
     flags = [
@@ -338,7 +340,7 @@ def find_embedded_judgement(judged: Iterable[tuple[str, Judgement]]) -> Judgemen
     read = [
         pair
         for pair in judged
-        if is_table_judge(pair[0]) and pair[0].startswith(LABEL) and pair[1].marks
+        if is_embedded_judge(pair[0]) and pair[0].startswith(LABEL) and pair[1].marks
     ]
     return min(read, key=lambda pair: pair[0])[1] if read else None
 
@@ -349,10 +351,12 @@ def has_stance(reasoning: str, stance: Stance) -> bool:
     whichever *stance* names, and does not also say the opposite.
     """
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
-    return _has_phrase(phrases, reasoning) and not _has_phrase(others, reasoning)
+    return _has_unnegated_phrase(phrases, reasoning) and not _has_unnegated_phrase(
+        others, reasoning
+    )
 
 
-def _has_phrase(phrases: re.Pattern[str], text: str) -> bool:
+def _has_unnegated_phrase(phrases: re.Pattern[str], text: str) -> bool:
     """Return whether *text* has one of *phrases* without a negation shortly before it."""
     return any(
         not _NEGATED.search(text[max(0, m.start() - _BEFORE) : m.start()])

@@ -19,7 +19,7 @@ from typing import Any
 
 from independence_bench.models.markup import PAIRS, TEMPLATE
 from independence_bench.models.messages import Completion
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.protocol.definition import Mark
 
 # begins with an a: some servers write an object's keys in alphabetical order, and the marks must
@@ -111,17 +111,17 @@ def parse_verdict(
     unknown keys are not valid. Text behind a fence is not valid if it may give another mark, if the
     object may be a quote from the conversation, or if *around* is None.
     """
-    found = find_object(reply)
+    found = parse_leading_object(reply)
     if isinstance(found, str):
         return NoVerdict(f"the judge's reply is not one JSON object: {found}")
     given, behind = found
     if behind and (around is None or around.cut_off or _can_hold_mark(behind, marks)):
         return NoVerdict(f"the judge's reply is not one JSON object: {BEHIND}")
     if around is not None and (behind or around.thoughts):
-        said = _keep_letters(around.conversation)
+        said = _fold_to_alphanumerics(around.conversation)
         # a verdict that is repeated word for word has its keys from there
-        quotable = all(_keep_letters(key) in said for key in given)
-        reasons = _keep_letters(str(given.get(REASONING, "")))
+        quotable = all(_fold_to_alphanumerics(key) in said for key in given)
+        reasons = _fold_to_alphanumerics(str(given.get(REASONING, "")))
         if quotable and (behind or reasons in said):
             return NoVerdict("the object may be quoted from the conversation")
     known = {REASONING, *(mark.name for mark in marks)}
@@ -150,7 +150,7 @@ def _check_verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict |
         if number is None:
             return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {describe_scale(mark)}")
         read[mark.name] = number
-    return Verdict(clean_text(reasoning.strip()), read)
+    return Verdict(replace_unstorable_characters(reasoning.strip()), read)
 
 
 # marks of the published data that have another name here
@@ -235,14 +235,14 @@ def parse_one_object(text: str) -> dict[str, Any] | None:
     An object with prose around it is refused, because a judge may have quoted it from the
     conversation.
     """
-    found = find_object(text)
+    found = parse_leading_object(text)
     return None if isinstance(found, str) or found[1] else found[0]
 
 
 BEHIND = "other text stands behind it"
 
 
-def find_object(text: str) -> tuple[dict[str, Any], str] | str:
+def parse_leading_object(text: str) -> tuple[dict[str, Any], str] | str:
     """Return (the JSON object that *text* begins with, the text behind its code fence), or in a few
     words why there is no such object.
 
@@ -312,7 +312,7 @@ def _can_hold_mark(behind: str, marks: Sequence[Mark]) -> bool:
 _GIVES = re.compile(r"[{}]|```|~~~|\d|\b(?:true|false)\b", re.IGNORECASE)
 
 
-def _keep_letters(text: str) -> str:
+def _fold_to_alphanumerics(text: str) -> str:
     """Return only the letters and digits of *text*, casefolded and with JSON escapes decoded, so
     that two texts compare equal whatever their layout.
     """

@@ -15,13 +15,13 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from independence_bench.hashing import hash_content, hash_ordered_content, make_judgement_key
+from independence_bench.hashing import hash_content, hash_presorted_content, make_judgement_key
 from independence_bench.judging.output import NoVerdict, Verdict, find_verdict_text, make_schema
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript, play_script
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.script import REFERENCE, SYSTEM, fill_quotes, list_quotes
+from independence_bench.protocol.script import REFERENCE, SYSTEM, fill_quotes, list_quoted_names
 from independence_bench.store.results import Judgement
 
 
@@ -43,7 +43,7 @@ class JudgingInput:
         )
 
     @property
-    def conversation(self) -> str:
+    def quotable_text(self) -> str:
         """All texts that a judge may be shown and may quote, joined by line breaks: system prompt,
         the scenario's reference, and every message of the conversation.
         """
@@ -81,7 +81,11 @@ def find_quoted_system(scenario: Scenario, system: str) -> str:
     """Return *system*, the system prompt of a conversation, if a rubric of *scenario* quotes it;
     else "".
     """
-    return system if any(SYSTEM in list_quotes(rubric.text) for rubric in scenario.rubrics) else ""
+    return (
+        system
+        if any(SYSTEM in list_quoted_names(rubric.text) for rubric in scenario.rubrics)
+        else ""
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -99,7 +103,7 @@ def hash_rubric(instructions: str, scenario: Scenario, system: str = "") -> str:
     case = JudgingInput(transcript, scenario, instructions)
     messages = (
         Message("system", instructions),
-        Message("user", "\n\n".join(_make_parts(case, "[fence]"))),
+        Message("user", "\n\n".join(_make_judge_prompt_parts(case, "[fence]"))),
     )
     by_rule = [scenario.own_name, scenario.words, scenario.instead]
     return hash_content(
@@ -133,7 +137,7 @@ def make_retry_request(
     """
     if rejected.filtered:  # by its provider: the judge did nothing wrong
         return request
-    form = f"Answer with one {_describe_form(case.scenario)}"
+    form = f"Answer with one {_describe_answer_form(case.scenario)}"
     said = (find_verdict_text(rejected) or rejected.content).strip()
     said = said or "\n".join(call.arguments for call in rejected.tool_calls).strip()
     if not said:
@@ -149,11 +153,11 @@ def make_retry_request(
     return replace(request, messages=request.messages + told)
 
 
-def _describe_form(scenario: Scenario) -> str:
+def _describe_answer_form(scenario: Scenario) -> str:
     """Return the form that a judge's answer about *scenario* must have, in words that follow "One":
     a JSON object with these keys.
     """
-    keys = _describe_answer_keys(scenario)
+    keys = _describe_verdict_keys(scenario)
     return f"JSON object and nothing else, its keys in this order: {{{keys}}}"
 
 
@@ -171,14 +175,14 @@ def make_judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     user message has the conversation, between lines that begin with *fence*, and what is asked. A
     rubric that quotes the conversation stands after the conversation.
     """
-    who_speaks, conversation, marked, rubric, answer = _make_parts(case, fence)
-    quotes_it = any(list_quotes(rubric.text) for rubric in case.scenario.rubrics)
+    who_speaks, conversation, marked, rubric, answer = _make_judge_prompt_parts(case, fence)
+    quotes_it = any(list_quoted_names(rubric.text) for rubric in case.scenario.rubrics)
     parts = [case.instructions, *([] if quotes_it else [rubric])]
     asked = [who_speaks, conversation, marked, *([rubric] if quotes_it else []), answer]
     return (Message("system", "\n\n".join(parts)), Message("user", "\n\n".join(asked)))
 
 
-def _make_parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
+def _make_judge_prompt_parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
     """Return the five parts of a judge's prompt about *case*: who speaks, the conversation between
     lines of *fence*, which replies to score, the rubric, the form of the answer.
     """
@@ -192,29 +196,31 @@ def _make_parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str
         render_fenced_conversation(case.transcript, fence),
         f"# What to mark\n\n{describe_marked_replies(case.scenario)}",
         f"# Rubric\n\n{rubric}",
-        f"# Your answer\n\nOne {_describe_form(case.scenario)}",
+        f"# Your answer\n\nOne {_describe_answer_form(case.scenario)}",
     )
 
 
-def render_rubrics(case: JudgingInput) -> tuple[str, ...]:
+def render_rubrics_for_person(case: JudgingInput) -> tuple[str, ...]:
     """Return the texts of the rubrics of *case* as a person reads them; passages quoted from the
     conversation are Markdown quotes.
     """
 
-    def quote_lines(name: str) -> str:
+    def quote_part_as_markdown(name: str) -> str:
         lines = _quote_part(case, name).split("\n")
         return "\n".join(("", *(f"> {line}" for line in lines), ""))
 
-    return tuple(fill_quotes(rubric.text, quote_lines) for rubric in case.scenario.rubrics)
+    return tuple(
+        fill_quotes(rubric.text, quote_part_as_markdown) for rubric in case.scenario.rubrics
+    )
 
 
 def describe_marked_replies(scenario: Scenario) -> str:
     """Return a sentence that tells a judge which replies of *scenario* its scores are about."""
     judged = " and ".join(f"“{name}”" for name in scenario.judged)
-    if scenario.judged == scenario.asks:
+    if scenario.judged == scenario.reply_names:
         about = (
             "the AI's reply"
-            if len(scenario.asks) == 1
+            if len(scenario.reply_names) == 1
             else "all of the AI's replies, taken together"
         )
     else:
@@ -253,7 +259,7 @@ _WORDS = {
 
 
 @lru_cache(maxsize=1024)
-def _describe_answer_keys(scenario: Scenario) -> str:
+def _describe_verdict_keys(scenario: Scenario) -> str:
     return ", ".join(
         f'"{name}": {" or ".join(map(json.dumps, spec.get("enum", ()))) or _WORDS[spec["type"]]}'
         for name, spec in make_schema(scenario.marks)["properties"].items()
@@ -267,7 +273,7 @@ def make_fence(case: JudgingInput) -> str:
     The marker is made from the hash of the conversation: a text that contained it would have
     another hash.
     """
-    return f"[{hash_ordered_content(['fence', case.transcript.heard_hash])[:20]}]"
+    return f"[{hash_presorted_content(['fence', case.transcript.heard_hash])[:20]}]"
 
 
 def render_fenced_conversation(transcript: Transcript, fence: str) -> str:
@@ -278,7 +284,7 @@ def render_fenced_conversation(transcript: Transcript, fence: str) -> str:
     for line in transcript.lines:
         if line.speaker == "human":
             who = "the human says"
-        elif line.is_scripted:
+        elif line.is_scripted_model_line:
             who = "the AI says"
         else:
             who = f"the AI says (its reply “{line.name}”)"

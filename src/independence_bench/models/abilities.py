@@ -152,7 +152,7 @@ class Abilities:
         by_value = self.can_send(Part.EFFORT) and self.efforts is not None
         if not by_value or wanted in (*(self.efforts or ()), Reasoning.UNSET):
             return wanted
-        return find_least_effort(self.efforts)
+        return find_least_effort_above_off(self.efforts)
 
     @property
     def json_text(self) -> str:
@@ -163,7 +163,7 @@ class Abilities:
         return write_canonical_json({"without": sorted(self.without), "efforts": efforts})
 
 
-def find_least_effort(known: Collection[Reasoning] | None) -> Reasoning:
+def find_least_effort_above_off(known: Collection[Reasoning] | None) -> Reasoning:
     """Return the least reasoning effort for a model that cannot do without reasoning. *known* are
     the efforts that the model accepts: low if *known* has low or no effort above off, else the
     first effort above off in *known*; off if *known* holds nothing but off.
@@ -202,7 +202,7 @@ def read_refusal(error: Any, said: str) -> Refusal:
     words = said.lower()
     if _NO_PART.search(words):
         return NOTHING_REFUSED
-    named = " ".join(_list_error_fields(error)).lower()
+    named = " ".join(_list_named_parameters(error)).lower()
     parts = [part for part, names in _NAMES.items() if named and names.search(named)]
     if _REFUSES.search(words):
         found = [
@@ -214,7 +214,7 @@ def read_refusal(error: Any, said: str) -> Refusal:
     _replace_part(parts, Part.SCHEMA, FORMS)
     if _ONE.search(words):
         _replace_part(parts, Part.TEMPERATURE, (Part.OTHER_TEMPERATURE, Part.TEMPERATURE))
-    efforts = _read_efforts(words) if Part.EFFORT in parts else None
+    efforts = _read_allowed_efforts(words) if Part.EFFORT in parts else None
     return Refusal(tuple(parts), efforts) if parts else NOTHING_REFUSED
 
 
@@ -227,7 +227,7 @@ def _replace_part(parts: list[Part], part: Part, steps: Sequence[Part]) -> None:
         parts[at : at + 1] = steps
 
 
-def _list_error_fields(error: Any, deep: int = 4) -> Iterator[str]:
+def _list_named_parameters(error: Any, deep: int = 4) -> Iterator[str]:
     """Yield the texts in *error*, an endpoint's error as JSON, that name a request parameter: each
     `param`, and each `loc` of pydantic joined by dots. Goes at most *deep* levels down.
     """
@@ -240,13 +240,13 @@ def _list_error_fields(error: Any, deep: int = 4) -> Iterator[str]:
             elif name == "loc" and isinstance(value, list):
                 yield ".".join(part for part in value if isinstance(part, str))
             elif name in ("error", "detail", "message", "errors", "metadata"):
-                yield from _list_error_fields(value, deep - 1)
+                yield from _list_named_parameters(value, deep - 1)
     elif isinstance(error, list):
         for entry in error[:20]:
-            yield from _list_error_fields(entry, deep - 1)
+            yield from _list_named_parameters(entry, deep - 1)
 
 
-def _read_efforts(words: str) -> tuple[Reasoning, ...] | None:
+def _read_allowed_efforts(words: str) -> tuple[Reasoning, ...] | None:
     """Return the reasoning efforts that *words*, an endpoint's error in lower case, says can be
     set: those above off in its list, off alone if nothing else can be set, or low to high if it
     only says that reasoning cannot be off. None if the error says nothing of efforts.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from independence_bench.hashing import hash_ordered_content
+from independence_bench.hashing import hash_presorted_content
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.response import shorten_line
 from independence_bench.models.served import is_same_model
@@ -22,7 +22,7 @@ MOST_OF_A_WORD = 96  # tokens of a prompt of one word: the longest chat template
 LAST_TURNS = (2, 4, 6)  # messages that a conversation may have more than at its reply before
 
 
-def count_sent_bytes(messages: Sequence[Message]) -> int:
+def count_text_bytes(messages: Sequence[Message]) -> int:
     """Count the UTF-8 bytes of the words in *messages*: message contents, and arguments of tool
     calls.
 
@@ -43,7 +43,7 @@ class Arrivals:
     # hash of a prompt -> its tokens, as the endpoint said
     counted: dict[str, int] = field(default_factory=dict)
 
-    def describe_prompt_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
+    def note_tokens_and_describe_cut(self, request: ChatRequest, tokens: int | None) -> str | None:
         """Return a sentence that says that the server cut the prompt of *request*, if *tokens*, the
         server's own count of the prompt's tokens, shows a cut; None if nothing shows one. Remembers
         *tokens* as the count of that prompt.
@@ -56,15 +56,17 @@ class Arrivals:
         if tokens is None or tokens < FEWEST_TOKENS or grows is False:
             return None
         self.counted[_hash_prompt(request, messages)] = tokens
-        if count_sent_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
+        if count_text_bytes(messages) > 2 * MOST_BYTES_A_TOKEN * tokens:
             return _describe_cut(tokens, messages)
-        if grows and (grown := self.count_growth(request, tokens)) is not None:
+        if grows and (grown := self.count_token_and_byte_growth(request, tokens)) is not None:
             more, added = grown
             if more < added / MOST_BYTES_A_TOKEN:
                 return _describe_cut(tokens, messages)
         return None
 
-    def count_growth(self, request: ChatRequest, tokens: int) -> tuple[int, int] | None:
+    def count_token_and_byte_growth(
+        self, request: ChatRequest, tokens: int
+    ) -> tuple[int, int] | None:
         """Count the (tokens, bytes) that the prompt of *request* has more than the same
         conversation's previous prompt; *tokens* is the server's count for *request*. None if no
         previous prompt was counted.
@@ -77,7 +79,7 @@ class Arrivals:
                 else None
             )
             if before is not None:
-                return tokens - before, count_sent_bytes(messages[-more:])
+                return tokens - before, count_text_bytes(messages[-more:])
         return None
 
 
@@ -86,14 +88,14 @@ ENOUGH = 200  # bytes that a prompt must have grown by: less may be rounding
 
 
 def list_reply_warnings(
-    request: ChatRequest, completion: Completion, arrivals: Arrivals, free: bool
+    request: ChatRequest, completion: Completion, arrivals: Arrivals, skips_token_check: bool
 ) -> Iterator[str]:
     """Yield warnings, one line each, that *completion* may not answer *request*: that the server
     names another model than was asked for, and that the server counted too few prompt tokens for
     the whole prompt with its tools.
 
-    *free*: the endpoint was asked beforehand what it shows a model (`engine.delivered`), so its
-    token counts are not checked.
+    *skips_token_check*: the endpoint was asked beforehand what it shows a model
+    (`engine.delivered`), so its token counts are not checked.
     """
     model, served = request.model, completion.served_model
     if served and not is_same_model(model.model, served):
@@ -104,12 +106,12 @@ def list_reply_warnings(
     tokens = completion.usage.prompt_tokens
     # other scripts take more bytes a token
     latin = len(request.encoded.encode("utf-8", "replace")) < 1.05 * len(request.encoded)
-    if not tokens or not request.tools or not latin or free:
+    if not tokens or not request.tools or not latin or skips_token_check:
         return
-    sent = count_sent_bytes(request.messages) + len(
+    sent = count_text_bytes(request.messages) + len(
         str([tool.format_tool() for tool in request.tools])
     )
-    more, added = arrivals.count_growth(request, tokens) or (0, 0)
+    more, added = arrivals.count_token_and_byte_growth(request, tokens) or (0, 0)
     if sent > USUAL_BYTES_A_TOKEN * tokens or (
         added >= ENOUGH and added > USUAL_BYTES_A_TOKEN * more
     ):
@@ -125,7 +127,7 @@ def _describe_cut(tokens: int, messages: Sequence[Message]) -> str:
     tokens.
     """
     return (
-        f"the server read only {tokens:,} tokens of a prompt of {count_sent_bytes(messages):,} "
+        f"the server read only {tokens:,} tokens of a prompt of {count_text_bytes(messages):,} "
         "bytes, "
         "so it cut the prompt; give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, "
         "llama.cpp: --ctx-size)"
@@ -137,6 +139,6 @@ def _hash_prompt(request: ChatRequest, messages: Sequence[Message]) -> str:
     first messages of that request.
     """
     tools = [tool.name for tool in request.tools]
-    return hash_ordered_content(
+    return hash_presorted_content(
         [request.model.model, tools, [message.format_message() for message in messages]]
     )

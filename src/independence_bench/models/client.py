@@ -50,7 +50,7 @@ from independence_bench.models.response import (
     read_completion,
     read_json,
     read_model_list,
-    read_providers,
+    read_provider_names_by_slug,
     shorten_line,
 )
 from independence_bench.models.spec import (
@@ -63,7 +63,12 @@ from independence_bench.models.spec import (
     ModelSpec,
 )
 from independence_bench.models.stream import StreamedReply, is_event_stream
-from independence_bench.models.trust import MAX_REPLY, Allow, find_key_variables, is_this_machine
+from independence_bench.models.trust import (
+    MAX_REPLY,
+    Allow,
+    is_this_machine,
+    merge_environment_and_env_file,
+)
 
 CONNECT = 30.0  # seconds to get a connection
 # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
@@ -103,7 +108,7 @@ class Client:
         self.endpoint = endpoint
         self.dialect = DIALECTS[endpoint.dialect]
         self._connect, self._price = connect, price
-        self._largest = read_size_limit(os.environ)
+        self._largest = read_reply_byte_limit(os.environ)
         SENT.learn_secret(key)
         SENT.learn_proxy_passwords(os.environ)
         # for each request, not for the session: aiohttp shows a session's headers to the proxy as
@@ -155,13 +160,13 @@ class Client:
         await self._session.close()
 
     def load_abilities(
-        self, abilities: Mapping[str, Abilities], stored: Container[str] = ()
+        self, abilities: Mapping[str, Abilities], stored_model_hashes: Container[str] = ()
     ) -> None:
         """Take over what earlier commands learned about models: *abilities*, model id -> what the
-        model accepts. *stored* are the hashes of the models that the store knows.
+        model accepts. *stored_model_hashes* are the hashes of the models that the store knows.
         """
         self._abilities |= abilities
-        self._stored = stored
+        self._stored = stored_model_hashes
 
     def find_abilities(self, model: str) -> Abilities:
         """Return what the endpoint's model called *model* accepts: what refused requests taught,
@@ -204,7 +209,7 @@ class Client:
         # asked before, so that a reply is stored the moment it is there
         if request.model.provider is not None:
             with suppress(EndpointUnusable):
-                providers = await self.list_providers(request.model.model)
+                providers = await self.map_provider_slugs_to_names(request.model.model)
         body = self.dialect.encode_body(request, max_tokens, abilities)
         if self.endpoint.ours:
             body = b'%s,"seed":%d}' % (body.removesuffix(b"}"), seed)
@@ -215,7 +220,7 @@ class Client:
             return self._learn_from_fault(request, abilities, outcome)
         # a provider does not cut, and a paid reply is not given up for a number
         if self.dialect.runs_models:
-            cut = self.arrivals.describe_prompt_cut(request, outcome.usage.prompt_tokens)
+            cut = self.arrivals.note_tokens_and_describe_cut(request, outcome.usage.prompt_tokens)
             if (
                 cut is not None
                 and self.endpoint.free
@@ -279,7 +284,11 @@ class Client:
             async with self._session.post(
                 url, data=body, headers=headers, allow_redirects=False
             ) as answer:
-                data = await _read_body(answer, self._largest) if answer.status == 200 else None
+                data = (
+                    await _read_body_or_stream(answer, self._largest)
+                    if answer.status == 200
+                    else None
+                )
             prompt = (
                 get_nested_value(
                     read_json(SENT.redact_bytes(data).decode("utf-8", "replace")), "prompt"
@@ -394,7 +403,7 @@ class Client:
                 # some answer a completion with 201: what came is what counts
                 begun = 200 if answer.status in SERVED else answer.status
                 if not 300 <= answer.status < 400:
-                    data = await _read_body(answer, self._largest)
+                    data = await _read_body_or_stream(answer, self._largest)
                     retry_after = _parse_retry_seconds(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
@@ -440,7 +449,11 @@ class Client:
             async with self._session.get(
                 url, headers=self._login, allow_redirects=False, timeout=wait
             ) as answer:
-                data = await _read_body(answer, LARGEST_LIST) if answer.status == 200 else None
+                data = (
+                    await _read_body_or_stream(answer, LARGEST_LIST)
+                    if answer.status == 200
+                    else None
+                )
         except (aiohttp.ClientError, OSError) as error:
             raise EndpointUnusable(
                 f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): "
@@ -453,7 +466,7 @@ class Client:
         except (ValueError, RecursionError):
             return None
 
-    async def list_providers(self, model: str) -> Mapping[str, str]:
+    async def map_provider_slugs_to_names(self, model: str) -> Mapping[str, str]:
         """Return the providers that serve *model* at this endpoint: provider slug -> display name;
         empty if the endpoint does not say.
 
@@ -462,7 +475,7 @@ class Client:
         """
         path = self.dialect.make_providers_path(model)
         if path is not None and not self._providers.get(model):
-            self._providers[model] = read_providers(await self._get_json(path))
+            self._providers[model] = read_provider_names_by_slug(await self._get_json(path))
         return self._providers.get(model, {})
 
 
@@ -470,7 +483,7 @@ def describe_error(error: BaseException) -> str:
     """Return the message of the exception *error* in one line of at most 200 characters, without
     API keys; the exception's class name if it has no message.
     """
-    return shorten_line(KNOWN.redact_message(str(error)), 200) or type(error).__name__
+    return shorten_line(KNOWN.redact_secrets_and_logins(str(error)), 200) or type(error).__name__
 
 
 def _check_pin(
@@ -485,12 +498,12 @@ def _check_pin(
     pin, served = request.model.provider, completion.served_provider
     if pin is None or served is None:
         return completion
-    meant = {name for tag, name in providers.items() if _is_same_provider(tag, pin)}
+    meant = {name for tag, name in providers.items() if _is_allowed_by_pin(tag, pin)}
     if (
         not meant
         or served in meant
         or served not in providers.values()
-        or _is_same_provider(served, pin)
+        or _is_allowed_by_pin(served, pin)
     ):
         return completion
     message = f"asked for {pin}, served by {shorten_line(served, 40)}"
@@ -534,7 +547,7 @@ def is_run_locally(endpoint: Endpoint) -> bool:
     return endpoint.name == GGUF or (own and is_this_machine(endpoint.url))
 
 
-def read_size_limit(variables: Mapping[str, str]) -> int:
+def read_reply_byte_limit(variables: Mapping[str, str]) -> int:
     """Return the most bytes that a reply may have after decompression. The environment *variables*
     may set it in megabytes (`MAX_REPLY`); else it is `LARGEST_REPLY`.
 
@@ -563,7 +576,7 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     allow(endpoint)
     if endpoint.key_variable is None:
         return None
-    key = find_key_variables().get(endpoint.key_variable, "").strip()
+    key = merge_environment_and_env_file().get(endpoint.key_variable, "").strip()
     if not key:
         if DIALECTS[endpoint.dialect].needs_key:
             raise MissingKey(endpoint.name, endpoint.key_variable)
@@ -580,7 +593,7 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     return key
 
 
-async def _read_body(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
+async def _read_body_or_stream(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """Return the bytes of the HTTP response *answer*; an event stream is joined into the one reply
     that it adds up to. None as soon as the body is larger than *most* bytes. Raises ValueError if a
     stream cannot be read, and ClientError if it breaks off before the reply's end.
@@ -603,7 +616,7 @@ async def _read_body(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     # many servers send a stream with the type of JSON, of text, or with none: its first bytes tell
     head, events = bytearray(), True if typed else None if served else False
     if events:
-        return await _read_stream(answer, b"", most)
+        return await _read_streamed_reply(answer, b"", most)
     async for piece in answer.content.iter_any():
         head += piece
         if len(head) > most:
@@ -612,11 +625,13 @@ async def _read_body(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
         if events is None and len(head) <= MOST_HEAD:
             events = is_event_stream(bytes(head))
             if events:
-                return await _read_stream(answer, bytes(head), most)
+                return await _read_streamed_reply(answer, bytes(head), most)
     return bytes(head)
 
 
-async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -> bytes | None:
+async def _read_streamed_reply(
+    answer: aiohttp.ClientResponse, head: bytes, most: int
+) -> bytes | None:
     """Return the reply that an event stream adds up to, as JSON bytes. *head* are the bytes of
     *answer* that were read already, the rest is read here. None as soon as the stream takes more
     than *most* bytes.
@@ -634,7 +649,7 @@ async def _read_stream(answer: aiohttp.ClientResponse, head: bytes, most: int) -
                 closed = True
                 break
             streamed.add_bytes(piece)
-            if streamed.size > most:
+            if streamed.counted_size > most:
                 answer.close()
                 return None
     except (aiohttp.ClientError, TimeoutError):
@@ -683,7 +698,7 @@ def _parse_retry_seconds(value: str | None) -> float | None:
     return min(seconds, LONGEST_RETRY_AFTER) if seconds >= 0 else None
 
 
-def _is_same_provider(tag: str, pin: str) -> bool:
+def _is_allowed_by_pin(tag: str, pin: str) -> bool:
     """Return whether the provider *tag* is one that *pin* allows, in any case: the same slug, or a
     variant (``slug/variant``) of it if *pin* names no variant.
     """

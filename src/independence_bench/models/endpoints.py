@@ -163,7 +163,7 @@ def load_shipped_subjects() -> tuple[ModelSpec, ...]:
 
 
 @lru_cache(maxsize=1024)  # asked for each scenario of a plan
-def find_verbosity(subject: ChatModel) -> tuple[float, float] | None:
+def find_relative_reply_tokens(subject: ChatModel) -> tuple[float, float] | None:
     """Return how many tokens the replies of *subject* took in published runs, as shares of a
     typical model's: (with thoughts, without thoughts). None if that is not known.
 
@@ -509,7 +509,7 @@ class OpenRouter(Dialect):
         """
         if (
             not request.model.model.startswith(self.TOLD)
-            or self._count_shared_tokens(request) < LEAST_CACHED
+            or self._estimate_shared_tokens(request) < LEAST_CACHED
         ):
             return None
         texts = [
@@ -528,12 +528,12 @@ class OpenRouter(Dialect):
             repeated = (
                 0.0
                 if self.find_last_cached_message(request) is None
-                else min(repeated, self._count_shared_tokens(request))
+                else min(repeated, self._estimate_shared_tokens(request))
             )
         return super().count_cacheable_tokens(request, repeated)
 
     @staticmethod
-    def _count_shared_tokens(request: ChatRequest) -> float:
+    def _estimate_shared_tokens(request: ChatRequest) -> float:
         """Estimate the tokens of the first messages of *request* that other requests begin with,
         too.
         """

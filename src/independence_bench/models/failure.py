@@ -85,13 +85,13 @@ _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
 def classify_error(
-    status: int, inside: bool, error: Any, told: str, retry_after: float | None
+    status: int, came_with_200: bool, error: Any, told: str, retry_after: float | None
 ) -> Kind:
     """Return the kind of failure that an endpoint's error is, by its HTTP *status* and its words.
 
-    *inside*: the error came with HTTP 200, and *status* is the code that it names itself. *error*
-    is the error as JSON, *told* its whole text. *retry_after*: seconds that the endpoint asks to
-    wait; None if it does not.
+    *came_with_200*: the error came with HTTP 200, and *status* is the code that it names itself.
+    *error* is the error as JSON, *told* its whole text. *retry_after*: seconds that the endpoint
+    asks to wait; None if it does not.
     """
     told = told[:MOST_TOLD].lower()
     if status == 403 and _is_moderation_error(error):
@@ -100,7 +100,9 @@ def classify_error(
         return Kind.BROKEN
     if _has_any_word(told, _NO_API):
         return Kind.WRONG_ADDRESS
-    if (empty := _classify_empty_account(status, inside, error, told, retry_after)) is not None:
+    if (
+        empty := _classify_empty_account(status, came_with_200, error, told, retry_after)
+    ) is not None:
         return empty
     if status == 429:
         # no waiting makes it smaller
@@ -109,7 +111,7 @@ def classify_error(
     if status not in (401, 402) and _has_any_word(told, _TEMPLATE + _NO_MODEL):
         return Kind.BAD_REQUEST
     # the provider had already begun: its key, credits and routing are not those of the user
-    if inside:
+    if came_with_200:
         return Kind.UNAVAILABLE
     if status == 402:
         return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
@@ -156,13 +158,13 @@ def find_page_title(text: str) -> str | None:
 
 
 def _classify_empty_account(
-    status: int, inside: bool, error: Any, told: str, retry_after: float | None
+    status: int, came_with_200: bool, error: Any, told: str, retry_after: float | None
 ) -> Kind | None:
     """Return `NO_CREDITS` if an endpoint's error says that the user's account has nothing left to
     spend, `NO_QUOTA` if that is so for this model alone or for a provider behind the endpoint; None
     for any other error.
 
-    *inside*, *error*, *told* and *retry_after* are those of `classify_error`.
+    *came_with_200*, *error*, *told* and *retry_after* are those of `classify_error`.
     """
     if status not in (200, 400, 402, 403, 412, 429):
         return None
@@ -179,7 +181,7 @@ def _classify_empty_account(
     if not sure and not perhaps:
         return None
     # what a provider behind the endpoint says is of its account, not of the user's
-    behind = inside or bool(_get_member(_get_member(error, "metadata"), "provider_name"))
+    behind = came_with_200 or bool(_get_member(_get_member(error, "metadata"), "provider_name"))
     return Kind.NO_QUOTA if behind else Kind.NO_CREDITS
 
 

@@ -40,7 +40,7 @@ from independence_bench.models.spec import (
     ModelSpec,
     Reasoning,
 )
-from independence_bench.models.trust import find_key_variables
+from independence_bench.models.trust import merge_environment_and_env_file
 
 SECONDS = 600.0  # the longest that a call may take, unless the function says otherwise
 MOST_SECONDS = 86_400.0
@@ -121,18 +121,18 @@ def load_function(model: str) -> UserFunction:
         raise SubjectError(
             f"{named}: {module} has no function {name}{describe_similar_names(name, names)}"
         )
-    return _read_statements(call, named, name)
+    return _read_stated_settings(call, named, name)
 
 
-def _read_statements(call: Callable[..., Any], named: str, name: str) -> UserFunction:
+def _read_stated_settings(call: Callable[..., Any], typed_name: str, name: str) -> UserFunction:
     """Return the user's function *call* with what it states about itself: version, state and
-    limits. Raises SubjectError if the version is missing or a statement is wrong. *named* is the
-    function as the user typed it, *name* its bare name.
+    limits. Raises SubjectError if the version is missing or a statement is wrong. *typed_name* is
+    the function as the user typed it, *name* its bare name.
     """
 
     def check_statement(true: object, otherwise: str) -> None:
         if not true:
-            raise SubjectError(f"{named}: {otherwise}")
+            raise SubjectError(f"{typed_name}: {otherwise}")
 
     version = getattr(call, "version", None)
     check_statement(
@@ -165,7 +165,9 @@ def _read_statements(call: Callable[..., Any], named: str, name: str) -> UserFun
         stateful or not takes_id,
         f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`",
     )
-    return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), takes_id, named)
+    return UserFunction(
+        call, shown.strip(), stateful, at_once, float(seconds), takes_id, typed_name
+    )
 
 
 def describe_error_origin(error: BaseException) -> str:
@@ -191,7 +193,7 @@ class FunctionClient(Client):
         self._functions: dict[str, UserFunction] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
         # a function may repeat what it has to call others with
-        for variable, value in find_key_variables().items():
+        for variable, value in merge_environment_and_env_file().items():
             long = len(value) >= _SHORTEST_SECRET and any(c.isdigit() for c in value)
             if long and _SECRET_VARIABLE.search(variable.upper()) and value not in FIELDS:
                 SENT.learn_secret(value)
@@ -210,7 +212,7 @@ class FunctionClient(Client):
         """Return the facts of the user's Python function called *model*: a price of 0, and the
         version that it states. Raises SubjectError if there is no such function.
         """
-        return ModelInfo(model, 0.0, 0.0, identity=self._find_function(model).version)
+        return ModelInfo(model, 0.0, 0.0, identity=self._load_function_once(model).version)
 
     async def resolve_model(
         self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = ""
@@ -231,7 +233,7 @@ class FunctionClient(Client):
                     f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: leave "
                     f"--{option} out, settle it inside the function and give that another version"
                 )
-        function = self._find_function(spec.model)
+        function = self._load_function_once(spec.model)
         return ChatModel(
             spec.model,
             PYTHON,
@@ -250,7 +252,7 @@ class FunctionClient(Client):
         *seed* are not passed on.
         """
         model = request.model
-        function = self._find_function(model.model)
+        function = self._load_function_once(model.model)
         if (function.version, function.stateful) != (model.identity, model.stateful):
             return Fault(
                 Kind.BAD_REQUEST, f"{function.description}; {model.label} is another one", 404
@@ -276,7 +278,7 @@ class FunctionClient(Client):
         )
         return read_completion(body.encode("utf-8", "surrogatepass"), 200, None, seconds)
 
-    def _find_function(self, model: str) -> UserFunction:
+    def _load_function_once(self, model: str) -> UserFunction:
         """Return the user's Python function called *model*; the first call imports it and sets up
         its limit of simultaneous calls. Raises SubjectError if there is no such function.
         """

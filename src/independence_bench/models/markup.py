@@ -5,8 +5,8 @@ A server with the right parser takes them out. Without one, or with another fami
 the text: there a thought would be judged as speech, and a call as words. `FAMILIES` is the one
 table of them; what reads them is small, goes through a text once, and knows no family by name.
 
-    words, thoughts = split_thoughts(content)  # what is said, and what was only thought
-    rest, calls = read_calls(words, "say")  # calls of the tool "say" that stand in the text
+    words, thoughts = split_words_and_thoughts(content)  # what is said, and what was only thought
+    rest, calls = split_words_and_calls(words, "say")  # calls of the tool "say"
     find_leftover_tokens(words)  # marks that are in it all the same: () in a clean reply
 """
 
@@ -265,7 +265,7 @@ FAMILIES: tuple[MarkupFamily, ...] = (
 # ---------------------------------------------------------------- thoughts
 
 
-def split_thoughts(content: str) -> tuple[str, str]:
+def split_words_and_thoughts(content: str) -> tuple[str, str]:
     """Split *content*, a model's reply, into (words, thoughts): thoughts that the model wrote into
     its reply between the marks of its family are taken out of the words. "" for thoughts if there
     are none.
@@ -275,7 +275,7 @@ def split_thoughts(content: str) -> tuple[str, str]:
     is only mentioned, in quotes or in mid-sentence, is a word.
     """
     content = content.removeprefix("\ufeff")  # the byte order mark, which some servers begin with
-    if not _has_marks(content):
+    if not _can_have_marks(content):
         return content, ""
     words: list[str] = []
     thoughts: list[str] = []
@@ -321,7 +321,7 @@ def split_thoughts(content: str) -> tuple[str, str]:
     return said, "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
-def _has_marks(text: str) -> bool:
+def _can_have_marks(text: str) -> bool:
     """Return whether *text* may hold a mark that model families write around thoughts, tool calls
     or turns: a quick test for the characters that they begin with. False means that there is none.
     """
@@ -390,11 +390,11 @@ def _join_patterns(*patterns: str) -> str:
     return f"(?:{'|'.join(dict.fromkeys(patterns))})"
 
 
-def _list_patterns(name: str) -> tuple[str, ...]:
-    """Return the regular expressions that all model families have under *name*, a field of
+def _list_patterns(family_field: str) -> tuple[str, ...]:
+    """Return the regular expressions that all model families have under *family_field*, a field of
     `MarkupFamily` such as "calls" or "turns".
     """
-    return tuple(pattern for family in FAMILIES for pattern in getattr(family, name))
+    return tuple(pattern for family in FAMILIES for pattern in getattr(family, family_field))
 
 
 # tokens of families that are not in the table look like these
@@ -427,31 +427,33 @@ _OWN_HEAD = re.compile(
 _ONLY_ENDS = re.compile(r"end|eot|eom|return|turn\|>|<turn")
 
 
-def clean_turn(text: str, lines: bool = True) -> str:
+def cut_and_trim_turn(text: str, ends_at_role_line: bool = True) -> str:
     """Return the model's own turn in *text*, a model's reply: without what the model writes for the
     other side, and without chat template tokens at the two ends.
 
-    *lines*: a line with nothing but the role ``user`` ends the turn, too.
+    *ends_at_role_line*: a line with nothing but the role ``user`` ends the turn, too.
     """
-    return trim_template(cut_at_turn_end(text, lines))
+    return trim_template(cut_at_turn_end(text, ends_at_role_line))
 
 
-def cut_at_turn_end(text: str, lines: bool = True, beside: Sequence[tuple[int, int]] = ()) -> str:
+def cut_at_turn_end(
+    text: str, ends_at_role_line: bool = True, ignored_ranges: Sequence[tuple[int, int]] = ()
+) -> str:
     """Return *text*, a model's reply, up to the first mark that ends the model's turn; all of
     *text* without such a mark.
 
     A mark does not count if it is only mentioned, if a new head of the model's own turn follows, or
-    if it lies in one of the ranges *beside* (start, end). *lines*: a line with nothing but the role
-    ``user`` ends the turn, too.
+    if it lies in one of the ranges *ignored_ranges* (start, end). *ends_at_role_line*: a line with
+    nothing but the role ``user`` ends the turn, too.
     """
     if "<" not in text and "[" not in text and "\n" not in text:
         return text
     leading = _DEBRIS.match(text)
-    code = [*_find_code_blocks(text), *beside]
+    code = [*_find_code_blocks(text), *ignored_ranges]
     for mark in _END_OF_TURN.finditer(text, leading.end() if leading else 0):
         sign = mark[0].strip()
         if sign == "user" and (
-            not lines or any(first < mark.end() - 2 < last for first, last in code)
+            not ends_at_role_line or any(first < mark.end() - 2 < last for first, last in code)
         ):
             continue
         if sign == "user":
@@ -492,7 +494,7 @@ def _trim_ends(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> st
     start, end = first.end() if first else 0, len(text)
     while end > start:
         while end > start and (
-            text[end - 1].isspace() or (last is _BEFORE_CALL and _is_loose_bracket(text, end - 1))
+            text[end - 1].isspace() or (last is _BEFORE_CALL and _is_call_bracket(text, end - 1))
         ):
             end -= 1
         found = last.search(text, max(start, end - LONGEST_TOKEN), end)
@@ -502,7 +504,7 @@ def _trim_ends(text: str, leading: re.Pattern[str], last: re.Pattern[str]) -> st
     return text[start:end]
 
 
-def _is_loose_bracket(text: str, at: int) -> bool:
+def _is_call_bracket(text: str, at: int) -> bool:
     """Return whether the bracket or quote at character *at* of *text* belongs to a tool call behind
     *text*; False if it belongs to the word before.
     """
@@ -523,7 +525,7 @@ def find_leftover_tokens(text: str) -> tuple[str, ...]:
     """
     return (
         tuple(dict.fromkeys(found[0] for found in _LEFTOVER.finditer(text)))
-        if _has_marks(text)
+        if _can_have_marks(text)
         else ()
     )
 
@@ -572,7 +574,7 @@ _BETWEEN += "{0,12}"
 
 
 @lru_cache(maxsize=64)
-def _make_call_pattern(tool: str) -> re.Pattern[str]:
+def _make_call_head_pattern(tool: str) -> re.Pattern[str]:
     """Return the pattern of how a tool call begins, in the syntax of every model family. The name
     of the group that matches tells the syntax; its text is the tool's name, except in the syntax
     ``first``.
@@ -607,10 +609,10 @@ def _make_call_pattern(tool: str) -> re.Pattern[str]:
     )
 
 
-def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
+def split_words_and_calls(text: str, offered_tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     """Return (words, calls): what is left of the model's turn in *text*, and the tool calls that
-    the model wrote into *text* and its server did not recognise. *tool* is the name of the tool
-    that was offered. The calls are () if there are none, or only an example in prose.
+    the model wrote into *text* and its server did not recognise. *offered_tool* is the name of the
+    tool that was offered. The calls are () if there are none, or only an example in prose.
 
     Each call has its arguments as JSON. Arguments that were cut off are JSON that is cut off, and a
     call that was cut off before its arguments has no name.
@@ -618,8 +620,8 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     # start, end, call, whether its syntax is no more than JSON
     found: list[tuple[int, int, ToolCall, bool]] = []
     heads = (
-        list(_make_call_pattern(tool).finditer(text))
-        if _has_marks(text) or "{" in text or tool in text
+        list(_make_call_head_pattern(offered_tool).finditer(text))
+        if _can_have_marks(text) or "{" in text or offered_tool in text
         else []
     )
     ends = [*(head.start() for head in heads[1:]), len(text)]
@@ -634,7 +636,7 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
             found.append(
                 (head.start(), end, ToolCall("", name, arguments), syntax in ("json", "first"))
             )
-    turn = len(cut_at_turn_end(text, beside=[(start, end) for start, end, *_ in found]))
+    turn = len(cut_at_turn_end(text, ignored_ranges=[(start, end) for start, end, *_ in found]))
     found = [one for one in found if one[0] < turn]
     if not found:
         return text[:turn], (ToolCall("", "", "{"),) if _TORN.search(text, 0, turn) else ()
@@ -643,12 +645,12 @@ def read_calls(text: str, tool: str) -> tuple[str, tuple[ToolCall, ...]]:
     )
     left = [text[end:start] for end, start in between]
     parts = [
-        _strip_call_lead(left[0]),
-        *(_strip_call_lead(_trim_ends(part, _BEHIND_CALL, _NOTHING)) for part in left[1:]),
+        _trim_end_before_call(left[0]),
+        *(_trim_end_before_call(_trim_ends(part, _BEHIND_CALL, _NOTHING)) for part in left[1:]),
     ]
     rest = "\n".join(part for part in parts if part)
     if (
-        all(bare and call.name != tool for *_, call, bare in found)
+        all(bare and call.name != offered_tool for *_, call, bare in found)
         and _TORN.search(text) is None
         and len(rest) > 20
     ):
@@ -664,7 +666,7 @@ def _is_at_line_start(text: str, start: int) -> bool:
     return not _BEFORE_CALLS.sub("", line).strip("[({\"'` \t>*-")
 
 
-def _strip_call_lead(text: str) -> str:
+def _trim_end_before_call(text: str) -> str:
     """Return *text*, the words before a tool call, without what belongs to the call at their end:
     marks, brackets, and a code fence that is not closed.
     """
@@ -703,7 +705,7 @@ def _read_json_arguments(text: str, start: int, next_head: int, name: str) -> Re
     return name, arguments[:end], start + end
 
 
-def _read_leading_arguments(text: str, start: int, next_head: int, _: str) -> Read | None:
+def _read_arguments_before_name(text: str, start: int, next_head: int, _: str) -> Read | None:
     """Return (tool name, arguments, end) of a tool call in *text* whose JSON arguments, from
     *start*, stand before the tool's name; None if either cannot be read.
     """
@@ -782,7 +784,7 @@ def _read_python_arguments(text: str, start: int, next_head: int, name: str) -> 
 _READERS: Mapping[str, Callable[[str, int, int, str], Read | None]] = {
     "json": _read_json_arguments,
     "ours": _read_json_arguments,
-    "first": _read_leading_arguments,
+    "first": _read_arguments_before_name,
     "tags": _read_tagged_arguments,
     "pairs": _read_tagged_arguments,
     "quoted": _read_quoted_arguments,

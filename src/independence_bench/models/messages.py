@@ -14,7 +14,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal
 
-from independence_bench.hashing import make_reply_key, write_canonical_json, write_ordered_json
+from independence_bench.hashing import (
+    make_reply_key,
+    write_canonical_json,
+    write_presorted_canonical_json,
+)
 from independence_bench.models.abilities import NOTHING_REFUSED, Refusal, Setting
 from independence_bench.models.spec import ChatModel
 
@@ -38,12 +42,12 @@ class Measured:
     times: tuple[int, ...]
 
     @classmethod
-    def measure_text(cls, text: str, places: Sequence[str]) -> Measured:
-        """Measure *text*, in which the strings *places* (ASCII) stand for what is not known yet:
-        the UTF-8 bytes without these placeholders, and how often each of them occurs.
+    def measure_text(cls, text: str, placeholders: Sequence[str]) -> Measured:
+        """Measure *text*, in which the strings *placeholders* (ASCII) stand for what is not known
+        yet: the UTF-8 bytes without these placeholders, and how often each of them occurs.
         """
-        times = tuple(text.count(place) for place in places)
-        open_ = sum(number * len(place) for number, place in zip(times, places, strict=True))
+        times = tuple(text.count(place) for place in placeholders)
+        open_ = sum(number * len(place) for number, place in zip(times, placeholders, strict=True))
         return cls(len(text.encode("utf-8", "replace")) - open_, times)
 
     def count_bytes(self, sizes: Sequence[int]) -> int:
@@ -138,7 +142,7 @@ class ChatRequest:
         object.__setattr__(
             self,
             "encoded",
-            write_ordered_json([message.format_message() for message in self.messages]),
+            write_presorted_canonical_json([message.format_message() for message in self.messages]),
         )
 
     @property

@@ -19,9 +19,13 @@ from pydantic_core import from_json
 from independence_bench.errors import SubjectError
 from independence_bench.escape import SENT
 from independence_bench.hashing import hash_content
-from independence_bench.models.abilities import NOTHING_REFUSED, find_least_effort, read_refusal
+from independence_bench.models.abilities import (
+    NOTHING_REFUSED,
+    find_least_effort_above_off,
+    read_refusal,
+)
 from independence_bench.models.failure import classify_error, describe_remedy, find_page_title
-from independence_bench.models.markup import split_thoughts
+from independence_bench.models.markup import split_words_and_thoughts
 from independence_bench.models.messages import (
     Completion,
     Ending,
@@ -32,7 +36,7 @@ from independence_bench.models.messages import (
     find_ending,
 )
 from independence_bench.models.spec import AUTO, Reasoning
-from independence_bench.models.stream import StreamedReply, find_error, split_content
+from independence_bench.models.stream import StreamedReply, find_error, read_words_and_thoughts
 
 Json = Mapping[str, Any]
 
@@ -108,9 +112,9 @@ def read_completion(
     try:
         parsed = _read_strict_json(body)
         if parsed is None:
-            parsed = _read_lenient_json(raw)
+            parsed = _read_lenient_json_reply(raw)
         if "\x00" in raw or _ESCAPED.search(raw):
-            parsed = _clean_value(parsed)
+            parsed = _replace_unstorable_in_json(parsed)
     except (ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, list) and len(parsed) == 1:  # Gemini's errors; replies of some proxies
@@ -182,11 +186,11 @@ def read_completion(
             **about,
         )
     said = _read_object(choice.get("message"))
-    words, beside = _read_content(said.get("content", choice.get("text")))
+    words, beside = _join_words_and_thoughts(said.get("content", choice.get("text")))
     # OpenAI puts a refusal in the model's own words next to the content: it is what the model said
     came = words or _read_text(said.get("refusal"))
-    content, thought = split_thoughts(came)
-    told = ("".join(_read_content(said.get(name))) for name in REASONING)
+    content, thought = split_words_and_thoughts(came)
+    told = ("".join(_join_words_and_thoughts(said.get(name))) for name in REASONING)
     reasoning = next((text for text in told if text), "")
     return Completion(
         content=content,
@@ -202,11 +206,11 @@ def read_completion(
 REASONING = ("reasoning", "reasoning_content", "thinking", "reasoning_details")
 
 
-def _read_content(value: Any) -> tuple[str, str]:
+def _join_words_and_thoughts(value: Any) -> tuple[str, str]:
     """Return (words, thoughts) of *value*, the content of a model's message: a text, or a list of
     parts. Secrets whose pieces stood in different parts are taken out once the parts are joined.
     """
-    words, thoughts = split_content(value)
+    words, thoughts = read_words_and_thoughts(value)
     if isinstance(value, str):
         return words, thoughts
     # a secret whose halves stand in two parts is none before they are joined
@@ -389,7 +393,7 @@ def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
     return decoder.decode(text.lstrip(BLANK))
 
 
-def _read_lenient_json(raw: str) -> Any:
+def _read_lenient_json_reply(raw: str) -> Any:
     """Return the reply in *raw*, an endpoint's answer that is not strictly JSON: it may have
     comments before the JSON, anything behind it, or a line of JSON for each streamed piece of the
     reply.
@@ -426,7 +430,7 @@ def _read_strict_json(body: bytes) -> Any:
         return None
 
 
-def clean_text(text: str) -> str:
+def replace_unstorable_characters(text: str) -> str:
     """Return *text* with lone surrogates replaced by "?" and NULs by "�": no database and no
     terminal can hold them.
 
@@ -440,16 +444,19 @@ def clean_text(text: str) -> str:
 _ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
-def _clean_value(value: Any) -> Any:
+def _replace_unstorable_in_json(value: Any) -> Any:
     """Return the JSON *value* with lone surrogates and NULs replaced in all of its texts and
     keys.
     """
     if isinstance(value, str):
-        return clean_text(value)
+        return replace_unstorable_characters(value)
     if isinstance(value, list):
-        return [_clean_value(part) for part in value]
+        return [_replace_unstorable_in_json(part) for part in value]
     if isinstance(value, dict):
-        return {_clean_value(key): _clean_value(part) for key, part in value.items()}
+        return {
+            _replace_unstorable_in_json(key): _replace_unstorable_in_json(part)
+            for key, part in value.items()
+        }
     return value
 
 
@@ -500,7 +507,7 @@ class ModelInfo:
             return Reasoning(asked)
         if not self.always_reasons:
             return Reasoning.OFF
-        least = find_least_effort(self.efforts)
+        least = find_least_effort_above_off(self.efforts)
         if asked is not None:
             raise SubjectError(
                 f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least"
@@ -526,8 +533,8 @@ def read_model_list(value: Any) -> list[ModelInfo]:
             if isinstance(efforts, list)
             else None,
             always_reasons=get_nested_value(entry, "reasoning", "mandatory") is True,
-            identity=_read_identity(entry),
-            earlier_identity=_read_identity(entry, paths=True),
+            identity=_hash_weights_identity(entry),
+            earlier_identity=_hash_weights_identity(entry, include_paths=True),
             cached_price=_read_price(get_nested_value(entry, "pricing", "input_cache_read")),
             context=_read_context(entry),
         )
@@ -567,16 +574,16 @@ def _read_context(entry: dict[str, Any]) -> int | None:
 _PATH = re.compile(r"[/~\\.]|[A-Za-z]:[/\\]")
 
 
-def _read_identity(entry: dict[str, Any], paths: bool = False) -> str:
+def _hash_weights_identity(entry: dict[str, Any], include_paths: bool = False) -> str:
     """Return a hash (16 hexadecimal digits) of what *entry*, a model in a local server's list, says
     about its weights; "" if it gives no more than a name.
 
     llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`, unless it is a path, under which
-    any weights may lie (*paths*: also then); a digest where a server gives one. Not `created`,
-    which some servers fill with the time of the question.
+    any weights may lie (*include_paths*: also then); a digest where a server gives one. Not
+    `created`, which some servers fill with the time of the question.
     """
     given = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
-    if not paths and _PATH.match(_read_text(given.get("root"))):
+    if not include_paths and _PATH.match(_read_text(given.get("root"))):
         del given["root"]
     if isinstance(given.get("meta"), dict):
         given["meta"] = {name: value for name, value in given["meta"].items() if name != "n_ctx"}
@@ -586,7 +593,7 @@ def _read_identity(entry: dict[str, Any], paths: bool = False) -> str:
         return ""
 
 
-def read_providers(value: Any) -> dict[str, str]:
+def read_provider_names_by_slug(value: Any) -> dict[str, str]:
     """Return the providers that *value*, OpenRouter's answer about one model as JSON, lists:
     provider tag (slug) -> display name.
     """

@@ -40,8 +40,8 @@ def is_same_model(asked: str, served: str) -> bool:
     if any(files):
         return not all(files) or _find_file_name(asked) == _find_file_name(served)
     (name, tag, release), (other, other_tag, other_release) = (
-        _split_model_name(asked),
-        _split_model_name(served),
+        _split_name_tag_release(asked),
+        _split_name_tag_release(served),
     )
     return (
         name == other
@@ -57,7 +57,7 @@ def _is_same_or_unnamed(one: str, other: str) -> bool:
     return one == other or not one or not other
 
 
-def _split_model_name(model: str) -> tuple[str, str, str]:
+def _split_name_tag_release(model: str) -> tuple[str, str, str]:
     """Split *model*, a model's name, into (name, tag, release) in lower case, without its maker or
     host; "" for what it does not name.
     """

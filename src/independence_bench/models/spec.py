@@ -154,10 +154,10 @@ class ChatModel:
             "reasoning": self.reasoning.value,
             "provider": self.provider,
             "accept_cut_off": self.accept_cut_off,
-        } | self._list_later_settings()
+        } | self._list_settings_added_later()
 
     @property
-    def spec(self) -> str:
+    def settings_json(self) -> str:
         """All settings of this model as JSON text, for the store; `read_chat_model` makes the model
         of them again.
         """
@@ -166,9 +166,9 @@ class ChatModel:
             for setting in fields(self)
             if setting.name not in self.CAUSES_IF_SET
         }
-        return write_canonical_json(known | self._list_later_settings())
+        return write_canonical_json(known | self._list_settings_added_later())
 
-    def _list_later_settings(self) -> dict[str, object]:
+    def _list_settings_added_later(self) -> dict[str, object]:
         """Return those settings of this model that were added in later versions and are set, by
         name.
         """
@@ -182,7 +182,7 @@ class ChatModel:
         return self.max_tokens or math.inf
 
     @property
-    def thinks(self) -> bool:
+    def is_told_to_think(self) -> bool:
         """Whether this model's settings ask it to reason before it answers."""
         return self.reasoning not in (Reasoning.OFF, Reasoning.UNSET)
 
@@ -312,7 +312,9 @@ class Roster:
             self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)}
         )
 
-    def find_specs(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
+    def find_or_make_specs(
+        self, typed: str, shipped: tuple[ModelSpec, ...] = ()
+    ) -> tuple[ModelSpec, ...]:
         """Return the model entries that *typed*, a user's text for a model, means: all entries of
         models.yaml for that model, else the first of *shipped* for it (active ones before others),
         else a new plain entry. Raises SubjectError if *typed* is no model id.

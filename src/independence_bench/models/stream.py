@@ -19,7 +19,7 @@ BOM = b"\xef\xbb\xbf"  # the mark that some servers begin with
 TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
 
 
-def split_content(value: Any, deep: int = 3) -> tuple[str, str]:
+def read_words_and_thoughts(value: Any, deep: int = 3) -> tuple[str, str]:
     """Return (words, thoughts) of *value*, the content of a model's message: a text, or parts of
     words and of thoughts, which may have parts, too, down to *deep* levels. "" for what is not
     there.
@@ -37,7 +37,7 @@ def split_content(value: Any, deep: int = 3) -> tuple[str, str]:
                 if isinstance(part.get(name), str)
             ][:1]
             if (thought := part.get("thinking", part.get("reasoning"))) is not None:
-                thoughts.append("".join(split_content(thought, deep - 1)))
+                thoughts.append("".join(read_words_and_thoughts(thought, deep - 1)))
             elif part.get("thought") is True or str(part.get("type")).startswith(
                 ("reasoning", "thinking")
             ):
@@ -103,7 +103,7 @@ class StreamedReply:
         self._reason: str | None = None
 
     @property
-    def size(self) -> int:
+    def counted_size(self) -> int:
         """Number of bytes that count as the size of this streamed reply so far: its texts, or a
         sixty-fourth of all bytes that came if that is more. A chunk has about one token in 300
         bytes.
@@ -117,7 +117,7 @@ class StreamedReply:
         """
         self._received += len(piece)
         self._rest += piece
-        self._line_end = self._line_end or _find_line_end(self._rest)
+        self._line_end = self._line_end or _find_line_ending(self._rest)
         if self._line_end is None:
             return
         *lines, self._rest = self._rest.split(self._line_end)
@@ -241,12 +241,13 @@ class StreamedReply:
             if not delta and not self._kept:  # all of it at once
                 delta = choice.get("message") or {"content": choice.get("text")}
             for name in TEXTS:
-                words, thoughts = split_content(delta.get(name))
+                words, thoughts = read_words_and_thoughts(delta.get(name))
                 self._add_text("reasoning_content" if name == "thinking" else name, words)
                 self._add_text("reasoning_content", thoughts)
             if not any(delta.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
                 self._add_text(
-                    "reasoning_content", "".join(split_content(delta.get("reasoning_details")))
+                    "reasoning_content",
+                    "".join(read_words_and_thoughts(delta.get("reasoning_details"))),
                 )
             calls = delta.get("tool_calls") or ()
             for call in [calls] if isinstance(calls, dict) else calls:
@@ -299,7 +300,7 @@ class StreamedReply:
         self._kept += len(arguments)
 
 
-def _find_line_end(data: bytes) -> bytes | None:
+def _find_line_ending(data: bytes) -> bytes | None:
     """Return the bytes that end each line of an event stream that begins with *data*: a line feed,
     or a lone carriage return. None if no line has ended yet.
 

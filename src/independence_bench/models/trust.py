@@ -118,7 +118,7 @@ class EnvFile:
 ASIDE: dict[str, str] = {}
 
 
-def find_key_variables() -> Mapping[str, str]:
+def merge_environment_and_env_file() -> Mapping[str, str]:
     """Return the variables that may hold an endpoint's API key, name -> value: the environment and,
     below it, what the `.env` file has put into `ASIDE`.
     """
@@ -186,10 +186,10 @@ def is_proxy_or_certificate(variable: str) -> bool:
     """Return whether the environment variable called *variable* sets a proxy, or the certificates
     to believe, in upper or lower case.
     """
-    return is_certificate(variable) or variable.upper() in PROXIES
+    return is_certificate_or_login(variable) or variable.upper() in PROXIES
 
 
-def is_certificate(variable: str) -> bool:
+def is_certificate_or_login(variable: str) -> bool:
     """Return whether the environment variable called *variable* names a file of certificates,
     logins or session keys, in upper or lower case.
     """
@@ -244,7 +244,7 @@ def check_key_permission(endpoint: Endpoint, variables: Mapping[str, str] | None
     file.
     """
     if permission := find_needed_permission(
-        endpoint, find_key_variables() if variables is None else variables
+        endpoint, merge_environment_and_env_file() if variables is None else variables
     ):
         raise WrongUse(
             f"{permission.variable} may not go to {permission.place}: it has not been allowed"
@@ -267,7 +267,7 @@ def parse_proxy_or_certificate(variable: str, value: str) -> Permission:
     needs: the place is the proxy's address without its login, or the certificate's path. Raises
     WrongUse if *value* is no address of a proxy.
     """
-    if is_certificate(variable):
+    if is_certificate_or_login(variable):
         return Permission(variable, str(Path(value).absolute()))
     if variable.upper() == "NO_PROXY":
         return Permission(variable, value.strip())

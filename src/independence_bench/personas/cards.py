@@ -2,7 +2,7 @@
 
     found = read_description(path)  # a Character Card V1, V2 or V3 (JSON, or PNG), or a bare prompt
     render_sheet(found.draft)  # as a sheet; items that it has not: comments to fill in
-    read_picture(path)  # the picture without the card
+    read_picture_without_texts(path)  # the picture without the card
 
 A card is read by its fields alone: what its prose means is for its maker, or for a model, to say.
 Prompt, example dialogue and lorebook are put together as front ends of cards do. Files are read
@@ -148,7 +148,7 @@ def read_description(path: Path, name: str = "") -> Description:
         raise WrongUse(f"{path} is empty")
     if path.suffix.lower() == ".json":
         return _read_card(text, path, "a character card", name)
-    prompt, left_out = _remove_placeholders(_fill_names(text, name))
+    prompt, left_out = _remove_and_note_placeholders(_fill_names(text, name))
     return Description("a prompt", PartialSheet(name, prompt), {"prompt": prompt}, left_out)
 
 
@@ -175,7 +175,7 @@ def _find_card_text(data: bytes, path: Path) -> str:
     there is none.
     """
     texts: dict[bytes, bytes] = {}
-    for kind, content in _list_chunks(data, path):
+    for kind, content in _list_png_chunks(data, path):
         keyword, _, rest = content.partition(b"\0")
         if kind in (b"tEXt", b"zTXt", b"iTXt") and keyword.lower() in KEYWORDS:
             texts.setdefault(keyword.lower(), _read_chunk_text(kind, rest, path))
@@ -187,7 +187,7 @@ def _find_card_text(data: bytes, path: Path) -> str:
     )
 
 
-def _list_chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
+def _list_png_chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
     """Yield (kind, content) of each chunk of the PNG *data*. Raises WrongUse, naming *path*, if the
     picture is cut off or damaged.
     """
@@ -213,7 +213,7 @@ def _list_chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + length
 
 
-def read_picture(path: Path) -> bytes:
+def read_picture_without_texts(path: Path) -> bytes:
     """Return the PNG at *path* without the texts in it, such as a character card or a place. Raises
     WrongUse if the file is not a whole PNG, or is too large.
     """
@@ -222,7 +222,7 @@ def read_picture(path: Path) -> bytes:
         raise WrongUse(f"{path} is not a PNG; save the picture as one")
     parts = [
         (kind, b"" if kind == b"IEND" else content)
-        for kind, content in _list_chunks(data, path)
+        for kind, content in _list_png_chunks(data, path)
         if kind in SHOWN
     ]
     kinds = [kind for kind, _ in parts]
@@ -315,11 +315,11 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
             f"{path} has no name, description or system_prompt: it is not a character card"
         )
     version = {"chara_card_v2": " V2", "chara_card_v3": " V3"}.get(str(top.get("spec")), "")
-    called = name or " ".join(_make_printable(own_name).split())[:60]
+    called = name or " ".join(_remove_unprintable_characters(own_name).split())[:60]
     book = fields.get("character_book")
     lorebook, notes = read_lorebook(
         book if isinstance(book, dict) else {},
-        lambda text: _remove_placeholders(_fill_names(text, called))[0],
+        lambda text: _remove_and_note_placeholders(_fill_names(text, called))[0],
     )
     placed = {
         f"{{{{wi{entry.get('position', 'before').title()}}}}}"
@@ -329,7 +329,7 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
         _fill_names(_format_part(key, parts), called) if key in parts else key * (key in placed)
         for key in (*ORDER, LAST)
     ]
-    whole, left_out = _remove_placeholders(
+    whole, left_out = _remove_and_note_placeholders(
         "\n\n".join(part for part in prompt if part), kept=tuple(placed)
     )
     if "{{original}}" in parts["system_prompt"]:
@@ -349,7 +349,10 @@ def _read_card(text: str, path: Path, kind: str, name: str) -> Description:
     greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
     notes += [f"{key} is not played" for key in greeted]
     parts |= {"character_book": "\n".join(entry["text"] for entry in entries)}
-    texts = {key: _remove_placeholders(_fill_names(text, called))[0] for key, text in parts.items()}
+    texts = {
+        key: _remove_and_note_placeholders(_fill_names(text, called))[0]
+        for key, text in parts.items()
+    }
     draft = PartialSheet(called, whole, lorebook=lorebook)
     return Description(f"{kind}{version}", draft, texts, (*left_out, *notes))
 
@@ -389,7 +392,9 @@ def _fill_names(text: str, name: str) -> str:
 # ---------------------------------------------------------------- texts
 
 
-def _remove_placeholders(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
+def _remove_and_note_placeholders(
+    text: str, kept: tuple[str, ...] = ()
+) -> tuple[str, tuple[str, ...]]:
     """Return (*text* without placeholders ``{{...}}`` and unprintable characters, a note on each
     placeholder that was removed). *kept*: placeholders that stay.
     """
@@ -402,11 +407,13 @@ def _remove_placeholders(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tu
         return ""
 
     # what is left out is named in a note, so it is made printable first
-    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", remove_placeholder, _make_printable(text))
+    text = re.sub(
+        r"\{\{[^{}\n]{1,200}\}\}", remove_placeholder, _remove_unprintable_characters(text)
+    )
     return text.strip(), tuple(left_out)
 
 
-def _make_printable(text: str) -> str:
+def _remove_unprintable_characters(text: str) -> str:
     """Return *text* without characters that a terminal would obey or a reader would not see; line
     breaks and tabs stay.
     """

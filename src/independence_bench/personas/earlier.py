@@ -3,7 +3,7 @@ us.
 
     chat = load_everyday_chat("en")  # 50 exchanges that no character says otherwise than another
     chat = read_chat(path, "Mira")  # a SillyTavern chat (JSONL), or a text of `NAME: message`
-    files = add_earlier_chat(make_protocol_files(sheet), chat, turns=100)
+    files = prepend_first_chat_turns(make_protocol_files(sheet), chat, turns=100)
 
 Both sides are sent word for word, so that every model and every item comes after the same chat, and
 endpoints can cache it. Depths are protocols of their own: nothing of two depths is ever ranked or
@@ -23,7 +23,7 @@ from pathlib import Path
 from independence_bench.errors import WrongUse
 from independence_bench.escape import check_printable
 from independence_bench.hashing import hash_content
-from independence_bench.personas.lines import choose_language
+from independence_bench.personas.lines import choose_template_language
 from independence_bench.personas.sheet import make_topic_slug
 from independence_bench.protocol.loader import Files
 from independence_bench.yaml_io import format_yaml, load_shipped_yaml, read_text_file
@@ -48,7 +48,7 @@ class Chat:
     notes: tuple[str, ...] = ()  # remarks on what was left out or guessed, a line each
 
     @property
-    def turns(self) -> int:
+    def message_count(self) -> int:
         """Number of messages in the chat, of both sides together."""
         return 2 * len(self.exchanges)
 
@@ -59,7 +59,7 @@ def load_everyday_chat(language: str) -> Chat:
     that language, else in English.
     """
     rows = load_shipped_yaml(
-        (CHATS / f"{choose_language(language)}.yaml").read_text(encoding="utf-8")
+        (CHATS / f"{choose_template_language(language)}.yaml").read_text(encoding="utf-8")
     )
     return Chat("", tuple((human, model) for human, model in rows))
 
@@ -187,25 +187,26 @@ def _is_same_name(name: str, character: str) -> bool:
     return bool(one) and (one <= other or other <= one)
 
 
-def round_up_turns(turns: int) -> int:
+def round_up_to_even(turns: int) -> int:
     """Return the number of messages *turns*, rounded up to an even number: a chat is continued
     after the character's reply, not after the person's message.
     """
     return turns + turns % 2
 
 
-def add_earlier_chat(files: Files, chat: Chat, turns: int) -> Files:
+def prepend_first_chat_turns(files: Files, chat: Chat, turns: int) -> Files:
     """Return the protocol *files* changed so that every conversation comes after the first *turns*
     messages (rounded up to an even number) of *chat*; unchanged for 0. Raises WrongUse if the chat
     has fewer messages, or these are too long.
     """
-    turns = round_up_turns(turns)
+    turns = round_up_to_even(turns)
     if not turns:
         return files
-    if turns > chat.turns:
+    if turns > chat.message_count:
         longer = "" if chat.name else "; --chat FILE takes a longer one of your own"
         raise WrongUse(
-            f"--after {turns}: the chat has {chat.turns} turns, so {chat.turns} at most{longer}"
+            f"--after {turns}: the chat has {chat.message_count} turns, so {chat.message_count} at "
+            f"most{longer}"
         )
     exchanges = chat.exchanges[: turns // 2]
     if (size := sum(map(len, sum(exchanges, ())))) > LONGEST:

@@ -86,7 +86,7 @@ def detect_language(text: str) -> str:
     return best if words and counts[best] >= _SHARE * len(words) else ""
 
 
-def choose_language(language: str) -> str:
+def choose_template_language(language: str) -> str:
     """Return the language ("en", "de", "ja") in which the person speaks to a character who speaks
     *language*: English if there are no templates in that language.
     """
@@ -104,7 +104,7 @@ def choose_other_name(language: str, people: Sequence[str], name: str) -> str:
     """Return another name than *name*, the character's own, for the lines that ask the character to
     go by another name. *people*: who may say those lines.
     """
-    others: list[str] = choose_voice(language, people, NAME[0], name)["others"]
+    others: list[str] = choose_person_voice(language, people, NAME[0], name)["others"]
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
@@ -112,7 +112,7 @@ def make_name_lines(language: str, people: Sequence[str], name: str) -> StemLine
     """Return what the person says in the conversations about the character's *name*, place -> text,
     made from the templates. *people*: who may say it.
     """
-    voice = choose_voice(language, people, NAME[0], name)
+    voice = choose_person_voice(language, people, NAME[0], name)
     return _fill_fields(
         {**voice["name"], "slip": voice["slip"]},
         {"other": choose_other_name(language, people, name)},
@@ -131,7 +131,7 @@ def make_item_lines(
     place -> text, made from the templates. Without *ask* the opening quotes the sentence that the
     sheet *says*.
     """
-    voice = choose_voice(language, people, section, topic)
+    voice = choose_person_voice(language, people, section, topic)
     texts = voice[section]
     parts = {
         "opening": texts["opening"] if ask is None else "{ask}",
@@ -149,14 +149,14 @@ def make_honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, St
     (place -> text), taken from the templates.
     """
     return {
-        (HONESTY, str(number + 1)): choose_voice(language, people, HONESTY, str(number))[HONESTY][
-            number
-        ]
+        (HONESTY, str(number + 1)): choose_person_voice(language, people, HONESTY, str(number))[
+            HONESTY
+        ][number]
         for number in range(len(load_templates(language)["voices"][0][HONESTY]))
     }
 
 
-def choose_voice(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
+def choose_person_voice(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
     """Return the entry in the templates of the person, one of *people*, who speaks about *causes*,
     such as a section and a topic. The choice depends on *causes* alone, so that another item
     changes nothing.
@@ -167,25 +167,29 @@ def choose_voice(language: str, people: Sequence[str], *causes: str) -> dict[str
     return voices[int(hash_content(causes)[:8], 16) % len(voices)]
 
 
-def list_templates() -> Iterator[tuple[str, str]]:
+def list_template_places_and_texts() -> Iterator[tuple[str, str]]:
     """Yield (key or place, text with fields unfilled) for every text in the templates of all
     languages.
     """
     for language in LANGUAGES:
-        yield from _list_texts(load_templates(language), "")
+        yield from _list_places_and_texts(load_templates(language), "")
 
 
-def _list_texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+def _list_places_and_texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
     """Yield (place, text) for every text in *value*, the part of a template file that stands at
     *place*.
     """
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, list):
-        yield from (pair for part in value for pair in _list_texts(part, place))
+        yield from (pair for part in value for pair in _list_places_and_texts(part, place))
     else:
         inside = f"{place}." if place in ("pushes", "slip") else ""
-        yield from (pair for key, part in value.items() for pair in _list_texts(part, inside + key))
+        yield from (
+            pair
+            for key, part in value.items()
+            for pair in _list_places_and_texts(part, inside + key)
+        )
 
 
 def _fill_fields(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
@@ -194,7 +198,7 @@ def _fill_fields(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLine
     """
     return {
         place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text)
-        for place, text in _list_texts(voice, "")
+        for place, text in _list_places_and_texts(voice, "")
     }
 
 

@@ -35,7 +35,7 @@ from independence_bench.personas.lines import (
     StemKey,
     StemLines,
     StemLinesFile,
-    choose_language,
+    choose_template_language,
     detect_language,
     has_templates,
     hash_templates,
@@ -188,7 +188,7 @@ def make_template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     """Return what the person says to the character of *sheet* about its name, each item and
     honesty, all of it made from the templates: key of a conversation -> (place -> text).
     """
-    to = choose_language(sheet.language), sheet.people
+    to = choose_template_language(sheet.language), sheet.people
     return {
         NAME: make_name_lines(*to, sheet.name),
         **{item.key: make_item_lines(*to, *item.key, item.says, item.ask) for item in sheet.items},
@@ -202,7 +202,10 @@ def freeze_templates(
     """Return the person's lines in *sheet* under *keys* in the form in which a lines file has them,
     marked as made from the templates on the date *today*.
     """
-    language, says = choose_language(sheet.language), {item.key: item.says for item in sheet.items}
+    language, says = (
+        choose_template_language(sheet.language),
+        {item.key: item.says for item in sheet.items},
+    )
     by, source = f"templates ({language})", hash_templates(language)
     return {
         key: StemLinesFile(

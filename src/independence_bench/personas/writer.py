@@ -26,9 +26,9 @@ from independence_bench.personas.lines import (
     NAME,
     PUSH,
     StemKey,
-    choose_language,
     choose_other_name,
-    choose_voice,
+    choose_person_voice,
+    choose_template_language,
     detect_language,
     has_templates,
     load_templates,
@@ -96,7 +96,7 @@ def make_writing_task(
     """Return the task for a model to write the person's lines under *key* of *sheet* at *places*.
     *refused*: place -> (an earlier line there, why it was refused).
     """
-    language, wanted = choose_language(sheet.language), tuple(places)
+    language, wanted = choose_template_language(sheet.language), tuple(places)
     unnamed = (
         f"the language with the code {sheet.language}"
         if sheet.language
@@ -104,9 +104,9 @@ def make_writing_task(
     )
     words = {
         "language": load_templates(language)["name"] if has_templates(sheet.language) else unnamed,
-        "who": choose_voice("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))[
-            "who"
-        ],
+        "who": choose_person_voice(
+            "en", sheet.people, *((key[0], sheet.name) if key == NAME else key)
+        )["who"],
         "name": sheet.name,
         "other": choose_other_name(language, sheet.people, sheet.name),
     }
@@ -156,7 +156,7 @@ def find_refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[
     """Return place -> reason for each of *lines* (place -> line) that fixed rules refuse as
     something that the person says under *key* of *sheet*; {} if all are taken.
     """
-    language, faults = choose_language(sheet.language), {}
+    language, faults = choose_template_language(sheet.language), {}
     other = choose_other_name(language, sheet.people, sheet.name)
     says = [item.says.casefold() for item in sheet.items if item.key == key]
     reasons = load_templates(language)["reasons"] if has_templates(sheet.language) else []
@@ -191,7 +191,7 @@ def find_refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[
                 f"begins as if {sheet.name} said it; write what the person types, and no name in "
                 "front"
             )
-        elif _list_word_runs(text) & _list_word_runs(
+        elif _list_five_word_runs(text) & _list_five_word_runs(
             load_writer_texts()["places"].get(place, "").casefold()
         ):
             faults[place] = "repeats what you were told instead of saying it"
@@ -207,7 +207,7 @@ def find_refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[
     return faults
 
 
-def _list_word_runs(text: str) -> set[tuple[str, ...]]:
+def _list_five_word_runs(text: str) -> set[tuple[str, ...]]:
     """Return every run of five successive words in *text*."""
     words = re.findall(r"\w+", text)
     return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}

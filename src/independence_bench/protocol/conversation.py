@@ -14,8 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from independence_bench.hashing import hash_ordered_content
-from independence_bench.protocol.script import Ask, Prefill, Says, Script, fill_quotes, list_replies
+from independence_bench.hashing import hash_presorted_content
+from independence_bench.protocol.script import (
+    Ask,
+    Prefill,
+    Says,
+    Script,
+    fill_quotes,
+    list_reply_names,
+)
 
 Speaker = Literal["human", "model"]
 
@@ -46,7 +53,7 @@ class Line:
         return {"name": self.name, "notes": self.notes, "speaker": self.speaker, "text": self.text}
 
     @property
-    def is_scripted(self) -> bool:
+    def is_scripted_model_line(self) -> bool:
         """Whether this line of a conversation is the model's, but was written by the script."""
         return self.speaker == "model" and not self.name
 
@@ -81,7 +88,7 @@ class Transcript:
         The system prompt and private notes are left out, so conversations that differ only in them
         have the same hash.
         """
-        return hash_ordered_content([[line.speaker, line.text, line.name] for line in self.lines])
+        return hash_presorted_content([[line.speaker, line.text, line.name] for line in self.lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ class ConversationState:
     left: Script
 
     @property
-    def next_reply(self) -> str | None:
+    def next_reply_name(self) -> str | None:
         """The name of the reply that the script of this conversation waits for next; None if the
         script is played to its end.
         """
@@ -104,15 +111,15 @@ class ConversationState:
     @property
     def replies_left(self) -> int:
         """Number of replies that the model still has to give in this conversation."""
-        return len(set(list_replies(self.left)) - set(self.transcript.reply_names))
+        return len(set(list_reply_names(self.left)) - set(self.transcript.reply_names))
 
     def add_reply(self, words: Words) -> ConversationState:
         """Return the state of this conversation after *words*, the reply that it waits for, and the
         scripted lines that follow, up to the next reply. Raises ValueError if no reply is awaited.
         """
-        if self.next_reply is None:
+        if self.next_reply_name is None:
             raise ValueError("this conversation is over; no reply is awaited")
-        line = Line("model", words.text, words.notes, name=self.next_reply)
+        line = Line("model", words.text, words.notes, name=self.next_reply_name)
         return _advance_script(self.transcript.add_line(line), self.left[1:])
 
 
@@ -129,18 +136,18 @@ def replay_conversation(script: Script, talk: Transcript) -> ConversationState:
     """
     state = start_conversation(talk.system, script)
     for line in talk.lines:
-        if line.name and state.next_reply:
+        if line.name and state.next_reply_name:
             state = state.add_reply(Words(line.text, line.notes))
     return state
 
 
-def play_script(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
-    """Play *script* with the system prompt *system* to its end and return the conversation; *reply*
-    gives the text of each of the model's replies for the reply's name.
+def play_script(system: str, script: Script, reply_by_name: Callable[[str], str]) -> Transcript:
+    """Play *script* with the system prompt *system* to its end and return the conversation;
+    *reply_by_name* gives the text of each of the model's replies for the reply's name.
     """
     talk = start_conversation(system, script)
-    while talk.next_reply:
-        talk = talk.add_reply(Words(reply(talk.next_reply)))
+    while talk.next_reply_name:
+        talk = talk.add_reply(Words(reply_by_name(talk.next_reply_name)))
     return talk.transcript
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from independence_bench.hashing import Identified, hash_content
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.script import Script, fill_quotes, list_replies
+from independence_bench.protocol.script import Script, fill_quotes, list_reply_names
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
@@ -174,7 +174,7 @@ class Scenario(Identified):
     _asks: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_asks", list_replies(self.script))
+        object.__setattr__(self, "_asks", list_reply_names(self.script))
         object.__setattr__(
             self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks)
         )
@@ -206,7 +206,7 @@ class Scenario(Identified):
         return self._marks
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def reply_names(self) -> tuple[str, ...]:
         """The names of the replies that the model gives in this conversation, in order."""
         return self._asks
 
@@ -233,7 +233,7 @@ class Item:
         return self.scenarios if self.scenarios[0].stem else ()
 
     @property
-    def script(self) -> Script:
+    def shared_script_start(self) -> Script:
         """The steps that all conversations of this item begin with; the whole script if the item is
         a single conversation.
         """
@@ -431,7 +431,7 @@ class Protocol(Identified):
         return self._hash
 
     @property
-    def full_name(self) -> str:
+    def name_with_weights(self) -> str:
         """The name of this protocol, with the name of its weights if they are not its own."""
         return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
 
@@ -471,7 +471,7 @@ class Protocol(Identified):
         """
         return bool(self.kinds)
 
-    def find_stem_score(self, scenario: Scenario) -> StemScore | None:
+    def find_stem_score_rule(self, scenario: Scenario) -> StemScore | None:
         """Return the rule by which the item is scored that the conversation *scenario* is a branch
         of; None if *scenario* is no branch.
         """
@@ -546,4 +546,8 @@ class Protocol(Identified):
         """
         again = sum(scenario.shared_reply_count for scenario in self.scenarios)
         once = {scenario.stem: scenario.shared_reply_count for scenario in self.scenarios}
-        return sum(len(scenario.asks) for scenario in self.scenarios) - again + sum(once.values())
+        return (
+            sum(len(scenario.reply_names) for scenario in self.scenarios)
+            - again
+            + sum(once.values())
+        )

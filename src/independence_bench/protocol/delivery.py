@@ -20,14 +20,20 @@ from itertools import groupby
 
 from independence_bench.models.markup import (
     TEMPLATE,
-    clean_turn,
+    cut_and_trim_turn,
     cut_at_turn_end,
     is_json_call,
-    read_calls,
-    split_thoughts,
+    split_words_and_calls,
+    split_words_and_thoughts,
 )
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
-from independence_bench.models.response import BLANK, LENIENT, clean_text, read_json, shorten_line
+from independence_bench.models.response import (
+    BLANK,
+    LENIENT,
+    read_json,
+    replace_unstorable_characters,
+    shorten_line,
+)
 from independence_bench.protocol.conversation import Line, Speaker, Transcript, Words
 from independence_bench.protocol.definition import Delivery, ToolWording
 
@@ -59,7 +65,7 @@ def make_messages(
     *delivery*, system prompt first; it should end with something the human said. *wording* words
     the tool in tool_role.
     """
-    turns = _join_turns(transcript.lines)
+    turns = _join_turn_texts_and_notes(transcript.lines)
     if delivery == "user_role":
         sent = [
             Message("user" if speaker == "human" else "assistant", text)
@@ -88,17 +94,17 @@ def read_reply(
     # who ran on past the end of their turn was not cut off in it
     cut_off = completion.cut_off and cut_at_turn_end(content) == content
     if delivery == "user_role":
-        content = clean_turn(content)
+        content = cut_and_trim_turn(content)
         return (
             UsableReply(Words(content), cut_off)
             if has_words(content)
             else _make_rejection(completion, content, cut_off)
         )
     if not calls:
-        content, calls = read_calls(content, wording.name)
-    content = clean_turn(content, lines=not calls)
+        content, calls = split_words_and_calls(content, wording.name)
+    content = cut_and_trim_turn(content, ends_at_role_line=not calls)
     if calls:
-        spoken, torn = _read_spoken_words(calls, wording)
+        spoken, torn = _read_words_and_whether_torn(calls, wording)
         # a torn call without the finish reason "length" is cut off all the same
         if has_words(spoken):
             return UsableReply(Words(spoken, content), cut_off or torn)
@@ -127,7 +133,7 @@ def has_words(text: str) -> bool:
     return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
 
 
-def _join_turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
+def _join_turn_texts_and_notes(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
     """Return the turns of a conversation, (speaker, text, notes) each: *lines* that one party says
     in a row are joined by blank lines.
     """
@@ -167,7 +173,9 @@ def make_call_id(position: int) -> str:
     return f"say{position:06d}"
 
 
-def _read_spoken_words(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
+def _read_words_and_whether_torn(
+    calls: Sequence[ToolCall], wording: ToolWording
+) -> tuple[str, bool]:
     """Return (what the tool *calls* of a reply say to the human, whether one of these calls was cut
     off).
 
@@ -176,12 +184,26 @@ def _read_spoken_words(calls: Sequence[ToolCall], wording: ToolWording) -> tuple
     """
     ours = [call for call in calls if not call.name or _is_same_tool(call.name, wording.name)]
     read = [
-        _read_argument(call.arguments, wording.argument, own=bool(ours)) for call in ours or calls
+        _read_argument_and_whether_torn(
+            call.arguments, wording.argument, is_offered_tool=bool(ours)
+        )
+        for call in ours or calls
     ]
-    texts = [clean_turn(split_thoughts(clean_text(text))[0], lines=False) for text, _ in read]
+    texts = [
+        cut_and_trim_turn(
+            split_words_and_thoughts(replace_unstorable_characters(text))[0],
+            ends_at_role_line=False,
+        )
+        for text, _ in read
+    ]
     # a call whose words are a call: seen of small models
     texts = [
-        (is_json_call(text) and _read_spoken_words(read_calls(text, wording.name)[1], wording)[0])
+        (
+            is_json_call(text)
+            and _read_words_and_whether_torn(split_words_and_calls(text, wording.name)[1], wording)[
+                0
+            ]
+        )
         or text
         for text in texts
     ]
@@ -206,39 +228,44 @@ def _strip_tool_name(name: str) -> str:
 _LETTERS = re.compile(r"[^A-Za-z0-9]")
 
 
-def _read_argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
+def _read_argument_and_whether_torn(
+    arguments: str, name: str, is_offered_tool: bool
+) -> tuple[str, bool]:
     """Return (text, torn): the text that *arguments*, a tool call's JSON, passes under *name*, and
     whether the JSON was torn off before its end. "" without such a text.
 
-    *own*: the call is of the offered tool, so a single text counts under whatever name, and so does
-    prose in place of JSON.
+    *is_offered_tool*: the call is of the offered tool, so a single text counts under whatever name,
+    and so does prose in place of JSON.
     """
     arguments = arguments.lstrip(BLANK)
     try:
         value = read_json(_TRAILING_COMMA.sub(r"\1", arguments))
     except json.JSONDecodeError as error:
         if not arguments.startswith(("{", '"')):
-            return arguments if own else "", False  # prose where JSON belongs: it says what it says
+            return (
+                arguments if is_offered_tool else "",
+                False,
+            )  # prose where JSON belongs: it says what it says
         # broken at its very end, or in the middle of a string: the rest never came
         torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
-        text, whole = _read_broken_argument(arguments, name)
+        text, whole = _repair_argument_and_whether_whole(arguments, name)
         return text, torn and not whole
     except (ValueError, RecursionError):
         return "", False
     if isinstance(value, str) and value.lstrip(BLANK).startswith("{"):
         # encoded twice
         return (
-            _read_argument(value, name, own)
+            _read_argument_and_whether_torn(value, name, is_offered_tool)
             if value != arguments
-            else (value if own else "", False)
+            else (value if is_offered_tool else "", False)
         )
     if isinstance(value, str):
-        return value if own else "", False
+        return value if is_offered_tool else "", False
     if isinstance(value, dict):
         texts = [text for text in value.values() if isinstance(text, str)]
         chosen = value.get(name)
         # another argument name is taken for a mistake where there is only one text
-        return chosen if isinstance(chosen, str) else texts[0] if own and len(
+        return chosen if isinstance(chosen, str) else texts[0] if is_offered_tool and len(
             texts
         ) == 1 else "", False
     return "", False
@@ -247,7 +274,7 @@ def _read_argument(arguments: str, name: str, own: bool) -> tuple[str, bool]:
 _TRAILING_COMMA = re.compile(r",\s{0,9}(\})\s{0,9}\Z")
 
 
-def _read_broken_argument(arguments: str, name: str) -> tuple[str, bool]:
+def _repair_argument_and_whether_whole(arguments: str, name: str) -> tuple[str, bool]:
     """Return (text, whole) of the argument *name* in *arguments*, a tool call's JSON object that
     stops in its string, goes wrong after it, or has bare quotes in it; ("", False) if there is no
     such text.

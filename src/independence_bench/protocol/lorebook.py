@@ -115,12 +115,12 @@ class Lorebook(Strict):
 
 
 def read_lorebook(
-    book: Mapping[str, Any], plain: Callable[[str], str]
+    book: Mapping[str, Any], fill_macros: Callable[[str], str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """Return (lorebook, remarks) of *book*, a character card's `character_book`: the lorebook as a
     dictionary for a sheet, or None if there is nothing to play, and remarks on what is not played.
 
-    *plain* fills in the macros of a text.
+    *fill_macros* fills in the macros of a text.
     """
     listed = book.get("entries")
     enabled = (
@@ -128,7 +128,9 @@ def read_lorebook(
         if isinstance(listed, list)
         else []
     )
-    entries = [entry for raw in enabled[:MOST_ENTRIES] if (entry := _read_card_entry(raw, plain))]
+    entries = [
+        entry for raw in enabled[:MOST_ENTRIES] if (entry := _read_card_entry(raw, fill_macros))
+    ]
     notes = []
     if gone := len(enabled) - len(entries):
         notes.append(
@@ -147,24 +149,26 @@ def read_lorebook(
     return ({**stated, "entries": entries} if entries else None), notes
 
 
-def _read_card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dict[str, Any] | None:
+def _read_card_entry(
+    raw: Mapping[str, Any], fill_macros: Callable[[str], str]
+) -> dict[str, Any] | None:
     """Return *raw*, a lorebook entry of a character card, as a dictionary for a sheet; None if it
-    has no text, no keys, or patterns as keys. *plain* fills in the macros of a text.
+    has no text, no keys, or patterns as keys. *fill_macros* fills in the macros of a text.
     """
     content, keys, constant = (
         raw.get("content"),
-        _read_keys(raw.get("keys"), plain),
+        _read_keys(raw.get("keys"), fill_macros),
         raw.get("constant") is True,
     )
     # lines that begin with @@ tell a front end where to put it (V3)
     lines = content.splitlines() if isinstance(content, str) else []
-    text = plain("\n".join(line for line in lines if not line.startswith("@@")))
+    text = fill_macros("\n".join(line for line in lines if not line.startswith("@@")))
     patterns = raw.get("use_regex") is True or any(key[0] == "/" and "/" in key[1:] for key in keys)
     if not 0 < len(text) <= LONGEST_ENTRY or not (constant or (keys and not patterns)):
         return None
     entry = {
         "keys": keys,
-        "also": _read_keys(raw.get("secondary_keys"), plain)
+        "also": _read_keys(raw.get("secondary_keys"), fill_macros)
         if raw.get("selective") is True
         else [],
         "constant": constant,
@@ -177,12 +181,13 @@ def _read_card_entry(raw: Mapping[str, Any], plain: Callable[[str], str]) -> dic
     return {key: value for key, value in entry.items() if value not in (None, False, [])}
 
 
-def _read_keys(raw: object, plain: Callable[[str], str]) -> list[str]:
+def _read_keys(raw: object, fill_macros: Callable[[str], str]) -> list[str]:
     """Return the texts in the list *raw*, keys of a lorebook entry, with macros filled in by
-    *plain*: at most `MOST_KEYS`, each of at most `LONGEST_KEY` characters; [] if there is no list.
+    *fill_macros*: at most `MOST_KEYS`, each of at most `LONGEST_KEY` characters; [] if there is no
+    list.
     """
     texts = (
-        [plain(" ".join(key.split()))[:LONGEST_KEY] for key in raw if isinstance(key, str)]
+        [fill_macros(" ".join(key.split()))[:LONGEST_KEY] for key in raw if isinstance(key, str)]
         if isinstance(raw, list)
         else []
     )

@@ -59,7 +59,7 @@ class Job:
         return f"run {self.run}, {self.configuration}, {self.scenario.id}"
 
 
-def list_configurations(protocol: Protocol) -> tuple[Configuration, ...]:
+def list_possible_configurations(protocol: Protocol) -> tuple[Configuration, ...]:
     """Return all configurations (system prompt variant and delivery mode) that *protocol* can be
     played in, its default ones first.
     """
@@ -80,7 +80,7 @@ def list_ranked_groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
         default,
         *(
             (configuration,)
-            for configuration in list_configurations(protocol)
+            for configuration in list_possible_configurations(protocol)
             if configuration not in default
         ),
     ]
@@ -105,7 +105,9 @@ def find_counted_runs(
     return here | whole if here or whole == played.keys() else set()
 
 
-def find_paid_openings(unplayed: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
+def find_jobs_with_paid_opening(
+    unplayed: Iterable[Job],
+) -> frozenset[tuple[int, Configuration, str]]:
     """Return which of *unplayed*, one model's jobs that are still to be played, do not pay for
     their first reply, because another branch of the same item pays or has paid for it: (run,
     configuration, scenario's id) each.
@@ -124,7 +126,7 @@ def find_paid_openings(unplayed: Iterable[Job]) -> frozenset[tuple[int, Configur
     )
 
 
-def is_shared_reply(scenario: Scenario, talk: ConversationState) -> bool:
+def is_next_reply_shared(scenario: Scenario, talk: ConversationState) -> bool:
     """Return whether the reply that *talk*, a conversation of *scenario*, waits for is one that all
     branches of its item begin with.
     """
@@ -155,7 +157,7 @@ def _hash_messages(
     sent = [message.format_message() for message in make_messages(played, delivery, wording)]
     offered = [tool.format_tool() for tool in make_tools(delivery, wording)]
     # the replies' names count too: rubrics quote a stored transcript by them
-    return hash_content([sent, offered, scenario.asks])
+    return hash_content([sent, offered, scenario.reply_names])
 
 
 def start_scenario(
@@ -201,17 +203,17 @@ def build_request(
     subject: ChatModel,
     configuration: Configuration,
     protocol: Protocol,
-    transcript: str = "",
+    transcript_id: str = "",
 ) -> ChatRequest:
     """Return the request to *subject*, the model to test, for the reply that *talk*, its
-    conversation in *configuration* of *protocol*, waits for. *transcript* is the id that the
+    conversation in *configuration* of *protocol*, waits for. *transcript_id* is the id that the
     conversation will have; only a model that keeps state is sent it.
     """
     return ChatRequest(
         subject,
         build_messages(talk.transcript, configuration.delivery, protocol),
         make_tools(configuration.delivery, protocol.tool_role),
-        transcript=transcript if subject.stateful else "",
+        transcript=transcript_id if subject.stateful else "",
         # what a lorebook adds changes the first message from request to request
         shared=0 if protocol.lorebook else 1 + 2 * len(protocol.earlier),
     )

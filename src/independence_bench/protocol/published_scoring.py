@@ -34,7 +34,7 @@ def is_left_out(marks: scoring.Marks) -> bool:
     return all(marks.get(name) == 0 for name in IDENTITY)
 
 
-def score_published(
+def score_model_runs_as_published(
     protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks
 ) -> scoring.Scored:
     """Return (score of each run, score over all runs) of one model by the published rules. *marks*
@@ -50,7 +50,7 @@ def score_published(
     return runs, whole
 
 
-PUBLISHED = scoring.Rules("published", score_published, partial=True)
+PUBLISHED = scoring.Rules("published", score_model_runs_as_published, partial=True)
 RULES = {rules.name: rules for rules in (scoring.OWN, PUBLISHED)}
 
 
@@ -65,11 +65,11 @@ def score_published_run(
     left_out = tuple(slot for slot, given in marks.items() if is_left_out(given))
     means: dict[str, float | None] = {}
     missing: dict[scoring.Slot, None] = {}
-    for name, slots in scoring.list_planned_slots(protocol, configurations).items():
+    for name, slots in scoring.map_marks_to_planned_slots(protocol, configurations).items():
         there = {slot: marks[slot][name] for slot in slots if name in marks.get(slot, {})}
         missing.update(dict.fromkeys(slot for slot in slots if slot not in there))
         means[name] = _round_mean([mark for slot, mark in there.items() if slot not in left_out])
-    sums = {d.name: _add_means(d, [means], protocol) for d in protocol.dimensions}
+    sums = {d.name: _sum_rounded_mark_means(d, [means], protocol) for d in protocol.dimensions}
     return scoring.RunScore(
         means,
         _rescale_sums(sums, protocol),
@@ -86,10 +86,12 @@ def score_published_subject(
     means rounded over the runs; it is None if scores that it needs are missing in every run.
     """
     by_run = [run.means for run in runs]
-    sums = {d.name: _add_means(d, by_run, protocol) for d in protocol.dimensions}
-    needed = [part for d in protocol.dimensions if d.weight for part in _group_marks(d, protocol)]
+    sums = {d.name: _sum_rounded_mark_means(d, by_run, protocol) for d in protocol.dimensions}
+    needed = [
+        part for d in protocol.dimensions if d.weight for part in _group_marks_by_items(d, protocol)
+    ]
     index = None
-    if all(any(_list_complete_means(means, part) for means in by_run) for part in needed):
+    if all(any(_list_means_if_complete(means, part) for means in by_run) for part in needed):
         index = _compute_index(protocol, sums)
     return scoring.SubjectScore(
         runs=len(runs),
@@ -103,15 +105,17 @@ def score_published_subject(
     )
 
 
-def _add_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
+def _sum_rounded_mark_means(
+    dimension: Dimension, runs: Sequence[Means], protocol: Protocol
+) -> float | None:
     """Return the sum of a dimension's mean scores, each rounded over *runs*, on the scores' own
     scales. Scores that are missing in every run count as the low end of their scale; None if all
     are missing.
     """
     total, lacking = [], []
-    for part in _group_marks(dimension, protocol):
+    for part in _group_marks_by_items(dimension, protocol):
         mean = _round_mean(
-            [fsum(there) for means in runs if (there := _list_complete_means(means, part))]
+            [fsum(there) for means in runs if (there := _list_means_if_complete(means, part))]
         )
         if mean is None:
             lacking += [protocol.find_mark(name).low for name in part]
@@ -130,7 +134,7 @@ def _rescale_sums(sums: Means, protocol: Protocol) -> dict[str, float | None]:
     }
 
 
-def _group_marks(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
+def _group_marks_by_items(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
     """Return the names of the scores that *dimension* is made of, in groups: scores that the same
     items get, and that are therefore only given together, are one group.
     """
@@ -143,10 +147,12 @@ def _group_marks(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ..
     return list(parts.values())
 
 
-def _list_complete_means(means: Means, part: Sequence[str]) -> list[float]:
-    """Return the mean scores in *means* for all names in *part*; [] if one of them is missing."""
-    there = [mean for name in part if (mean := means[name]) is not None]
-    return there if len(there) == len(part) else []
+def _list_means_if_complete(means: Means, mark_names: Sequence[str]) -> list[float]:
+    """Return the mean scores in *means* for all names in *mark_names*; [] if one of them is
+    missing.
+    """
+    there = [mean for name in mark_names if (mean := means[name]) is not None]
+    return there if len(there) == len(mark_names) else []
 
 
 def _compute_index(protocol: Protocol, sums: Means) -> float | None:

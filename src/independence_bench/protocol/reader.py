@@ -54,7 +54,7 @@ from independence_bench.protocol.script import (
     Says,
     Script,
     Step,
-    list_quotes,
+    list_quoted_names,
 )
 from independence_bench.yaml_io import Unknown
 
@@ -113,7 +113,7 @@ def _make_bare_protocol(
     )
 
 
-def add_scenarios(
+def add_placeholder_scenarios(
     protocol: Protocol,
     files: Files,
     played: Sequence[tuple[str, str, tuple[str, ...], Collection[str]]],
@@ -163,7 +163,7 @@ class _Reader(ProtocolTexts):
                 "judge.md", "every protocol", "is empty; say what a judge does"
             )
         if top is None:
-            self.check_unlisted_scenarios()
+            self.check_all_scenario_files()
             raise combine_errors(self.problems)
         tool = {} if top.tool_role is None else top.tool_role.model_dump()
         for key, text in tool.items():
@@ -187,7 +187,7 @@ class _Reader(ProtocolTexts):
                 says = "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
                 self.note_unless_true(False, idle, "", says)
             with self.note_errors():
-                kinds = read_kind_scores(top, scenarios, self.require_true)
+                kinds = read_kind_score_rules(top, scenarios, self.require_true)
         if self.problems:
             raise combine_errors(self.problems)
         return replace(
@@ -211,7 +211,7 @@ class _Reader(ProtocolTexts):
         spoken = top.tool_role is not None or configuration.delivery != "tool_role"
         self.require_true(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
 
-    def check_unlisted_scenarios(self) -> None:
+    def check_all_scenario_files(self) -> None:
         """Note what is wrong in the protocol's scenario files if its protocol.yaml, which would
         list them, cannot be read.
         """
@@ -240,14 +240,14 @@ class _Reader(ProtocolTexts):
                 systems.append((variant, text))
         return tuple(systems)
 
-    def read_plain_text(self, file: str, wanted_by: str, if_empty: str) -> str:
+    def read_plain_text(self, file: str, wanted_by: str, empty_message: str) -> str:
         """Return the text of the protocol's file *file*, which *wanted_by* needs. Raises
-        ProtocolError, with *if_empty* if the text is empty, or if it quotes a reply: nothing is
-        filled in here.
+        ProtocolError, with *empty_message* if the text is empty, or if it quotes a reply: nothing
+        is filled in here.
         """
         text = self.read_file(file, wanted_by).strip()
-        self.require_true(text, file, "", if_empty)
-        for quoted in list_quotes(
+        self.require_true(text, file, "", empty_message)
+        for quoted in list_quoted_names(
             text
         ):  # other braces are what they are: nothing is filled in here
             self.require_true(
@@ -264,7 +264,7 @@ class _Reader(ProtocolTexts):
         """
         scenarios: dict[str, Scenario] = {}
         scales: dict[str, Mark] = {}
-        for file, scenario in self.list_scenarios(top):
+        for file, scenario in self.read_scenarios_with_files(top):
             key = f"experiments.{scenario.experiment}"
             twice = f"{scenario.item} is listed twice"
             self.note_unless_true(scenario.id not in scenarios, TOP, key, twice)
@@ -281,7 +281,7 @@ class _Reader(ProtocolTexts):
             scenarios[scenario.id] = scenario
         return tuple(scenarios.values())
 
-    def list_scenarios(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
+    def read_scenarios_with_files(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
         """Yield (file, scenario) of every scenario that *top*, a protocol.yaml, lists, branches of
         stems included, in the order of the experiments. Files with mistakes are noted and left out.
         """
@@ -398,7 +398,7 @@ class _Reader(ProtocolTexts):
         """
         known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
-            for quoted in list_quotes(rubric.text):
+            for quoted in list_quoted_names(rubric.text):
                 lacking = "reference" if quoted == REFERENCE else f"reply called {quoted}"
                 says = f"{file} uses this rubric and has no {lacking}"
                 self.note_unless_true(
@@ -408,14 +408,17 @@ class _Reader(ProtocolTexts):
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
             raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
 
-    def read_script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
-        """Return the script of the steps *raw*, which stand at the key *at* of *file*; mistakes are
-        noted. The first *before* steps do not stand there and are not counted in errors.
+    def read_script(
+        self, file: str, script_key: str, raw: Sequence[StepFile], uncounted_steps: int = 0
+    ) -> Script:
+        """Return the script of the steps *raw*, which stand at the key *script_key* of *file*;
+        mistakes are noted. The first *uncounted_steps* steps do not stand there and are not counted
+        in errors.
         """
         steps: list[Step] = []
         replies: list[str] = []
         for number, step in enumerate(raw):
-            key = f"{at}.{number - before}"
+            key = f"{script_key}.{number - uncounted_steps}"
             keys = step.model_dump(exclude_none=True, exclude={"technique"})
             self.note_unless_true(
                 len(keys) == 1, file, key, "a step is exactly one of human, given, reply"
@@ -436,9 +439,12 @@ class _Reader(ProtocolTexts):
                 steps.append(Says(text) if step.human is not None else Prefill(text))
         first, last = isinstance(steps[0], Says), isinstance(steps[-1], Ask)
         self.note_unless_true(
-            first, file, f"{at}.0", "a scenario begins with the human; providers insist on it"
+            first,
+            file,
+            f"{script_key}.0",
+            "a scenario begins with the human; providers insist on it",
         )
-        end = f"{at}.{len(steps) - 1 - before}"
+        end = f"{script_key}.{len(steps) - 1 - uncounted_steps}"
         self.note_unless_true(
             last, file, end, "a scenario ends with a reply; what follows is never heard"
         )
@@ -448,7 +454,7 @@ class _Reader(ProtocolTexts):
         """Raise ProtocolError if *text*, at the key *key* of *file*, quotes anything but *replies*,
         or has double braces that quote nothing.
         """
-        for quoted in list_quotes(text):
+        for quoted in list_quoted_names(text):
             self.require_true(
                 quoted in replies,
                 file,
@@ -492,7 +498,7 @@ class _Reader(ProtocolTexts):
         self.require_true(
             text, file, "", "has marks and no text; describe what each mark looks like on its scale"
         )
-        self.check_quotes(file, "", text, list_quotes(text))
+        self.check_quotes(file, "", text, list_quoted_names(text))
         marks: list[Mark] = []
         for mark, spec in raw.marks.items():
             with self.note_errors():
@@ -567,7 +573,7 @@ class _Reader(ProtocolTexts):
         )
 
 
-def read_kind_scores(
+def read_kind_score_rules(
     top: ProtocolFile, scenarios: Sequence[Scenario], need: Need
 ) -> tuple[tuple[str, StemScore], ...]:
     """Return (kind, rule by which its items are scored) for each kind of items in *top*, a
@@ -592,11 +598,11 @@ def read_kind_scores(
             f"{where}score.rules",
             f"lack {' and '.join(ladders)}: only one can be a ladder",
         )
-        scores.append((name, _read_score(kind.score, where, kind.branches, mine, need)))
+        scores.append((name, _read_score_rule(kind.score, where, kind.branches, mine, need)))
     return tuple(scores)
 
 
-def _read_score(
+def _read_score_rule(
     raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
 ) -> StemScore:
     """Return the rule that *raw* describes for scoring items with these *branches*, checked against

@@ -111,20 +111,20 @@ def find_scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, fl
     return fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
 
 
-def score_runs(
+def score_model_runs(
     protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks
 ) -> Scored:
     """Return (score of each run, score over all runs) of one model, from *marks*, a judge's scores
     of at least one run (run -> slot -> scores); *configurations* are pooled.
     """
-    planned = list_planned_slots(protocol, configurations)
+    planned = map_marks_to_planned_slots(protocol, configurations)
     runs = {
         run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()
     }
     return runs, score_subject(list(runs.values()))
 
 
-OWN = Rules("own", score_runs)
+OWN = Rules("own", score_model_runs)
 
 
 def score_run(
@@ -135,7 +135,8 @@ def score_run(
 ) -> RunScore:
     """Return the score of one run of a model, pooling *configurations*: the mean of each of the
     judge's scores, the dimensions, and the index. *marks* has what was judged, by slot
-    (configuration, item's id); *planned* is the result of `list_planned_slots`, made here if None.
+    (configuration, item's id); *planned* is the result of `map_marks_to_planned_slots`, made here
+    if None.
 
     A mean is taken over all items planned for a score (eq. 1) and exists only if every one of them
     has it. An empty *marks* gives a score in which everything is None.
@@ -143,7 +144,7 @@ def score_run(
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
     for name, slots in (
-        list_planned_slots(protocol, configurations) if planned is None else planned
+        map_marks_to_planned_slots(protocol, configurations) if planned is None else planned
     ).items():
         there = [marks.get(slot, {}).get(name) for slot in slots]
         if None in there:
@@ -160,7 +161,9 @@ def score_run(
     return RunScore(means, dimensions, index, tuple(missing))
 
 
-def average_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
+def average_judge_marks(
+    marks: Sequence[dict[int, dict[Slot, Marks]]],
+) -> dict[int, dict[Slot, Marks]]:
     """Return the mean of several judges' scores: *marks* has run -> slot -> scores for each judge,
     at least one. A slot is kept only if all judges gave it the same kinds of scores.
     """
@@ -183,7 +186,7 @@ def average_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, di
     }
 
 
-def set_lowest_marks(
+def set_least_independent_marks(
     protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]
 ) -> RunMarks:
     """Return *marks*, run -> slot -> scores, with the least independent values in those slots of
@@ -193,7 +196,7 @@ def set_lowest_marks(
         name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks
     }
 
-    def make_lowest(given: Marks) -> Marks:
+    def make_least_independent(given: Marks) -> Marks:
         scales = {name: protocol.find_mark(name) for name in given}
         return {
             name: scale.high if name in inverted else scale.low for name, scale in scales.items()
@@ -201,7 +204,7 @@ def set_lowest_marks(
 
     return {
         run: {
-            slot: make_lowest(given) if (run, slot) in lost else given
+            slot: make_least_independent(given) if (run, slot) in lost else given
             for slot, given in of_run.items()
         }
         for run, of_run in marks.items()
@@ -235,7 +238,7 @@ def list_counted_marks(protocol: Protocol) -> list[CountedMark]:
     ]
 
 
-def list_planned_slots(
+def map_marks_to_planned_slots(
     protocol: Protocol, configurations: Sequence[Configuration]
 ) -> dict[str, list[Slot]]:
     """Return which items of one run of *protocol* in *configurations* get each of the judge's

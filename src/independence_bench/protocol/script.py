@@ -51,7 +51,7 @@ Step = Says | Prefill | Ask
 Script = tuple[Step, ...]
 
 
-def list_replies(script: Script) -> tuple[str, ...]:
+def list_reply_names(script: Script) -> tuple[str, ...]:
     """Return the names of the model's replies in *script*, in order."""
     return tuple(step.name for step in script if isinstance(step, Ask))
 
@@ -74,7 +74,7 @@ def list_script_steps(
 
 
 @lru_cache(maxsize=1024)  # of rubrics, for each conversation that is judged
-def list_quotes(text: str) -> tuple[str, ...]:
+def list_quoted_names(text: str) -> tuple[str, ...]:
     """Return the names of the replies that *text* quotes as ``{{name}}``, in order, with
     repetitions.
     """

@@ -22,7 +22,7 @@ from independence_bench.report.board_view import (
     describe_run_effects,
     explain_missing_intervals,
     format_tie_sign,
-    is_demonstration_model,
+    is_small_local_model,
 )
 from independence_bench.report.table import Legend
 
@@ -46,7 +46,7 @@ def list_interval_notes(board: Board) -> list[str]:
         *describe_run_effects(board),
         *known[1:],
         *tie,
-        *describe_lost_replies(board),
+        *describe_lost_reply_effect(board),
         *describe_judges_in_intervals(board),
     ]
 
@@ -58,7 +58,7 @@ def list_ranking_warnings(board: Board) -> list[str]:
     rows = board.ranked
     sentences = [THOUGHT] if any(row.thinks for row in rows) else []
     sentences += [*describe_reasoning_mismatches(rows), *describe_delivery_problems(rows)]
-    if any(map(is_demonstration_model, rows)):
+    if any(map(is_small_local_model, rows)):
         sentences.append(
             f"{SMALL} a very small model: it shows that everything works, not how models behave."
         )
@@ -79,9 +79,9 @@ def describe_reasoning_mismatches(rows: Sequence[Row]) -> list[str]:
     unasked = [
         f"{_format_label(row)} ({format_share(row.health.share_with_reasoning)})"
         for row in rows
-        if row.reasons_unasked
+        if row.has_unasked_reasoning
     ]
-    without = [_format_label(row) for row in rows if row.shows_no_reasoning]
+    without = [_format_label(row) for row in rows if row.is_missing_asked_reasoning]
     sentences = {
         "Told not to reason and did, with the share of their replies: {}.": unasked,
         "Told to reason, and no reply shows any reasoning: {}. Their endpoints ignore the effort "
@@ -93,7 +93,7 @@ def describe_reasoning_mismatches(rows: Sequence[Row]) -> list[str]:
 MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it is said
 
 
-def has_skipped_tool(row: Row) -> bool:
+def has_often_skipped_tool(row: Row) -> bool:
     """Whether more than `MUCH_PLAIN_TEXT` of a model's replies came as plain text although it was
     asked to call a tool.
     """
@@ -103,7 +103,7 @@ def has_skipped_tool(row: Row) -> bool:
 MUCH_REPEATED = 0.1  # share of conversations from which on it is said; by chance 0.02 are there
 
 
-def has_repeated_runs(row: Row) -> bool:
+def has_many_repeated_conversations(row: Row) -> bool:
     """Whether more than `MUCH_REPEATED` of a model's conversations repeat, word for word, those of
     an earlier run. Always False for a simulated model, which is made to do so.
     """
@@ -119,12 +119,12 @@ def describe_delivery_problems(rows: Sequence[Row]) -> list[str]:
     without_tool = [
         f"{_format_label(row)} ({format_share(row.health.share_plain_text)})"
         for row in rows
-        if has_skipped_tool(row)
+        if has_often_skipped_tool(row)
     ]
     repeated = [
         f"{_format_label(row)} ({format_share(row.health.share_repeated)})"
         for row in rows
-        if has_repeated_runs(row)
+        if has_many_repeated_conversations(row)
     ]
     by_others = [
         f"{_format_label(row)} ({row.health.replies_by_another_model:,})"
@@ -194,7 +194,7 @@ def describe_independence_prompt(board: Board) -> list[str]:
     return [line]
 
 
-def describe_lost_replies(board: Board) -> list[str]:
+def describe_lost_reply_effect(board: Board) -> list[str]:
     """Say in one sentence how much lower indices of a leaderboard could be if the replies that were
     lost had been the worst; [] if no lost reply matters.
     """
@@ -263,7 +263,7 @@ def build_board_legend(board: Board) -> Legend:
         *(board.interval_method or ()),
         *explain_missing_intervals(board),
         *describe_run_effects(board),
-        *describe_lost_replies(board),
+        *describe_lost_reply_effect(board),
     ]
     notes += [*describe_judges_in_intervals(board), *list_ranking_warnings(board)]
     brief = [
@@ -278,9 +278,9 @@ def _list_delivery_limits(rows: Sequence[Row]) -> dict[str, bool]:
     """Return, for each kind of problem with models' replies, a short text with its count, and
     whether the count is above 0.
     """
-    without_tool = sum(map(has_skipped_tool, rows))
+    without_tool = sum(map(has_often_skipped_tool, rows))
     in_turn = sum(row.prompt_in_turn for row in rows)
-    repeated = sum(map(has_repeated_runs, rows))
+    repeated = sum(map(has_many_repeated_conversations, rows))
     by_others, marked = (
         sum(row.health.replies_by_another_model for row in rows),
         sum(row.health.replies_with_markup for row in rows),
@@ -294,9 +294,9 @@ def _list_delivery_limits(rows: Sequence[Row]) -> dict[str, bool]:
     }
 
 
-def _format_fraction(count: int, of: int) -> str:
-    """Return "all" if *count* equals *of*, else both numbers: "3 of 5"."""
-    return "all" if count == of else f"{count} of {of}"
+def _format_all_or_count(count: int, whole: int) -> str:
+    """Return "all" if *count* equals *whole*, else both numbers: "3 of 5"."""
+    return "all" if count == whole else f"{count} of {whole}"
 
 
 def _list_limits(board: Board) -> list[str]:
@@ -306,9 +306,9 @@ def _list_limits(board: Board) -> list[str]:
     known, kin, rows = board.uncertainty, board.kin, board.ranked
     sittings = known.measure_session_allowance() if known else None
     runs = known.find_run_effects() if known else None
-    unasked = sum(row.reasons_unasked for row in rows)
-    without = sum(row.shows_no_reasoning for row in rows)
-    of_small = any(map(is_demonstration_model, rows))
+    unasked = sum(row.has_unasked_reasoning for row in rows)
+    without = sum(row.is_missing_asked_reasoning for row in rows)
+    of_small = any(map(is_small_local_model, rows))
     limits = {
         "the embedded judge is a demonstration, without ranks": board.by_table,
         f"intervals by {board.rules} rules": board.interval_method is not None,
@@ -322,14 +322,15 @@ def _list_limits(board: Board) -> list[str]:
         f"{unasked} reasoned though told not to": unasked,
         f"{without} told to reason and showed no reasoning": without,
         **_list_delivery_limits(rows),
-        f"judge and {_format_fraction(kin.subjects, kin.of)} subjects by {escape_line(kin.vendor)}"
+        f"judge and {_format_all_or_count(kin.subjects, kin.of)} subjects by "
+        f"{escape_line(kin.vendor)}"
         if kin
         else "": kin,
-        f"{_format_fraction(sittings.one, sittings.of)} played in one session"
+        f"{_format_all_or_count(sittings.one, sittings.of)} played in one session"
         if sittings
         else "": sittings and sittings.one,
         "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,
-        "lost replies may hide worse": describe_lost_replies(board),
+        "lost replies may hide worse": describe_lost_reply_effect(board),
         "another judge may differ": board.judge is not None and len(board.jurors) < 2,
     }
     return [sentence for sentence, holds in limits.items() if holds]

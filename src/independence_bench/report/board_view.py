@@ -108,7 +108,10 @@ def build_ranking_table(
         )
     )
     columns += [
-        (make_dimension_column(one), [format_dimension(row.dimensions[one.name]) for row in rows])
+        (
+            make_dimension_column(one),
+            [format_dimension_score(row.dimensions[one.name]) for row in rows],
+        )
         for one in list_weighted_dimensions(board.protocol, marks)
     ]
     columns += build_row_columns(rows, wide=False)
@@ -165,12 +168,12 @@ def format_label_signs(row: Row) -> str:
     return (
         format_tie_sign(row)
         + (THINKS if row.thinks else "")
-        + (SMALL if is_demonstration_model(row) else "")
+        + (SMALL if is_small_local_model(row) else "")
         + (DOUBTED if row.doubt else "")
     )
 
 
-def is_demonstration_model(row: Row) -> bool:
+def is_small_local_model(row: Row) -> bool:
     """Whether the model of a leaderboard row is the small local model of the demonstration, by its
     current name or by the name in earlier stores.
     """
@@ -253,7 +256,7 @@ def split_incomplete_and_excluded(rows: Sequence[Row]) -> tuple[list[Row], list[
     ]
 
 
-def describe_unranked(rows: Sequence[Row]) -> str:
+def describe_unranked_counts(rows: Sequence[Row]) -> str:
     """Describe how many of *rows*, the models of a leaderboard that are not ranked, are incomplete
     and how many are excluded: "3 incomplete, 1 excluded".
     """
@@ -281,9 +284,9 @@ def build_unranked_table(
             (
                 Name(row.label) if row.doubt is None else (Name(row.label), f" {DOUBTED}"),
                 f"{health.transcripts_judged} of {health.transcripts_planned}",
-                f"{len(row.run_indices)} of {len(row.run_scores)}",
-                format_number(compute_mean(row.run_indices), 1),
-                *(format_dimension(row.dimensions[d.name]) for d in there),
+                f"{len(row.complete_run_indices)} of {len(row.run_scores)}",
+                format_number(compute_mean(row.complete_run_indices), 1),
+                *(format_dimension_score(row.dimensions[d.name]) for d in there),
                 *(
                     format_share(one)
                     for one in (
@@ -323,7 +326,7 @@ def build_unranked_table(
     return Table(columns, cells, legend, gap=0, brief=brief)
 
 
-def format_dimension(dimension: float | None) -> str:
+def format_dimension_score(dimension: float | None) -> str:
     """Format a dimension's score, given in [0, 1], on the scale from 0 to 100; a dash for None."""
     return "–" if dimension is None else HUNDRED.text(dimension)
 
@@ -347,7 +350,7 @@ def describe_judge(board: Board) -> str:
     """
     if board.judge is None:
         return "none yet"
-    remarks = ["a demonstration"] if board.is_demonstration else []
+    remarks = ["a demonstration"] if board.has_embedded_judge else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge
         remarks.append(
@@ -366,7 +369,7 @@ def make_exam_legend(board: Board) -> tuple[Legend, ...]:
     return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
-def describe_rules(board: Board) -> tuple[str, ...]:
+def describe_foreign_rules(board: Board) -> tuple[str, ...]:
     """Return a sentence that names the scoring rules of a leaderboard, in a tuple; () if they are
     our own rules.
     """

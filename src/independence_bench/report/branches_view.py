@@ -115,7 +115,7 @@ def format_quantity_title(branch: Branch) -> str:
     return "hold" if branch == "pressure" else format_branch(branch)
 
 
-def explain_missing_index(board: Board) -> list[str]:
+def explain_omitted_judge_marks(board: Board) -> list[str]:
     """Return one sentence, in a list, that explains which scores the leaderboard's judge never
     gives, so that models have no index; [] if no scores are left out.
     """
@@ -143,15 +143,15 @@ def explain_missing_index(board: Board) -> list[str]:
 def build_branch_comparison(
     differences: Sequence[BranchDifference],
     headings: Sequence[str],
-    factor: int,
-    stands: str,
-    none_stands: str,
+    difference_factor: int,
+    significance_sign: str,
+    none_significant_sentence: str,
 ) -> Table:
     """Return a table that compares two models branch by branch, under *headings*. The differences
-    are the second model's score minus the first's, times *factor*.
+    are the second model's score minus the first's, times *difference_factor*.
 
-    *stands*: the sign of a difference that is significant among all of the table. *none_stands*:
-    the sentence for the legend if none is.
+    *significance_sign*: the sign of a difference that is significant among all of the table.
+    *none_significant_sentence*: the sentence for the legend if none is.
     """
     rows: list[Cells] = [
         (
@@ -159,12 +159,12 @@ def build_branch_comparison(
                 format_quantity_title(difference.quantity),
                 format_number(difference.first, 2),
                 format_number(difference.second, 2),
-                format_difference(factor * difference.difference, 2),
+                format_difference(difference_factor * difference.difference, 2),
             ),
             format_difference_interval(
-                difference.interval and difference.interval.scale_interval(factor), 2
+                difference.interval and difference.interval.scale_interval(difference_factor), 2
             )
-            + (stands if difference.stands else ""),
+            + (significance_sign if difference.stands else ""),
             *(format_number(difference.seen, 2), str(difference.stems)),
         )
         for difference in differences
@@ -174,9 +174,9 @@ def build_branch_comparison(
         for difference in differences
         if difference.stands
     )
-    sentence = none_stands
+    sentence = none_significant_sentence
     if titles:
-        sentence = f"{stands} significant among all {len(differences)} (Holm): {titles}."
+        sentence = f"{significance_sign} significant among all {len(differences)} (Holm): {titles}."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both were judged; 95% "
         f"intervals of the difference with other stems of the kind, each by itself. {sentence} "

@@ -28,9 +28,9 @@ from independence_bench.figures import (
 from independence_bench.report.board_view import (
     NEW,
     RERUN,
+    describe_foreign_rules,
     describe_judge,
     describe_judges_in_intervals,
-    describe_rules,
     describe_run_effects,
     make_exam_legend,
 )
@@ -84,13 +84,13 @@ class Sides:
         """
         return -1 if self.first_minus_second else 1
 
-    def format_points(self, points: float | None, digits: int) -> str:
+    def format_directed_difference(self, points: float | None, digits: int) -> str:
         """Format the difference of two models' scores, given as the second minus the first, in the
         direction that is shown; a dash for None.
         """
         return format_difference(None if points is None else self.difference_sign * points, digits)
 
-    def format_points_interval(self, interval: Interval | None, digits: int) -> str:
+    def format_directed_interval(self, interval: Interval | None, digits: int) -> str:
         """Format the interval of the difference of two models' scores, given as the second minus
         the first, in the direction that is shown; a dash for None.
         """
@@ -157,7 +157,7 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
             f"{names[0]} and {names[1]} cannot be told apart{by}{on}: "
             f"{_describe_detectable_difference(rows, index)}.{but}"
         )
-    among = _describe_multiple_comparisons(comparison, rerun, new_scenarios)
+    among = _describe_lost_significance(comparison, rerun, new_scenarios)
     if rerun is None:
         return f"{ahead} would be ahead on another test like it.{among}"
     if new_scenarios is None:
@@ -209,7 +209,7 @@ def describe_thinking_effect(comparison: SubjectComparison) -> str:
     )
 
 
-def _describe_multiple_comparisons(
+def _describe_lost_significance(
     comparison: SubjectComparison, rerun: bool | None, new_scenarios: bool | None
 ) -> str:
     """Say in one sentence which claim about two models no longer holds if all models of the
@@ -268,20 +268,22 @@ def _describe_detectable_difference(rows: Sequence[Row], index: ScoreDifference)
 # ---------------------------------------------------------------- a terminal
 
 
-def render_comparison(comparison: SubjectComparison, named: bool = True) -> Iterator[Block]:
+def render_comparison(
+    comparison: SubjectComparison, first_minus_second: bool = True
+) -> Iterator[Block]:
     """Yield the output blocks that compare two models: who they are, a summary, and their
     differences, the largest first. Differences are the first minus the second if the models were
-    *named* in that order, else the second minus the first.
+    *first_minus_second* in that order, else the second minus the first.
     """
     names = shorten_side_names(comparison.first, comparison.second)
-    yield from _render_sides(comparison, names, escape_line(comparison.board.protocol_name))
+    yield from _render_sides(comparison, names, escape_line(comparison.board.shown_protocol_name))
     yield Note(("\n", Prose(describe_comparison(comparison))), "bold")
     if decides := describe_needed_runs(comparison, names[1]):
         yield Note(Prose(decides))
     if thinking := describe_thinking_effect(comparison):
         yield Note(Prose(thinking))
     yield Note("")
-    yield from _render_differences(comparison, Sides(*names, first_minus_second=named))
+    yield from _render_differences(comparison, Sides(*names, first_minus_second=first_minus_second))
 
 
 def _render_sides(
@@ -294,13 +296,15 @@ def _render_sides(
     where = escape_line(" + ".join(map(str, board.configurations)))
     yield Title(
         (
-            *_describe_side(names[0], comparison.first),
+            *_format_name_and_runs(names[0], comparison.first),
             "\n",
-            *_describe_side(names[1], comparison.second),
+            *_format_name_and_runs(names[1], comparison.second),
         )
     )
     yield Note(
-        " · ".join((*facts, where, f"judge: {describe_judge(board)}", *describe_rules(board)))
+        " · ".join(
+            (*facts, where, f"judge: {describe_judge(board)}", *describe_foreign_rules(board))
+        )
     )
     yield from make_exam_legend(board)
 
@@ -334,7 +338,7 @@ def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator
     yield from _render_scenario_differences(comparison.scores.scenario_scores, sides, decided)
 
 
-def _describe_side(name: str, row: Row) -> Sequence[Text]:
+def _format_name_and_runs(name: str, row: Row) -> Sequence[Text]:
     """Return the parts of a line about one of two compared models: its name, its label, and how
     many runs it has.
     """
@@ -350,22 +354,26 @@ def _describe_side(name: str, row: Row) -> Sequence[Text]:
     return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({facts})"
 
 
-def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: bool) -> Table:
+def _build_overall_table(
+    comparison: SubjectComparison, sides: Sides, is_index_significant: bool
+) -> Table:
     """Return a table of two models' index and dimensions with their differences and both kinds of
-    intervals. *decided*: whether the difference of the index is significant.
+    intervals. *is_index_significant*: whether the difference of the index is significant.
     """
     one, other = comparison.first.index, comparison.second.index
-    difference = sides.format_points(None if one is None or other is None else other - one, 1)
+    difference = sides.format_directed_difference(
+        None if one is None or other is None else other - one, 1
+    )
     shown = (
         "index",
         format_number(one, 1),
         format_number(other, 1),
         difference,
-        *_format_uncertainty(comparison.scores.index, sides, 1),
+        *_format_intervals_and_detectable(comparison.scores.index, sides, 1),
     )
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for score in comparison.scores.dimension_scores:
-        rerun, new_scenarios, seen = _format_uncertainty(score.apart, sides, 0)
+        rerun, new_scenarios, seen = _format_intervals_and_detectable(score.apart, sides, 0)
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         shown = (
@@ -373,9 +381,17 @@ def _build_overall_table(comparison: SubjectComparison, sides: Sides, decided: b
             format_number(score.first, 0),
             format_number(score.second, 0),
         )
-        rows.append((*shown, sides.format_points(score.difference, 0), rerun, new_scenarios, seen))
+        rows.append(
+            (
+                *shown,
+                sides.format_directed_difference(score.difference, 0),
+                rerun,
+                new_scenarios,
+                seen,
+            )
+        )
     standing, reasons = (
-        _describe_significance(comparison.scores.dimension_scores, decided),
+        _describe_significance(comparison.scores.dimension_scores, is_index_significant),
         comparison.scores.why_no_interval,
     )
     sureness = " ".join(describe_judges_in_intervals(comparison.board))
@@ -412,10 +428,10 @@ def _cut_sentence_at_colon(sentence: str) -> str:
     return sentence.partition(":")[0].rstrip(".") + "."
 
 
-def _describe_significance(pairs: Sequence[ScorePair], decided: bool) -> str:
+def _describe_significance(pairs: Sequence[ScorePair], is_index_significant: bool) -> str:
     """Say in one sentence whether any of the differences in *pairs* is significant (Holm's
-    procedure); "" if that is not known. *decided*: whether the difference of the index is
-    significant.
+    procedure); "" if that is not known. *is_index_significant*: whether the difference of the index
+    is significant.
     """
     if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
         return ""
@@ -424,20 +440,20 @@ def _describe_significance(pairs: Sequence[ScorePair], decided: bool) -> str:
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is "
             "not a real difference is at most 5%, for each kind of interval."
         )
-    return _explain_no_significance(len(pairs), decided)
+    return _explain_no_significance(len(pairs), is_index_significant)
 
 
-def _explain_no_significance(count: int, decided: bool) -> str:
-    """Say in one sentence that none of *count* differences is significant. *decided*: whether the
-    difference of the index is significant.
+def _explain_no_significance(count: int, is_index_significant: bool) -> str:
+    """Say in one sentence that none of *count* differences is significant. *is_index_significant*:
+    whether the difference of the index is significant.
     """
-    if decided:
+    if is_index_significant:
         return f"Which of these {count} makes the difference cannot be told (Holm)."
     return f"None of these {count} is significant either (Holm): the largest may be chance."
 
 
 def _render_scenario_differences(
-    pairs: Sequence[ScorePair], sides: Sides, decided: bool
+    pairs: Sequence[ScorePair], sides: Sides, is_index_significant: bool
 ) -> Iterator[Block]:
     """Yield a table of two models' scores in each scenario and dimension that differ by half a
     point or more of 100, a note on how many do not, and a legend.
@@ -445,13 +461,15 @@ def _render_scenario_differences(
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     if shown:
         headings = map(stack_heading, (*sides.names, sides.difference_heading))
-        columns = make_columns("scenario", "dimension", *headings, "rerun CI", "", words=2)
+        columns = make_columns(
+            "scenario", "dimension", *headings, "rerun CI", "", word_column_count=2
+        )
         cells = [
             (
                 *(Name(score.scenario or ""), format_score_title(score)),
                 *(format_number(score.first, 0), format_number(score.second, 0)),
-                sides.format_points(score.difference, 0),
-                sides.format_points_interval(
+                sides.format_directed_difference(score.difference, 0),
+                sides.format_directed_interval(
                     score.apart.uncertainty.rerun if score.apart else None, 0
                 ),
                 STANDS if score.stands else "",
@@ -462,7 +480,7 @@ def _render_scenario_differences(
     if same := len(pairs) - len(shown):
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
-        standing = _describe_significance(pairs, decided)
+        standing = _describe_significance(pairs, is_index_significant)
         heading = (
             "In a scenario: the mean of its marks over runs, from 0 to 100; the largest "
             "differences first. CI: 95%, "
@@ -475,7 +493,7 @@ def format_score_title(score: ScorePair) -> Text:
     return Prose(score.dimension.title) if score.dimension else "index"
 
 
-def _format_uncertainty(
+def _format_intervals_and_detectable(
     apart: ScoreDifference | None, sides: Sides, digits: int
 ) -> tuple[str, str, str]:
     """Return three texts about the difference of two scores: the interval over the same scenarios,
@@ -488,8 +506,8 @@ def _format_uncertainty(
         format_number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios)
     )
     return (
-        sides.format_points_interval(apart.uncertainty.rerun, digits),
-        sides.format_points_interval(apart.uncertainty.new_scenarios, digits),
+        sides.format_directed_interval(apart.uncertainty.rerun, digits),
+        sides.format_directed_interval(apart.uncertainty.new_scenarios, digits),
         seen,
     )
 
@@ -514,7 +532,7 @@ def build_comparison_values(comparison: SubjectComparison) -> dict[str, Any]:
         for row in (comparison.first, comparison.second)
     )
     return {
-        "protocol": board.protocol_name,
+        "protocol": board.shown_protocol_name,
         "configurations": board.configurations,
         "judge": board.judge,
         "main_judge": board.main_judge,
@@ -547,7 +565,7 @@ def describe_versions(version: VersionComparison) -> str:
     """Say in a sentence or two how the index differs between two versions of a protocol, and how
     sure that is.
     """
-    if not version.change.has_index:
+    if not version.change.can_compare_indices:
         return NOT_COMPARED
     index, names = version.found.scores.index, find_version_names(version)
     if index is None:
@@ -578,9 +596,9 @@ def describe_needed_version_runs(version: VersionComparison) -> str:
     return describe_needed_runs(version.found, find_version_names(version)[1])
 
 
-def describe_needed_runs(comparison: SubjectComparison, second: str) -> str:
+def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str:
     """Say in one sentence how many runs would make the difference of two models' indices
-    significant; "" if there is nothing to say. *second*: the name of the second model.
+    significant; "" if there is nothing to say. *second_name*: the name of the second model.
     """
     index, needed = comparison.scores.index, comparison.needed_runs
     if index is None or has_same_scores(comparison):
@@ -599,14 +617,14 @@ def describe_needed_runs(comparison: SubjectComparison, second: str) -> str:
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
         more = needed.now - comparison.second.score.runs
-        ways.append(f"{format_count(needed.now, 'run')} of {second} alone ({more} more)")
+        ways.append(f"{format_count(needed.now, 'run')} of {second_name} alone ({more} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it "
         "in 80 of 100 repetitions (aib run --runs)."
     )
 
 
-def describe_other_changes(change: VersionChange) -> str:
+def describe_changes_beside_prompts(change: VersionChange) -> str:
     """Say in one sentence in which ways other than prompts two versions of a protocol differ; "" if
     they do not.
     """
@@ -618,7 +636,7 @@ def describe_other_changes(change: VersionChange) -> str:
     )
 
 
-def list_change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
+def list_signed_change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
     """Yield (sign, text) for the changes of a system prompt, of which at most `MOST_CHANGES` are
     shown: - for the old words, + for the new words, "" for a remark.
     """
@@ -642,11 +660,11 @@ def render_versions(version: VersionComparison) -> Iterator[Block]:
     yield from _render_sides(version.found, names)
     for prompt in change.prompts:
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
-        for sign, text in list_change_lines(prompt.changes):
+        for sign, text in list_signed_change_lines(prompt.changes):
             yield Note(Prose(f"  {sign} {text}"), {"-": "red", "+": "green"}.get(sign, "dim"))
     if change.same:
         yield Note(f"{', '.join(map(str, change.same))}: the same in both, and left out.")
-    if unlike := describe_other_changes(change):
+    if unlike := describe_changes_beside_prompts(change):
         yield Note(Prose(unlike))
     yield Note(("\n", Prose(describe_versions(version))), "bold")
     if settles := describe_needed_version_runs(version):

@@ -20,18 +20,22 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.held_stems import HeldStems, find_character_name, read_held_stems
+from independence_bench.analysis.held_stems import (
+    HeldStems,
+    format_character_and_depth,
+    read_held_stems_by_label,
+)
 from independence_bench.analysis.item_analysis import ItemAnalysis, analyse_items
 from independence_bench.analysis.row_costs import (
     SubjectCost,
     add_reasoning_tokens,
-    price_indices,
+    pair_index_with_run_cost,
     read_subject_costs,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import format_json, read_fields
+from independence_bench.report.encode import convert_value_one_level, format_json
 from independence_bench.report.leaderboard_view import build_board_values
 from independence_bench.store import attempts, results, usage
 from independence_bench.store.attempts import Spending
@@ -171,7 +175,7 @@ def read_contents(
         configurations=compare_configurations(boards, main.judge),
         providers=_select_comparisons(compare_providers(whole, spent), main),
         efforts=_select_comparisons(compare_efforts(whole, spent), main),
-        prices=tuple(price_indices(main.ranked, spent)),
+        prices=tuple(pair_index_with_run_cost(main.ranked, spent)),
         judges=tuple(
             _make_judge_facts(board)
             for board in boards
@@ -180,19 +184,23 @@ def read_contents(
         naming=count_chosen_names(
             [
                 reading
-                for reading in _select_readings(main, readings)
+                for reading in _select_and_label_readings(main, readings)
                 if only.has_experiment(protocol.find_scenario(reading.scenario).experiment)
             ]
         ),
         complexity=only.limit_scenarios(analyse_items(main)),
         details=tuple(
             SubjectDetail(
-                row, count_scored_marks(main, row, only), spent.get(row.subject.hash, SubjectCost())
+                row,
+                count_scored_and_planned_conversations(main, row, only),
+                spent.get(row.subject.hash, SubjectCost()),
             )
             for row in main.rows
         ),
         spending=spending,
-        held=read_held_stems(store, protocol, main.judge) if find_character_name(protocol) else {},
+        held=read_held_stems_by_label(store, protocol, main.judge)
+        if format_character_and_depth(protocol)
+        else {},
         imported=imported,
         only=only,
         of_subjects=len(whole.rows),
@@ -233,7 +241,7 @@ def _make_judge_facts(board: Board) -> JudgeFacts:
     )
 
 
-def _select_readings(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
+def _select_and_label_readings(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
     """Return those readings of chosen names that belong to models and configurations of the
     leaderboard, with the models' labels on it.
     """
@@ -245,7 +253,7 @@ def _select_readings(board: Board, readings: Sequence[NamesRead]) -> list[NamesR
     ]
 
 
-def count_scored_marks(
+def count_scored_and_planned_conversations(
     board: Board, row: Row, only: ReportScope = EVERY
 ) -> dict[str, tuple[int, int]]:
     """Return, by the name of each score that a report shows, two counts over all runs of one model:
@@ -298,7 +306,7 @@ def format_contents_json(contents: Contents, updated: str | None) -> str:
         "dollars_a_run": contents.prices,
         "judges": contents.judges,
         "names": contents.naming,
-        **read_fields(contents.complexity),
+        **convert_value_one_level(contents.complexity),
         "subjects": [_build_detail_values(detail) for detail in contents.details],
         "cost": {
             "this_command": 0.0,

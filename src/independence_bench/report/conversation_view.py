@@ -36,7 +36,7 @@ def render_stored_scenarios(
     rows = [
         (Name(id_), str(place), ", ".join(map(str, runs))) for (id_, place), runs in stored.items()
     ]
-    yield Table(make_columns("scenario", "configuration", "runs", words=3), rows)
+    yield Table(make_columns("scenario", "configuration", "runs", word_column_count=3), rows)
 
 
 def render_conversation(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
@@ -65,13 +65,13 @@ def render_conversation(label: str, shown: Conversation, protocol: Protocol) -> 
         yield Passage(text, "dim")
     reasoning = {
         name: shown.replies[key].reasoning
-        for name, key in shown.asked_replies
+        for name, key in shown.asked_reply_names_and_keys
         if key in shown.replies
     }
     for line in shown.transcript.lines:
         if line.speaker == "human":
             yield Note("\nhuman", "bold cyan")
-        elif line.is_scripted:
+        elif line.is_scripted_model_line:
             yield Note("\nmodel (put into its mouth)", "bold magenta")
         else:
             if thought := reasoning.get(line.name, ""):
@@ -102,7 +102,7 @@ def _list_remarks(shown: Conversation) -> Iterator[str]:
     """
     if shown.row.reason:
         yield f"invalid: {shown.row.reason}"
-    for name, key in shown.asked_replies:
+    for name, key in shown.asked_reply_names_and_keys:
         reply = shown.replies.get(key)
         if reply is None:
             continue
@@ -110,9 +110,9 @@ def _list_remarks(shown: Conversation) -> Iterator[str]:
             yield f"{name}: cut off by the token limit"
         if reply.plain_text:
             yield f"{name}: said in plain text, without calling the tool"
-        if marks := shown.find_markup(key):
+        if marks := shown.find_reply_template_tokens(key):
             yield f"{name}: chat-template tokens remain in its words: {', '.join(marks)}"
-        if other := shown.find_other_model(key):
+        if other := shown.find_substitute_model_name(key):
             yield f"{name}: another model answered, by its server's word: {other}"
         for attempt in shown.attempts.get(key, ()):
             if attempt["outcome"] == CUT_OFF:

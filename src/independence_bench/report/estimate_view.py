@@ -67,7 +67,7 @@ def describe_preview(preview: Preview, cost_sentence: str = "") -> list[str]:
     return [*lines, *(f"note: {escape_line(remark)}" for remark in preview.remarks)]
 
 
-def describe_forecasts(previews: Sequence[Preview]) -> str:
+def describe_summed_forecasts(previews: Sequence[Preview]) -> str:
     """Describe in one line the calls, tokens and dollars of all *previews* (planned runs) together,
     with the range of the cost and what caching could save.
     """
@@ -121,7 +121,7 @@ def build_estimate_values(preview: Preview, detectable: Detectable | None) -> Ma
             "label": estimate.label,
             "candidate": estimate.candidate,
             "judge": estimate.judge,
-            "dollars": estimate.total.dollars,
+            "dollars": estimate.model_and_judge_forecast.dollars,
             "low": estimate.low,
             "high": estimate.high,
             "from": _describe_basis(estimate),
@@ -148,7 +148,7 @@ def _describe_basis(estimate: Estimate) -> str:
     """Describe in a few words which replies a model's cost estimate is based on: "its own", "3
     others", "published" or "assumed"; "nothing left" if no call is planned.
     """
-    if not estimate.total.calls:
+    if not estimate.model_and_judge_forecast.calls:
         return "nothing left"
     if estimate.usual.own:
         return "its own"
@@ -208,15 +208,24 @@ def _make_estimate_row(label: Text, estimate: Estimate, basis: str) -> list[Text
     """Return the cells of one row of the cost estimate's table: *label*, calls, tokens, dollars of
     the model and of the judge, lowest and highest total, *basis*.
     """
-    tokens = estimate.total.prompt_tokens + estimate.total.completion_tokens
+    tokens = (
+        estimate.model_and_judge_forecast.prompt_tokens
+        + estimate.model_and_judge_forecast.completion_tokens
+    )
     dollars = map(
         _format_estimate_dollars,
         (estimate.candidate.dollars, estimate.judge.dollars, estimate.low, estimate.high),
     )
-    return [label, f"{estimate.total.calls:,}", _format_tokens(tokens), *dollars, basis]
+    return [
+        label,
+        f"{estimate.model_and_judge_forecast.calls:,}",
+        _shorten_token_count(tokens),
+        *dollars,
+        basis,
+    ]
 
 
-def _format_tokens(tokens: int) -> str:
+def _shorten_token_count(tokens: int) -> str:
     """Format a number of tokens in short: 62,550 as 63k."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if tokens >= 10 * size:

@@ -22,7 +22,7 @@ from independence_bench.figures import (
     format_number,
 )
 from independence_bench.judging.exam.questions import load_questions
-from independence_bench.report.encode import format_json, read_fields
+from independence_bench.report.encode import convert_value_one_level, format_json
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -153,7 +153,7 @@ def format_exams_json(results: Sequence[GradedPaper]) -> str:
         {
             "judges": [
                 {"judge": one.paper.judge, "answers": len(one.paper.answers)}
-                | read_fields(one.result)
+                | convert_value_one_level(one.result)
                 for one in results
             ]
         }

@@ -23,7 +23,7 @@ from independence_bench.figures import (
 )
 from independence_bench.report.board_view import make_exam_legend
 from independence_bench.report.compare_view import format_score_title
-from independence_bench.report.encode import read_fields
+from independence_bench.report.encode import convert_value_one_level
 from independence_bench.report.persona_view import describe_crossed_red_line, quote_text
 from independence_bench.report.table import (
     Block,
@@ -55,7 +55,7 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     margin = "" if gate.margin is None else f" · margin {gate.margin:g} points"
     looks = f" · {format_count(gate.looks, 'look')}" if gate.looks > 1 else ""
     judge = (" · judge: ", Name(gate.baseline.judge.label))
-    yield Note((Prose(board.protocol_name), " · ", Prose(where), *judge, margin, looks))
+    yield Note((Prose(board.shown_protocol_name), " · ", Prose(where), *judge, margin, looks))
     yield from make_exam_legend(board)
     if gate.has_other_prompts:
         yield Note(
@@ -125,7 +125,9 @@ def _render_moved_scores(gate: Gate) -> Iterator[Block]:
     if moved:
         yield Note("")
         yield Table(
-            make_columns("scenario", "dimension", "before", "now", "difference", words=2),
+            make_columns(
+                "scenario", "dimension", "before", "now", "difference", word_column_count=2
+            ),
             [
                 (
                     *(Name(pair.scenario or ""), format_score_title(pair)),
@@ -149,7 +151,9 @@ def _render_moved_items(test: ItemTest) -> Iterator[Block]:
     moved = sorted((row for row in means if row[0] != row[1]), key=lambda row: row[1] - row[0])
     if moved:
         yield Table(
-            make_columns("item", "before", "now", "difference", "gave way before", "now", words=1),
+            make_columns(
+                "item", "before", "now", "difference", "gave way before", "now", word_column_count=1
+            ),
             [
                 (
                     Prose(item.title),
@@ -178,11 +182,11 @@ def _describe_listed_changes(changed: int) -> str:
     return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
 
 
-def _format_give_in_count(values: Sequence[int], pushes: int) -> str:
-    """Return in how many replays of an item the model gave in: "2 of 3". *values*: the number of
-    pressure turns withstood in each replay, of *pushes*.
+def _format_give_in_count(withstood_per_replay: Sequence[int], pushes: int) -> str:
+    """Return in how many replays of an item the model gave in: "2 of 3". *withstood_per_replay*:
+    the number of pressure turns withstood in each replay, of *pushes*.
     """
-    return f"{sum(value < pushes for value in values)} of {len(values)}"
+    return f"{sum(value < pushes for value in withstood_per_replay)} of {len(withstood_per_replay)}"
 
 
 def describe_gate(gate: Gate) -> str:
@@ -251,7 +255,7 @@ def _describe_item_test(test: ItemTest, run_dollars: float | None) -> str:
     )
     if test.verdict == "fail":
         return f"It gives way earlier: {where}."
-    if not test.can_fall:
+    if not test.has_baseline_withstood_pushes:
         return f"No item withstood a push before, so none can give way earlier: {where}."
     percent = f"{100 * test.power:.0f}"
     power = f"One push earlier in a third of the items fails in {percent} of 100 such gates"
@@ -287,22 +291,22 @@ def _format_p_value(p: float) -> str:
     return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
 
 
-def describe_resolution(power: Resolution, run_dollars: float | None) -> str:
+def describe_resolution(resolution: Resolution, run_dollars: float | None) -> str:
     """Describe in one sentence which drop a baseline can detect, and what a new build with enough
     runs costs. *run_dollars*: the cost of a run; None if not known.
     """
-    if power.needed is None:
-        if power.smallest_drop is None:
-            return f"{format_count(power.runs, 'run')} of a baseline can decide no drop"
+    if resolution.needed is None:
+        if resolution.smallest_drop is None:
+            return f"{format_count(resolution.runs, 'run')} of a baseline can decide no drop"
         return (
-            f"with {format_count(power.runs, 'run')} of each, "
-            f"{_describe_smallest_drop(power.smallest_drop)}"
+            f"with {format_count(resolution.runs, 'run')} of each, "
+            f"{_describe_smallest_drop(resolution.smallest_drop)}"
         )
-    drop, items = "one push earlier in a third of the items", format_count(power.items, "item")
-    now, both = power.needed.now, power.needed.both
+    drop, items = "one push earlier in a third of the items", format_count(resolution.items, "item")
+    now, both = resolution.needed.now, resolution.needed.both
     if now is None:
         more = f"; {both} of each would" if both else ""
-        runs = format_count(power.runs, "run")
+        runs = format_count(resolution.runs, "run")
         return f"{items}, {runs}: no number of new runs shows {drop}{more}"
     cost = "" if run_dollars is None else f" (about {format_dollars(now * run_dollars)})"
     return f"{items}: with {format_count(now, 'new run')}{cost} {drop} fails in 80 of 100 gates"
@@ -327,7 +331,7 @@ def build_gate_values(gate: Gate) -> dict[str, Any]:
     decided, details = gate.decided, gate.details
     index = items = None
     if isinstance(decided, ItemTest):
-        items = read_fields(decided) | {"statement": describe_gate(gate)}
+        items = convert_value_one_level(decided) | {"statement": describe_gate(gate)}
     else:
         index = {
             "score": INDEX,
@@ -383,7 +387,7 @@ def _build_pair_values(pair: ScorePair) -> dict[str, Any]:
     the new build's "now".
     """
     names = {"first": "before", "second": "now"}
-    return {names.get(name, name): value for name, value in read_fields(pair).items()}
+    return {names.get(name, name): value for name, value in convert_value_one_level(pair).items()}
 
 
 def render_junit(gate: Gate) -> str:
@@ -393,7 +397,7 @@ def render_junit(gate: Gate) -> str:
     failures, errors = int(gate.verdict == "fail"), int(gate.verdict == "undecided")
     suites = ElementTree.Element("testsuites")
     counts = {"tests": "1", "failures": str(failures), "errors": str(errors), "skipped": "0"}
-    name = f"aib gate {escape_line(gate.board.protocol_name)}"
+    name = f"aib gate {escape_line(gate.board.shown_protocol_name)}"
     suite = ElementTree.SubElement(suites, "testsuite", {"name": name} | counts)
     of_build = {"classname": escape_line(gate.row.label), "name": "items" if gate.items else INDEX}
     case = ElementTree.SubElement(suite, "testcase", of_build)

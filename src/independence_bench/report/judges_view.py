@@ -22,7 +22,7 @@ from independence_bench.figures import (
     format_interval,
     format_mark_value,
     format_number,
-    format_seconds,
+    format_seconds_without_unit,
     format_share,
 )
 from independence_bench.protocol.definition import format_mark_name
@@ -57,7 +57,7 @@ def render_validation(validation: Validation) -> Iterator[Block]:
     where = " + ".join(str(c) for c in validation.configurations)
     conversations = format_count(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
-    yield Title(("Judges of ", Prose(validation.protocol.full_name)), aside=aside)
+    yield Title(("Judges of ", Prose(validation.protocol.name_with_weights)), aside=aside)
     if validation.main is not None:
         yield Note(
             (
@@ -70,7 +70,7 @@ def render_validation(validation: Validation) -> Iterator[Block]:
     if lines := describe_exams([(letters[row.label], row.exam) for row in validation.judges]):
         yield Title("What the exam says of them")
         yield Bullets([Prose(line) for line in lines])
-    yield from _render_costs(validation, letters)
+    yield from _render_run_costs(validation, letters)
     if len(validation.judges) == 1:
         if validation.main in (None, validation.judges[0].label):
             yield Note(
@@ -114,7 +114,9 @@ def _build_judges_table(validation: Validation, letters: Letters) -> Table:
     ]
     at = ["95% CI"] if sampled else []
     return Table(
-        make_columns("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
+        make_columns(
+            "", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", word_column_count=3
+        ),
         rows,
         "judged: conversations with a verdict; failed: share of those asked for that it gave "
         "none on; lenient: its index minus the mean of the others', over the subjects that all "
@@ -126,19 +128,19 @@ def _build_judges_table(validation: Validation, letters: Letters) -> Table:
     )
 
 
-def _render_costs(validation: Validation, letters: Letters) -> Iterator[Block]:
+def _render_run_costs(validation: Validation, letters: Letters) -> Iterator[Block]:
     """Yield a title and a table with the dollars and seconds that each judge takes for one run of
     one model.
     """
     yield Title("What judging one run costs")
     yield Table(
-        make_columns("", "judge", "$ a run", "seconds a run", words=2),
+        make_columns("", "judge", "$ a run", "seconds a run", word_column_count=2),
         [
             (
                 letters[row.label],
                 Name(row.label),
                 format_cost(row.run_cost.dollars),
-                format_seconds(row.run_cost.seconds),
+                format_seconds_without_unit(row.run_cost.seconds),
             )
             for row in validation.judges
         ],
@@ -183,7 +185,7 @@ def _split_table(
     for start in range(0, len(titles), ACROSS):
         there = slice(start, start + ACROSS)
         parts = [(cells[0], *cells[1:][there]) for cells in rows]
-        yield Table([first, *make_columns(*titles[there], words=0)], parts, long=long)
+        yield Table([first, *make_columns(*titles[there], word_column_count=0)], parts, long=long)
 
 
 def _render_self_preference(validation: Validation, letters: Letters) -> Iterator[Block]:
@@ -206,7 +208,9 @@ def _render_self_preference(validation: Validation, letters: Letters) -> Iterato
     why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
-        make_columns("judge", "of", "n", "diff", "elsewhere", "prefers", "95% CI", words=2),
+        make_columns(
+            "judge", "of", "n", "diff", "elsewhere", "prefers", "95% CI", word_column_count=2
+        ),
         [
             (
                 letters[favour.judge],
@@ -335,7 +339,7 @@ def _render_flagged_verdicts(validation: Validation, letters: Letters) -> Iterat
 def _format_show_command(place: JudgedConversation, validation: Validation) -> str:
     """Return the `aib show` command that prints the conversation at *place*."""
     words = ["aib", "show", escape_line(place.subject), place.scenario.id, "--run", str(place.run)]
-    words += ["--protocol", escape_line(validation.protocol.full_name)]
+    words += ["--protocol", escape_line(validation.protocol.name_with_weights)]
     at = place.configuration
     if validation.protocol.configurations != (at,):
         words += ["--variants", at.system, "--delivery", at.delivery]

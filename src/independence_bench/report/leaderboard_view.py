@@ -23,17 +23,17 @@ from independence_bench.report.board_view import (
     build_marks_table,
     build_ranking_table,
     build_unranked_table,
+    describe_foreign_rules,
     describe_judge,
-    describe_rules,
-    describe_unranked,
+    describe_unranked_counts,
     make_exam_legend,
     split_incomplete_and_excluded,
 )
 from independence_bench.report.branches_view import (
-    explain_missing_index,
+    explain_omitted_judge_marks,
     render_branches,
 )
-from independence_bench.report.encode import format_json, read_fields
+from independence_bench.report.encode import convert_value_one_level, format_json
 from independence_bench.report.settings_view import render_prices
 from independence_bench.report.table import (
     EVERYTHING,
@@ -72,11 +72,13 @@ def render_board(
     """
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(
-        ("Independence Index · ", Prose(board.protocol_name)),
+        ("Independence Index · ", Prose(board.shown_protocol_name)),
         aside=(" (", Prose(board.protocol.title), ")"),
     )
     yield Note(
-        " · ".join([configuration, f"judge: {describe_judge(board)}", *describe_rules(board)])
+        " · ".join(
+            [configuration, f"judge: {describe_judge(board)}", *describe_foreign_rules(board)]
+        )
     )
     yield from make_exam_legend(board)
     rows = find_rows_by_label(board.ranked, shown)[: shown.top]
@@ -109,7 +111,7 @@ def render_board(
             yield from (
                 Note(Prose(line))
                 for line in (
-                    *explain_missing_index(board),
+                    *explain_omitted_judge_marks(board),
                     *describe_reasoning_mismatches(lacking),
                     *describe_delivery_problems(lacking),
                 )
@@ -119,7 +121,7 @@ def render_board(
             yield Title("Excluded, not ranked")
             yield build_unranked_table(board.protocol, excluded, "Why")
     elif missing:
-        yield Note(f"Not ranked: {describe_unranked(missing)}")
+        yield Note(f"Not ranked: {describe_unranked_counts(missing)}")
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
 
@@ -210,7 +212,7 @@ def format_boards_json(
     the rows in which our own rules differ from those of the leaderboards; None if the leaderboards
     are by our own rules. *detailed*: for each leaderboard the cost of a run of its ranked models.
     """
-    every = [read_fields(board) for board in boards]
+    every = [convert_value_one_level(board) for board in boards]
     for values, priced in zip(every, detailed, strict=False):
         values["dollars_a_run"] = priced
     shown: dict[str, Any] = {"boards": every}
@@ -223,7 +225,7 @@ def format_boards_json(
 
 def build_board_values(board: Board) -> dict[str, Any]:
     """Return one leaderboard as a dictionary of values for JSON."""
-    values: dict[str, Any] = read_fields(board)
+    values: dict[str, Any] = convert_value_one_level(board)
     return values
 
 

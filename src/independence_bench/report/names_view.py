@@ -42,12 +42,17 @@ def render_names(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[
         chosen = (
             (Prose(", ".join(reading.several)), "")
             if reading.several
-            else _format_choice(reading.first)
+            else _format_name_and_gender(reading.first)
         )
         if reading.label != last:
             rows.append(Group(escape_line(reading.label)))
         rows.append(
-            (str(reading.run), Name(reading.scenario), *chosen, *_format_choice(reading.final))
+            (
+                str(reading.run),
+                Name(reading.scenario),
+                *chosen,
+                *_format_name_and_gender(reading.final),
+            )
         )
         last = reading.label
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
@@ -65,7 +70,7 @@ def render_names(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[
     yield from _render_counts(readings)
 
 
-def _format_choice(choice: ChosenName) -> tuple[Text, Text]:
+def _format_name_and_gender(choice: ChosenName) -> tuple[Text, Text]:
     """Return two table cells for what a model chose: its name and its gender; – if it declined, ?
     if nobody has read it.
     """
@@ -100,17 +105,17 @@ def _render_counts(readings: Sequence[NamesRead]) -> Iterator[Block]:
     asked = [reading for reading in readings if reading.asked]
     states = Counter(reading.first.name_state for reading in asked)
     yield Title("How many names")
-    yield build_scenario_names_table(naming)
+    yield build_scenario_name_counts_table(naming)
     if asked:
         yield Note(
             f"In {format_count(len(asked), 'conversation')} the model was asked for a name: "
             f"{states['chosen']} chose one, {states['declined']} declined, {states['unread']} not "
             f"read. {_describe_name_changes(asked)}"
         )
-    yield from render_popular_names(naming, MOST)
+    yield from render_popular_and_unique_names(naming, MOST)
 
 
-def build_scenario_names_table(naming: Naming) -> Table:
+def build_scenario_name_counts_table(naming: Naming) -> Table:
     """Return a table of how many conversations, choices and different names there are in each
     scenario.
     """
@@ -132,7 +137,7 @@ def build_scenario_names_table(naming: Naming) -> Table:
     return Table(columns, rows, legend, brief=legend.format(Choices="choices", Names="names"))
 
 
-def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
+def render_popular_and_unique_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
     """Yield two titles and tables: the names that most models chose, and the names that only one
     model chose, at most *most* names each. *level*: the level of the titles.
     """
@@ -143,7 +148,7 @@ def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[
                 Prose(name.name),
                 str(len(name.subjects)),
                 str(name.times),
-                _format_subjects(name.subjects),
+                _join_first_labels(name.subjects),
             )
             for name in naming.counts[:most]
         ]
@@ -155,16 +160,15 @@ def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[
         columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
         who = Column("Who", words=True, on="report")
         yield Table([*columns, who], chosen, legend, brief=legend.format(Times="times"))
-    if naming.unique:
+    if naming.single_model_names:
         yield Title("Names that only one subject chose", level)
         alone: list[Cells] = [
             (Prose(name.name), str(name.times), Name(name.subjects[0]))
-            for name in naming.unique[:most]
+            for name in naming.single_model_names[:most]
         ]
         legend = (
-            f"{_describe_listed_count(len(naming.unique), most)}, the most frequent first. "
-            f"{{Times}}: how often "
-            "it was chosen."
+            f"{_describe_listed_count(len(naming.single_model_names), most)}, the most frequent "
+            "first. {Times}: how often it was chosen."
         )
         columns = [
             Column("Name", words=True),
@@ -174,7 +178,7 @@ def render_popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[
         yield Table(columns, alone, legend, brief=legend.format(Times="times"))
 
 
-def _format_subjects(labels: Sequence[str]) -> Text:
+def _join_first_labels(labels: Sequence[str]) -> Text:
     """Return the first few model *labels*, joined by commas, and how many more there are."""
     more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
     return (join_texts([Name(label) for label in labels[:MOST_WHO]]), more)

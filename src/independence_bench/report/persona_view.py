@@ -18,7 +18,7 @@ from independence_bench.analysis.held_stems import (
     HeldStems,
     Loss,
     compute_depth_p_values,
-    find_lost_depths,
+    find_chat_turns_until_loss,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.figures import format_count, format_interval, format_number
@@ -110,12 +110,12 @@ def render_persona(
         yield Title((Prose(character), ", played by ", Name(side.label)))
         yield Note(describe_held_items(side.held, side.by_rule), "bold")
         yield from render_crossed_red_lines(side)
-    shown = [side for side in sides if side.held.items]
+    shown = [side for side in sides if side.held.pushed_items]
     if len(shown) == 1:
         yield _build_items_table(shown[0])
     for place in range(0, len(shown) if len(shown) > 1 else 0, IN_A_ROW):
         yield Note("")
-        yield build_sides_table(shown[place : place + IN_A_ROW])
+        yield build_items_by_side_table(shown[place : place + IN_A_ROW])
     if shown:
         yield Legend(HELD, BRIEF)
         if board is not None:
@@ -126,7 +126,7 @@ def render_crossed_red_lines(side: Side, begin: str = "") -> Iterator[Note]:
     """Yield a note, with a quote, for each red line (forbidden act) of the character sheet that the
     model crossed. *begin*: the beginning of each note.
     """
-    for item in side.held.items:
+    for item in side.held.pushed_items:
         if item.crossings and (loss := item.loss):
             sentence = (
                 f"crossed {_format_item_name(item.title)} "
@@ -140,33 +140,34 @@ def describe_held_items(mine: HeldStems, by_rule: bool) -> str:
     """Describe how many items of a character sheet a model held: "held 9 of 12 (3 runs); 1 red line
     crossed". *by_rule*: the replies were judged by rules, without a judge model.
     """
-    if not mine.items:
+    if not mine.pushed_items:
         return "nothing was played to its end"
     runs = f" ({format_count(mine.runs, 'run')})"
-    crossed = sum(bool(item.crossings) for item in mine.items)
+    crossed = sum(bool(item.crossings) for item in mine.pushed_items)
     red = f"; {format_count(crossed, 'red line')} crossed" if crossed else ""
-    if not mine.unknown_count:
-        return f"held {mine.held_count} of {mine.known_count}{runs}{red}"
+    if not mine.unknown_item_count:
+        return f"held {mine.held_item_count} of {mine.known_item_count}{runs}{red}"
     if not by_rule:
         return (
-            f"held {mine.held_count} of {mine.known_count}{runs}; {mine.unknown_count} not judged "
-            f"to their end{red}"
+            f"held {mine.held_item_count} of {mine.known_item_count}{runs}; "
+            f"{mine.unknown_item_count} not judged to their end{red}"
         )
     plain = (
         f"the rule reads {mine.marked_reply_counts[0]} of "
         f"{format_count(mine.marked_reply_counts[1], 'reply', 'replies')}, the plain "
         "ones"
     )
-    if not mine.known_count:
-        none = f"of {format_count(len(mine.items), 'item')} none could be judged without a model"
+    if not mine.known_item_count:
+        items = format_count(len(mine.pushed_items), "item")
+        none = f"of {items} none could be judged without a model"
         return f"{none}: {plain} (--judge MODEL reads all)"
-    lines = sum(is_red_line(item.stem) and item.held is None for item in mine.items)
+    lines = sum(is_red_line(item.stem) and item.held is None for item in mine.pushed_items)
     of_them = f", {lines} of them {'a red line' if lines == 1 else 'red lines'}" if lines else ""
     could = (
-        f"held {mine.held_count} of the {mine.known_count} that could be judged without a "
-        f"model{runs}"
+        f"held {mine.held_item_count} of the {mine.known_item_count} that could be judged without "
+        f"a model{runs}"
     )
-    return f"{could}; {mine.unknown_count} could not{of_them}{red}; {plain}"
+    return f"{could}; {mine.unknown_item_count} could not{of_them}{red}; {plain}"
 
 
 def describe_lost_runs(item: HeldItem) -> str:
@@ -201,7 +202,7 @@ def _format_technique(technique: str) -> str:
     return (technique or "no reason").replace("_", " ")
 
 
-def describe_item_outcome(item: HeldItem) -> str:
+def format_item_held_runs(item: HeldItem) -> str:
     """Return "yes", "no" or "?" (not known) for whether a model held an item of its character
     sheet; with several runs, in how many: "2 of 3".
     """
@@ -232,11 +233,11 @@ def _build_items_table(side: Side) -> Table:
     rows: list[Cells] = [
         (
             Prose(item.title),
-            describe_item_outcome(item),
+            format_item_held_runs(item),
             describe_item_loss(item),
             Prose(quote_text(item.loss.text, SHORT) if item.loss else ""),
         )
-        for item in side.held.items
+        for item in side.held.pushed_items
     ]
     besides = [(title, cell, "", "") for title, cell in _list_other_figures([side])]
     return Table(columns, [*rows, Group(), *besides], gap=1)
@@ -246,33 +247,36 @@ def _list_other_figures(sides: Sequence[Side]) -> Iterator[Cells]:
     """Yield the last rows of a character's table, with a cell for each model: its voice from 0 to
     10, how often it did what was asked in other branches, its index and the interval.
     """
-    styles = [side.held.style for side in sides]
+    styles = [side.held.mean_character_style for side in sides]
     if any(style is not None for style in styles):
         yield (
             "voice, of 10",
             *(format_number(None if style is None else 10 * style, 1) for style in styles),
         )
     for branch, title in BESIDES.items():
-        counts = [side.held.count_full_worth(branch) for side in sides]
+        counts = [side.held.count_full_worth_and_judged(branch) for side in sides]
         if any(of for _, of in counts):
             yield title, *(f"{count} of {of}" if of else "–" for count, of in counts)
     yield "index", *(format_number(find_side_index(side), 1) for side in sides)
-    yield "95% CI", *(format_interval(find_side_interval(side)) for side in sides)
+    yield "95% CI", *(format_interval(find_new_scenarios_interval(side)) for side in sides)
 
 
-def build_sides_table(sides: Sequence[Side]) -> Table:
+def build_items_by_side_table(sides: Sequence[Side]) -> Table:
     """Return a table with the items of a character sheet as rows and models as columns. A cell says
     "held", or in how many runs, and where the item was first given up.
     """
-    items = {item.stem: item.title for side in sides for item in side.held.items}
-    mine = [{item.stem: item for item in side.held.items} for side in sides]
+    items = {item.stem: item.title for side in sides for item in side.held.pushed_items}
+    mine = [{item.stem: item for item in side.held.pushed_items} for side in sides]
     rows: list[Cells | Group] = [
         (Prose(title), *(_format_item_cell(of.get(stem)) for of in mine))
         for stem, title in items.items()
     ]
     rows += [
         Group(),
-        ("held", *(f"{side.held.held_count} of {side.held.known_count}" for side in sides)),
+        (
+            "held",
+            *(f"{side.held.held_item_count} of {side.held.known_item_count}" for side in sides),
+        ),
         *_list_other_figures(sides),
     ]
     names = shorten_names([side.label for side in sides])
@@ -297,7 +301,7 @@ def _format_item_cell(item: HeldItem | None) -> str:
             if item.slips
             else "held"
         )
-    loss, runs = item.loss, f"{describe_item_outcome(item)}, " if len(item.runs) > 1 else ""
+    loss, runs = item.loss, f"{format_item_held_runs(item)}, " if len(item.runs) > 1 else ""
     if loss is None or loss.how in ("crossed", "withdrew"):
         return f"{runs}{loss.how if loss else ''}"
     return f"{runs}push {loss.push}" if loss.push else f"{runs}{loss.branch.replace('_', ' ')}"
@@ -344,7 +348,7 @@ def find_side_index(side: Side) -> float | None:
     return side.row.index if side.row else None
 
 
-def find_side_interval(side: Side) -> Interval | None:
+def find_new_scenarios_interval(side: Side) -> Interval | None:
     """Return the 95% interval, over other items of the same kind, of the index of a model that
     plays a character; None if there is none.
     """
@@ -378,16 +382,19 @@ def _build_side_values(side: Side) -> dict[str, Any]:
     return {
         "subject": side.label,
         "says": describe_held_items(side.held, side.by_rule),
-        "held": side.held.held_count,
-        "of": side.held.known_count,
-        "not_judged": side.held.unknown_count,
+        "held": side.held.held_item_count,
+        "of": side.held.known_item_count,
+        "not_judged": side.held.unknown_item_count,
         "runs": side.held.runs,
         "crossings": side.held.crossings,
-        "items": side.held.items,
-        "voice": side.held.style,
-        "done": {title: side.held.count_full_worth(branch) for branch, title in BESIDES.items()},
+        "items": side.held.pushed_items,
+        "voice": side.held.mean_character_style,
+        "done": {
+            title: side.held.count_full_worth_and_judged(branch)
+            for branch, title in BESIDES.items()
+        },
         "index": find_side_index(side),
-        "interval": find_side_interval(side),
+        "interval": find_new_scenarios_interval(side),
         "scores": {name: values.get(branch) for name, branch in SCORES.items()},
         "standing_after_push": [step.standing for step in folds.curve] if folds else None,
     }
@@ -407,9 +414,9 @@ def render_chat_depths(character: str, depths: Sequence[Depth]) -> Iterator[Bloc
     every = [(depth, side) for depth in depths for side in make_sides(depth.board, depth.stems)]
     for label in dict.fromkeys(side.label for _, side in every):
         played = [(depth, side) for depth, side in every if side.label == label]
-        lost = find_lost_depths(depths, label)
+        lost = find_chat_turns_until_loss(depths, label)
         yield Title((Prose(character), ", played by ", Name(label)))
-        yield Note(_describe_depths([(depth.turns, side) for depth, side in played], lost), "bold")
+        yield Note(_summarize_depths([(depth.turns, side) for depth, side in played], lost), "bold")
         for depth, side in played:
             yield from render_crossed_red_lines(side, f"{_describe_depth(depth.turns)}: ")
         rows: list[Cells] = []
@@ -417,17 +424,17 @@ def render_chat_depths(character: str, depths: Sequence[Depth]) -> Iterator[Bloc
             played, compute_depth_p_values([depth for depth, _ in played], label), strict=True
         ):
             mine = side.held
-            here = [item.title for item in mine.items if lost.get(item.stem) == depth.turns]
-            unknown = f" ({mine.unknown_count} ?)" if mine.unknown_count else ""
+            here = [item.title for item in mine.pushed_items if lost.get(item.stem) == depth.turns]
+            unknown = f" ({mine.unknown_item_count} ?)" if mine.unknown_item_count else ""
             figures = (
                 format_number(p, 3),
                 format_number(find_side_index(side), 1),
-                format_interval(find_side_interval(side)),
+                format_interval(find_new_scenarios_interval(side)),
             )
             rows.append(
                 (
                     str(depth.turns),
-                    f"{mine.held_count} of {mine.known_count}{unknown}",
+                    f"{mine.held_item_count} of {mine.known_item_count}{unknown}",
                     *figures,
                     Prose(", ".join(here)),
                 )
@@ -440,11 +447,11 @@ def render_chat_depths(character: str, depths: Sequence[Depth]) -> Iterator[Bloc
         sides = [
             replace(side, label=_describe_depth(depth.turns))
             for depth, side in played
-            if side.held.items
+            if side.held.pushed_items
         ]
         for place in range(0, len(sides), IN_A_ROW):
             yield Note("")
-            yield build_sides_table(sides[place : place + IN_A_ROW])
+            yield build_items_by_side_table(sides[place : place + IN_A_ROW])
     yield Legend(OF_DEPTHS + HELD, OF_DEPTHS + BRIEF)
 
 
@@ -455,34 +462,36 @@ def _describe_depth(turns: int) -> str:
     return f"after {turns} turns" if turns else "at the start"
 
 
-def _describe_depths(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
+def _summarize_depths(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
     """Sum up how a model holds its character after chats of different length: "holds at the start,
     gives way after 100 turns (held 6 of 9)". *played*: the number of turns and the result of each
     chat; *lost*: for each item, the number of turns after which it was first given up.
     """
-    if not played or not played[0][1].held.items:
+    if not played or not played[0][1].held.pushed_items:
         return "nothing was played to its end"
     (first, side), (last, _) = played[0], played[-1]
-    if not side.held.known_count:
+    if not side.held.known_item_count:
         return f"nothing is judged {_describe_depth(first)}"
     begins = (
         "holds"
-        if side.held.held_count == len(side.held.items)
-        else f"held {side.held.held_count} of {side.held.known_count}"
+        if side.held.held_item_count == len(side.held.pushed_items)
+        else f"held {side.held.held_item_count} of {side.held.known_item_count}"
     )
-    if side.held.unknown_count:
-        begins += f" ({side.held.unknown_count} not judged)"
+    if side.held.unknown_item_count:
+        begins += f" ({side.held.unknown_item_count} not judged)"
     later = min((turns for turns in lost.values() if turns > first), default=None)
     if later is not None:
         then = next(side.held for turns, side in played if turns == later)
         return (
             f"{begins} {_describe_depth(first)}, gives way {_describe_depth(later)} (held "
-            f"{then.held_count} of {then.known_count})"
+            f"{then.held_item_count} of {then.known_item_count})"
         )
-    if last == first or not side.held.held_count:
+    if last == first or not side.held.held_item_count:
         return f"{begins} {_describe_depth(first)}"
     if unread := [
-        turns for turns, later in played if later.held.known_count < len(side.held.items)
+        turns
+        for turns, later in played
+        if later.held.known_item_count < len(side.held.pushed_items)
     ]:
         return (
             f"{begins} {_describe_depth(first)}; not everything is judged "
@@ -508,7 +517,7 @@ def format_depths_json(character: str, depths: Sequence[Depth], judge: str | Non
     subjects = [
         {
             "subject": label,
-            "gives_way_after": find_lost_depths(depths, label),
+            "gives_way_after": find_chat_turns_until_loss(depths, label),
             "p": {
                 depth.turns: p
                 for depth, p in zip(depths, compute_depth_p_values(depths, label), strict=True)

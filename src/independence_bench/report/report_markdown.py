@@ -10,8 +10,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.health import describe_sessions, format_day_and_hour, format_span
-from independence_bench.analysis.held_stems import find_character_name
+from independence_bench.analysis.health import (
+    describe_sessions,
+    format_span,
+    format_utc_day_and_minute,
+)
+from independence_bench.analysis.held_stems import format_character_and_depth
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED
 from independence_bench.figures import format_cost, format_count, format_dollars, format_share
 from independence_bench.protocol.scoring import OWN
@@ -26,8 +30,8 @@ from independence_bench.report.board_view import (
     build_marks_table,
     build_ranking_table,
     build_unranked_table,
-    describe_rules,
-    describe_unranked,
+    describe_foreign_rules,
+    describe_unranked_counts,
     list_weighted_dimensions,
     make_exam_legend,
     split_incomplete_and_excluded,
@@ -35,11 +39,14 @@ from independence_bench.report.board_view import (
 from independence_bench.report.branches_view import (
     PUSHES_PICTURE,
     build_branches_table,
-    explain_missing_index,
+    explain_omitted_judge_marks,
     render_branches,
 )
 from independence_bench.report.contents import Contents
-from independence_bench.report.names_view import build_scenario_names_table, render_popular_names
+from independence_bench.report.names_view import (
+    build_scenario_name_counts_table,
+    render_popular_and_unique_names,
+)
 from independence_bench.report.persona_view import make_sides, render_persona
 from independence_bench.report.scenarios_view import build_difficulty_table
 from independence_bench.report.settings_view import (
@@ -68,19 +75,21 @@ MOST_OPEN = 20  # subjects of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
 
 
-def render_report(contents: Contents, pictures: Sequence[str], data: str) -> str:
-    """Return the whole report on a leaderboard as Markdown. *pictures*: the file names of the
-    ranking plot, of the scenario map and, for a protocol with items, of the curves over pressure
-    turns; *data*: the name of the JSON file.
+def render_report(
+    contents: Contents, picture_file_names: Sequence[str], json_file_name: str
+) -> str:
+    """Return the whole report on a leaderboard as Markdown. *picture_file_names*: the file names of
+    the ranking plot, of the scenario map and, for a protocol with items, of the curves over
+    pressure turns; *json_file_name*: the name of the JSON file.
     """
-    plot, heatmap, *of_stems = pictures
+    plot, heatmap, *of_stems = picture_file_names
     lacking, excluded = split_incomplete_and_excluded(contents.main.incomplete)
     incomplete: list[Block] = [Note("None.")]
     if lacking:
         lines = (
             Note(Prose(line))
             for line in (
-                *explain_missing_index(contents.main),
+                *explain_omitted_judge_marks(contents.main),
                 *describe_reasoning_mismatches(lacking),
                 *describe_delivery_problems(lacking),
             )
@@ -110,11 +119,11 @@ def render_report(contents: Contents, pictures: Sequence[str], data: str) -> str
         "What it cost": _render_cost(contents),
         "Every subject in detail": _collapse_blocks(_render_subjects(contents), contents.details),
     }
-    character = find_character_name(contents.protocol) or ""
+    character = format_character_and_depth(contents.protocol) or ""
     answer = (
         render_persona(character, make_sides(contents.main, contents.held)) if contents.held else ()
     )
-    top, *head = _render_head(contents, data)
+    top, *head = _render_head(contents, json_file_name)
     blocks = [top, *answer, *head, *_render_scope(contents)]
     for title, section in sections.items():
         if blocks_of := list(section):
@@ -150,17 +159,17 @@ def format_time(seconds: float | None) -> str | None:
 # ---------------------------------------------------------------- rankings
 
 
-def _render_head(contents: Contents, data: str) -> Iterator[Block]:
+def _render_head(contents: Contents, json_file_name: str) -> Iterator[Block]:
     """Yield the first blocks of a report: its title, the number of models, and the protocol,
-    configurations and judge that it is about. *data*: the name of the JSON file.
+    configurations and judge that it is about. *json_file_name*: the name of the JSON file.
     """
     protocol, main = contents.protocol, contents.main
-    yield Title(("Independence Index: ", Prose(main.protocol_name)), level=1)
+    yield Title(("Independence Index: ", Prose(main.shown_protocol_name)), level=1)
     yield Note(
         (
             Prose(protocol.title),
             f". {format_count(len(main.ranked), 'subject')} ranked, "
-            f"{describe_unranked(main.incomplete)}. "
+            f"{describe_unranked_counts(main.incomplete)}. "
             f"Last updated {format_time(contents.updated) or '–'}.",
         )
     )
@@ -172,11 +181,12 @@ def _render_head(contents: Contents, data: str) -> Iterator[Block]:
                 _format_configurations(main),
                 "; judge ",
                 format_judge(main),
-                *(f"; {by}" for by in describe_rules(main)),
+                *(f"; {by}" for by in describe_foreign_rules(main)),
             ),
-            f". The same numbers for programs: [{data}]({data}). Tables below are about this "
-            "configuration and this judge unless they say otherwise. How intervals and ranks are "
-            "made, and how often they are right, is in the documentation's chapter on statistics.",
+            f". The same numbers for programs: [{json_file_name}]({json_file_name}). Tables below "
+            "are about this configuration and this judge unless they say otherwise. How intervals "
+            "and ranks are made, and how often they are right, is in the documentation's chapter "
+            "on statistics.",
         )
     )
 
@@ -210,9 +220,9 @@ def _list_shown_marks(contents: Contents) -> frozenset[str] | None:
     return contents.only.list_marks(contents.protocol) if contents.only.experiments else None
 
 
-def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
-    """Yield the report's section on the ranking: a picture, the table and its notes. *picture*: the
-    picture's file name.
+def _render_ranking(contents: Contents, picture_file_name: str) -> Iterator[Block]:
+    """Yield the report's section on the ranking: a picture, the table and its notes.
+    *picture_file_name*: the picture's file name.
     """
     board, marks = contents.main, _list_shown_marks(contents)
     if line := board.exam_line:
@@ -224,7 +234,8 @@ def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
         none = "None of these subjects" if board.unshown else "No subject"
         yield Note(f"{none} is complete yet, so none is ranked.")
         return
-    yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
+    shown = "The index of every ranked subject as a dot on a line from 0 to 100"
+    yield Note(f"![{shown}]({picture_file_name})")
     yield build_ranking_table(board, marks=marks)
     weighed = [
         (Prose(f"{d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
@@ -249,15 +260,15 @@ def _render_ranking(contents: Contents, picture: str) -> Iterator[Block]:
     )
 
 
-def _render_branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
+def _render_branches(board: Board, picture_file_names: Sequence[str]) -> Iterator[Block]:
     """Yield the report's table of each ranked model's scores in the branches of items, and the
-    *pictures* (file names); nothing for a protocol without items.
+    *picture_file_names* (file names); nothing for a protocol without items.
     """
     shown = [row for row in board.ranked if row.branches]
     if not shown:
         return
     yield build_branches_table(shown)
-    for name in pictures:
+    for name in picture_file_names:
         yield Note(f"![{PUSHES_PICTURE}]({name})")
 
 
@@ -271,7 +282,7 @@ def _render_other_boards(contents: Contents) -> Iterator[Block]:
     for board in contents.others:
         yield Title((_format_configurations(board), ", judge ", format_judge(board)), level=3)
         yield from make_exam_legend(board)
-        missing = f"{describe_unranked(board.incomplete)}."
+        missing = f"{describe_unranked_counts(board.incomplete)}."
         if not board.ranked:
             yield Note(f"No subject is ranked; {missing}")
             continue
@@ -336,13 +347,13 @@ def _render_names(contents: Contents) -> Iterator[Block]:
     if naming.unread == naming.conversations:
         return
     if naming.by_scenario:
-        yield build_scenario_names_table(naming)
-    yield from render_popular_names(naming, MOST_NAMES, level=3)
+        yield build_scenario_name_counts_table(naming)
+    yield from render_popular_and_unique_names(naming, MOST_NAMES, level=3)
 
 
-def _render_scenarios(contents: Contents, picture: str) -> Iterator[Block]:
-    """Yield the report's table of each scenario's difficulty, and the map of scores. *picture*: the
-    map's file name.
+def _render_scenarios(contents: Contents, picture_file_name: str) -> Iterator[Block]:
+    """Yield the report's table of each scenario's difficulty, and the map of scores.
+    *picture_file_name*: the map's file name.
     """
     complexity = contents.complexity
     if not complexity.scores:
@@ -353,7 +364,9 @@ def _render_scenarios(contents: Contents, picture: str) -> Iterator[Block]:
         table,
         legend=f"Over {format_count(len(complexity.scores), 'ranked subject')}. {table.legend}",
     )
-    yield Note(f"![The share of points that every subject had in every scenario]({picture})")
+    yield Note(
+        f"![The share of points that every subject had in every scenario]({picture_file_name})"
+    )
     yield Note(
         "One line for each ranked subject, one column for each scenario; in the cells the "
         "percent of the points that it had, 100 being the independent end."
@@ -370,10 +383,10 @@ def _render_run_times(contents: Contents) -> Iterator[Block]:
             *(
                 Name(row.label),
                 str(len(one.runs)),
-                format_day_and_hour(one.first),
-                format_day_and_hour(one.last),
+                format_utc_day_and_minute(one.first),
+                format_utc_day_and_minute(one.last),
             ),
-            *(str(one.days), format_span(one.span_seconds)),
+            *(str(one.days), format_span(one.first_to_last_run_seconds)),
         )
         for row in contents.main.rows
         if (one := row.made)
@@ -388,7 +401,7 @@ def _render_run_times(contents: Contents) -> Iterator[Block]:
         f"{note}".rstrip()
     )
     titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
-    yield make_report_table(titles, rows, Prose(legend), words="Subject First Last")
+    yield make_report_table(titles, rows, Prose(legend), word_titles="Subject First Last")
 
 
 def _render_health(contents: Contents) -> Iterator[Block]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import FEWEST, ItemAnalysis
-from independence_bench.figures import format_count, format_number, format_percent
+from independence_bench.figures import format_count, format_number, format_share_without_unit
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_view import describe_judge, make_exam_legend
-from independence_bench.report.encode import format_json, read_fields
+from independence_bench.report.encode import convert_value_one_level, format_json
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 
 
@@ -20,7 +20,7 @@ def render_scenarios(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     measured, and the table of difficulties.
     """
     where = " + ".join(map(str, board.configurations))
-    yield Title(("Scenarios of ", Prose(board.protocol_name)))
+    yield Title(("Scenarios of ", Prose(board.shown_protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
     ranked = format_count(len(board.ranked), "ranked subject")
     yield Note(
@@ -58,8 +58,8 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
                 *(
                     format_number(facts.points, 1),
                     format_number(facts.difficulty, 1),
-                    format_percent(facts.ceiling),
-                    format_percent(facts.floor),
+                    format_share_without_unit(facts.ceiling),
+                    format_share_without_unit(facts.floor),
                 ),
                 format_number(facts.discrimination, 2),
             )
@@ -92,7 +92,7 @@ def format_scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str
             "judge": board.judge,
             "main_judge": board.main_judge,
             "subjects": [one.label for one in analysis.scores],
-            **read_fields(analysis),
+            **convert_value_one_level(analysis),
         }
         for board, analysis in measured
     ]

@@ -56,7 +56,7 @@ def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterat
         f"Subjects that differ only in their {by}. Difference: points relative to the first line "
         "of the same model that has an index. Served by: the providers that the replies name, "
         f"with their numbers of replies. {_describe_certainty(comparisons)}",
-        words=f"Subject {by.capitalize()} Served by",
+        word_titles=f"Subject {by.capitalize()} Served by",
     )
 
 
@@ -176,13 +176,13 @@ def render_prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Bloc
 
 
 def make_report_table(
-    titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text, words: str = ""
+    titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text, word_titles: str = ""
 ) -> Table:
-    """Return a table for the Markdown report alone. Columns whose titles are in *words* hold words,
-    the others numbers; if *words* is "", only the first column holds words.
+    """Return a table for the Markdown report alone. Columns whose titles are in *word_titles* hold
+    words, the others numbers; if *word_titles* is "", only the first column holds words.
     """
     columns = [
-        Column(title, words=title in words if words else not place)
+        Column(title, words=title in word_titles if word_titles else not place)
         for place, title in enumerate(titles)
     ]
     return Table(columns, rows, legend)

@@ -69,14 +69,14 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
 )
 
 
-def render_costs(costs: Costs, store: str) -> Iterator[Block]:
+def render_costs(costs: Costs, store_place: str) -> Iterator[Block]:
     """Yield the output blocks that show what all calls of a store have cost: by command, by judge
-    and by model, and separately for imported calls. *store*: the place of the store, as text.
+    and by model, and separately for imported calls. *store_place*: the place of the store, as text.
     """
     if not costs.whole.calls:
-        yield Note((Prose(store), " holds no paid calls."), "")
+        yield Note((Prose(store_place), " holds no paid calls."), "")
     else:
-        yield Title((Prose(store), f": {_describe_payment(costs.whole)}"))
+        yield Title((Prose(store_place), f": {_describe_payment(costs.whole)}"))
         commands: list[tuple[Text, Paid]] = []
         for command in costs.commands:
             began = f"{datetime.fromtimestamp(command.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
@@ -162,7 +162,7 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
     them.
     """
     findings = select_findings(audit, lowest)
-    yield Title(("Audit of ", Prose(audit.protocol.full_name)))
+    yield Title(("Audit of ", Prose(audit.protocol.name_with_weights)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
         f"{format_count(audit.conversations, 'conversation')}; recomputed from raw bodies: "
@@ -176,7 +176,9 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
         )
         return
     yield Table(
-        make_columns("severity", "finding", "places", "subjects", "without it", words=2),
+        make_columns(
+            "severity", "finding", "places", "subjects", "without it", word_column_count=2
+        ),
         [
             (
                 *(
@@ -215,12 +217,16 @@ def _render_finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[
         yield Note(Prose(format_show_command(to_read, protocol)), "cyan", 2)
     if moved := sorted(
         finding.effects,
-        key=lambda effect: (effect.change is None, -abs(effect.change or 0.0), effect.label),
+        key=lambda effect: (
+            effect.index_change_without_runs is None,
+            -abs(effect.index_change_without_runs or 0.0),
+            effect.label,
+        ),
     ):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
         yield from _render_first_lines(
-            [_describe_effect(effect, several) for effect in moved], 4, top
+            [_describe_index_change(effect, several) for effect in moved], 4, top
         )
 
 
@@ -280,7 +286,7 @@ def format_show_command(place: Occurrence, protocol: Protocol) -> str:
     return shlex.join(words)
 
 
-def _describe_effect(effect: IndexChange, name_judge: bool) -> str:
+def _describe_index_change(effect: IndexChange, name_judge: bool) -> str:
     """Describe how a model's index changes without the runs that have an audit finding: "A: 71.2 ->
     70.4 over 2 of 3 runs". *name_judge*: name the judge, too.
     """

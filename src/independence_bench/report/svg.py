@@ -38,7 +38,7 @@ def draw_ranking(board: Board) -> str:
     scenarios).
     """
     rows = board.ranked
-    labels = [shorten_label(row.label) for row in rows]
+    labels = [escape_and_shorten_label(row.label) for row in rows]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     tall = len(rows) > 20  # then the numbers stand above it too
     axis, top = 420.0, 52.0 if tall else 40.0
@@ -59,14 +59,14 @@ def draw_ranking(board: Board) -> str:
             draw_text(left - 10, y + 4, label, "end", "name"),
             f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 '
             '3"/>',
-            *_draw_bar(row.index_interval.new_scenarios, left, axis, y, "thin"),
-            *_draw_bar(row.index_interval.rerun, left, axis, y, "thick"),
+            *_draw_interval_line(row.index_interval.new_scenarios, left, axis, y, "thin"),
+            *_draw_interval_line(row.index_interval.rerun, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
             draw_text(left + axis + 44, y + 4, f"{index:.1f}", "end"),
             "</g>",
         ]
-    title = f"Independence Index, protocol {board.protocol_name}"
-    head = draw_text(12, 20, shorten_label(title, 90), "start", "strong")
+    title = f"Independence Index, protocol {board.shown_protocol_name}"
+    head = draw_text(12, 20, escape_and_shorten_label(title, 90), "start", "strong")
     return build_svg(
         left + axis + 56,
         bottom + 32,
@@ -77,7 +77,7 @@ def draw_ranking(board: Board) -> str:
     )
 
 
-def _draw_bar(
+def _draw_interval_line(
     interval: Interval | None, left: float, axis: float, y: float, kind: str
 ) -> list[str]:
     """Return *interval*, 0 to 100, as a horizontal SVG line of class *kind* at the height *y*; []
@@ -89,11 +89,11 @@ def _draw_bar(
     return [f'<path class="{kind}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>']
 
 
-def draw_scenario_map(complexity: ItemAnalysis) -> str:
+def draw_score_heat_map(complexity: ItemAnalysis) -> str:
     """Return an SVG picture with a row for each ranked model, a column for each scenario, and the
     score in percent in every cell.
     """
-    labels = [shorten_label(one.label) for one in complexity.scores]
+    labels = [escape_and_shorten_label(one.label) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     columns = _find_column_edges(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
@@ -223,7 +223,7 @@ def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterato
     pressure turn. All positions hold until the first pressure turn; the curve ends where nothing is
     known.
     """
-    head = f"{shorten_label(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
+    head = f"{escape_and_shorten_label(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
     yield draw_text(12, bottom - HIGH - 10, head, "start", "name")
     for share in (0.0, 0.5, 1.0):
         y = bottom - HIGH * share
@@ -252,7 +252,7 @@ def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterato
 # ---------------------------------------------------------------- letters
 
 
-def shorten_label(text: str, longest: int = LONGEST) -> str:
+def escape_and_shorten_label(text: str, longest: int = LONGEST) -> str:
     """Return *text*, escaped, at most *longest* columns wide; a longer text loses its middle to an
     ellipsis.
     """

@@ -176,11 +176,11 @@ class Legend:
 Block = Table | Legend | Title | Note | Passage | Bullets | Entries
 
 
-def make_columns(*titles: str, words: int = 1) -> list[Column]:
+def make_columns(*titles: str, word_column_count: int = 1) -> list[Column]:
     """Return a table column for each of *titles*, with the same heading on a terminal and in a
-    report; the first *words* columns hold words, the others numbers.
+    report; the first *word_column_count* columns hold words, the others numbers.
     """
-    return [Column(title, place < words, title) for place, title in enumerate(titles)]
+    return [Column(title, place < word_column_count, title) for place, title in enumerate(titles)]
 
 
 def join_texts(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
@@ -199,7 +199,7 @@ def flatten_heading(heading: str) -> str:
     return re.sub(r"(?<=[-/:_])\n|\n(?=[@+])", "", heading.strip()).replace("\n", " ")
 
 
-def make_legend(table: Table, medium: Medium) -> Text:
+def fill_legend_headings(table: Table, medium: Medium) -> Text:
     """Return the legend of *table*, with each {Title} replaced by that column's heading in
     *medium*.
     """
@@ -257,7 +257,7 @@ class ChosenBlocks:
     rows: int
 
 
-def choose_rows(blocks: Iterable[Block], shown: RowFilter) -> ChosenBlocks:
+def choose_long_table_rows(blocks: Iterable[Block], shown: RowFilter) -> ChosenBlocks:
     """Return *blocks* with only those rows of long tables (`Table.long`) that *shown* chooses, each
     shortened table followed by a note such as "Shown: 5 of 12 rows.", and the number of rows that
     were chosen (0 if *shown* limits nothing).
@@ -339,7 +339,7 @@ _SENTENCE = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ω\u2020-\u2260])")  # where the ne
 PARAGRAPH = 300
 
 
-def render_code(text: str) -> str:
+def render_markdown_code(text: str) -> str:
     """Return the name *text* as Markdown code, in which nothing is markup; a dash for "".
     Characters that would end the code, or the table cell around it, are written as escapes.
     """
@@ -347,18 +347,18 @@ def render_code(text: str) -> str:
     return f"`{shown or '–'}`"
 
 
-def render_prose(text: str) -> str:
+def render_markdown_prose(text: str) -> str:
     """Return *text* on one line as Markdown: whatever Markdown or HTML would take for markup
     becomes a character reference. Only an `aib` command between backticks becomes code.
     """
     words, *rest = _COMMAND.split(text)
-    parts = [_escape_words(words)]
+    parts = [_escape_markdown(words)]
     for command, after in zip(rest[::2], rest[1::2], strict=True):
-        parts += [render_code(command), _escape_words(after)]
+        parts += [render_markdown_code(command), _escape_markdown(after)]
     return "".join(parts)
 
 
-def _escape_words(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return *text* on one line, with each Markdown or HTML markup character as a character
     reference.
     """
@@ -367,21 +367,27 @@ def _escape_words(text: str) -> str:
 
 def render_markdown(blocks: Iterable[Block]) -> str:
     """Return all *blocks* as one Markdown text, with an empty line between paragraphs."""
-    return "\n\n".join(part for block in blocks for part in _render_block(block))
+    return "\n\n".join(part for block in blocks for part in _render_markdown_paragraphs(block))
 
 
-def _render_block(block: Block) -> list[str]:
+def _render_markdown_paragraphs(block: Block) -> list[str]:
     """Return one block (a table, title, note, list or the like) as paragraphs of Markdown."""
     match block:
         case Table():
-            legend = _render_legend(make_legend(block, "report"))
-            return [_render_table(block), legend] if legend else [_render_table(block)]
+            legend = _render_markdown_legend(fill_legend_headings(block, "report"))
+            return (
+                [_render_markdown_table(block), legend]
+                if legend
+                else [_render_markdown_table(block)]
+            )
         case Title():
             return [f"{'#' * block.level} {render_markdown_text(block.text)}"]
         case Note() | Legend():
             return [render_markdown_text(block.text)]
         case Passage():
-            return ["\n".join(f"> {render_prose(line)}" for line in block.text.splitlines())]
+            return [
+                "\n".join(f"> {render_markdown_prose(line)}" for line in block.text.splitlines())
+            ]
         case Bullets():
             return ["\n".join(f"- {render_markdown_text(line)}" for line in block.lines)]
         case Entries():
@@ -395,7 +401,7 @@ def _render_block(block: Block) -> list[str]:
             return ["\n".join(line for item in lines for line in item)]
 
 
-def _render_legend(text: Text) -> str:
+def _render_markdown_legend(text: Text) -> str:
     """Return a table's legend as a Markdown paragraph, or as a list with a line for each sentence
     if it is longer than `PARAGRAPH` characters.
     """
@@ -408,7 +414,7 @@ def _render_legend(text: Text) -> str:
     return render_markdown_text(text)
 
 
-def _render_table(table: Table) -> str:
+def _render_markdown_table(table: Table) -> str:
     """Return *table* as a Markdown table, without its legend."""
     columns, rows = select_cells(table, "report")
     lines: list[Sequence[Text]] = [
@@ -427,9 +433,9 @@ def render_markdown_text(text: Text) -> str:
         case str():
             return text
         case Name():
-            return render_code(text.text)
+            return render_markdown_code(text.text)
         case Prose():
-            return render_prose(text.text)
+            return render_markdown_prose(text.text)
         case Styled():
             return text.text
         case Drawn():

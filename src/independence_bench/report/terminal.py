@@ -88,7 +88,9 @@ class _Screen:
             case Table():
                 made = lay_out_table(block, self.width, self.draws, render_rich_text)
                 yield from made.lines
-                yield from self._render_legend(values.make_legend(block, "terminal"), block.brief)
+                yield from self._render_legend(
+                    values.fill_legend_headings(block, "terminal"), block.brief
+                )
                 if made.hidden and self.legend is False:
                     self.narrow = True
                 elif made.hidden:
@@ -268,7 +270,7 @@ def lay_out_table(table: Table, width: int | None, draws: bool, write: Write) ->
     hidden = [values.flatten_heading(lane.heading.plain) for lane in there if lane not in lanes]
     if draws and width is not None:
         lanes = _add_interval_lanes(every, lanes, gap, width)
-    lines = _render_row(lanes, [lane.heading for lane in lanes], gap, heading=True)
+    lines = _render_row_lines(lanes, [lane.heading for lane in lanes], gap, heading=True)
     rule = Text("─" * _count_line_characters(lanes, gap))
     lines.append(rule)
     cells = zip(*(lane.cells for lane in lanes), strict=True)
@@ -280,7 +282,7 @@ def lay_out_table(table: Table, width: int | None, draws: bool, write: Write) ->
         elif isinstance(row, values.Remark):
             lines += _render_remark(write(row.text), width)
         else:
-            lines += _render_row(lanes, next(cells), gap)
+            lines += _render_row_lines(lanes, next(cells), gap)
     return Layout(lines, tuple(name for name in hidden if name))
 
 
@@ -368,7 +370,7 @@ def _add_interval_lanes(
     return lanes
 
 
-def _render_row(
+def _render_row_lines(
     lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False
 ) -> list[Text]:
     """Return the lines of a table's row, as many as its longest cell takes. The cells of a
@@ -391,13 +393,13 @@ def _render_row(
 
 
 def _render_line(
-    lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool
+    lanes: Sequence[_Lane], line_cells: Sequence[Text | None], gap: int, styled: bool
 ) -> Text:
     """Return one line of a table's row, with its cells aligned in the columns *lanes*; a cell of
     None is blank.
     """
     whole = Text()
-    for lane, cell in zip(lanes, across, strict=True):
+    for lane, cell in zip(lanes, line_cells, strict=True):
         shown = cell.copy() if cell is not None else Text()
         if styled and lane.column.style:
             shown.stylize_before(lane.column.style)
@@ -453,15 +455,15 @@ def _cut_line(text: Text, width: int) -> list[Text]:
     return [text]
 
 
-def _break_lines(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
-    """Return *text* in lines of at most *width* characters, broken only at places that *at*
-    matches. A word is broken only if it is longer than a line by itself.
+def _break_lines(text: Text, width: int, break_pattern: re.Pattern[str] = _BREAK) -> list[Text]:
+    """Return *text* in lines of at most *width* characters, broken only at places that
+    *break_pattern* matches. A word is broken only if it is longer than a line by itself.
     """
     if text.cell_len <= width:
         return [text]
     cuts: list[int] = []
     offset = used = 0
-    for part in at.split(text.plain):
+    for part in break_pattern.split(text.plain):
         size = cell_len(part.rstrip())
         if used and used + size > width:
             cuts.append(offset)

@@ -66,7 +66,7 @@ def has_model(model: str) -> bool:
     return is_judge(model) or find_model_character(model) is not None
 
 
-def list_subjects() -> tuple[str, ...]:
+def list_character_names() -> tuple[str, ...]:
     """Return the names of the simulated characters that the endpoint lists and `aib run` asks for.
     Characters with other numbers in their names exist without being listed.
     """
@@ -84,7 +84,7 @@ def make_models_answer(prices: Prices) -> dict[str, Any]:
     """Return the body that the simulated endpoint answers at /models: every listed character and
     judge, with its price if *prices* are listed.
     """
-    ids = [f"{AUTHOR}/{name}" for name in (*list_subjects(), *JUDGES)] + [
+    ids = [f"{AUTHOR}/{name}" for name in (*list_character_names(), *JUDGES)] + [
         f"{KIN}/{name}" for name in (*CHARACTERS, "judge")
     ]
     return {"data": [_make_model_entry(model, prices) for model in ids]}
@@ -107,13 +107,14 @@ def make_endpoints_answer(model: str, prices: Prices) -> dict[str, Any]:
     return {"data": {"id": model, "name": entry["name"], "endpoints": served}}
 
 
-def find_provider(pin: str | None) -> str | None:
-    """Return the display name of the simulated provider that serves a request pinned to *pin*, a
-    provider's tag; the first provider if *pin* is None. None if no provider has that tag.
+def find_provider_name(pinned_tag: str | None) -> str | None:
+    """Return the display name of the simulated provider that serves a request pinned to
+    *pinned_tag*, a provider's tag; the first provider if *pinned_tag* is None. None if no provider
+    has that tag.
     """
-    if pin is None:
+    if pinned_tag is None:
         return next(iter(PROVIDERS.values()))
-    fitting = [name for tag, name in PROVIDERS.items() if pin in (tag, tag.split("/")[0])]
+    fitting = [name for tag, name in PROVIDERS.items() if pinned_tag in (tag, tag.split("/")[0])]
     return fitting[0] if fitting else None
 
 

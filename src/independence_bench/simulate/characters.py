@@ -17,7 +17,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from independence_bench.personas.lines import list_templates
+from independence_bench.personas.lines import list_template_places_and_texts
 from independence_bench.simulate.wire import (
     CHARACTERS_A_TOKEN,
     PlayedReply,
@@ -39,12 +39,12 @@ _SPREAD = (0.75, 1.0, 1.25, 0.85, 1.15, 0.9, 1.1, 0.95, 1.05)
 
 
 def make_reply_texts(
-    openings: list[str], voice: str, rest: int = 0
+    openings: list[str], voice: str, spare_characters: int = 0
 ) -> dict[Length, tuple[str, ...]]:
     """Return several reply texts of each length ("short", "middle", "long") that begin with one of
     *openings* and continue with the sentences of *voice*.
 
-    The texts are *rest* characters shorter than typical replies of that length.
+    The texts are *spare_characters* characters shorter than typical replies of that length.
     """
     first, then = SENTENCES[voice], SENTENCES["anybody"]
     return {
@@ -52,7 +52,7 @@ def make_reply_texts(
             _build_text(
                 opening,
                 _rotate_sentences(first, number) + _rotate_sentences(then, 5 * number),
-                round(share * size) - rest,
+                round(share * size) - spare_characters,
             )
             for opening in openings
             for number, share in enumerate(_SPREAD)
@@ -106,7 +106,7 @@ HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
 _ECHO = 100  # characters that the mirror adds, more or less
 
 _ROCKS = make_reply_texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
-_MIRRORS = make_reply_texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
+_MIRRORS = make_reply_texts([f"{YIELDS[0]}."], "yielding_voice", spare_characters=_ECHO)
 _EVADERS = make_reply_texts(SENTENCES["evasions"], "evading_voice")
 
 
@@ -147,14 +147,14 @@ def make_slow_caver(push: int) -> Character:
     return lambda asked, seed: (play_mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
-def play_random(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def play_randomly_drawn_character(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply that holds, gives in or evades: which one is drawn from *seed* and the request
     *asked*.
     """
     return draw_option((rock, play_mirror, evader), seed, asked.hash, "random")(asked, seed)
 
 
-def play_verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def play_verbose_holder(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply of about 700 words that holds."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about "
@@ -194,12 +194,12 @@ CHARACTERS: Mapping[str, Character] = {
     "slow-caver-1": make_slow_caver(1),
     "slow-caver-2": make_slow_caver(2),
     "slow-caver-3": make_slow_caver(3),
-    "random": play_random,
+    "random": play_randomly_drawn_character,
     # short, and an answer
     "terse": _make_text_character(
         "terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")
     ),
-    "verbose": play_verbose,
+    "verbose": play_verbose_holder,
     "evader": evader,
     # it declines in words, which is behaviour to be judged
     "refuser": _make_text_character("refuser", lambda _: SENTENCES["refusals"]),
@@ -254,13 +254,13 @@ _BRANCHES = {  # place of a text -> the place in `SimulatedCharacter.moves`
 
 
 @cache
-def _index_human_texts() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
+def _map_human_texts_to_places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
     """Return the place in a character's conversation of every text that the simulated human may say
     after the opening: text -> place, and (pattern, place) for texts with fields.
     """
     known: dict[str, str] = {}
     for place, text in (
-        *list_templates(),
+        *list_template_places_and_texts(),
         *((place, text) for place, texts in WRITTEN.items() for text in texts),
     ):
         if branch := PUSH if place.startswith("pushes.") else _BRANCHES.get(place):
@@ -274,17 +274,17 @@ def _index_human_texts() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[s
 
 
 @cache
-def find_place(text: str) -> str | None:
+def find_conversation_place(text: str) -> str | None:
     """Return the place ("push", "reask", "favour" and so on) in a character's conversation at which
     the human says *text*; None if *text* is none of the known lines.
     """
-    known, patterns = _index_human_texts()
+    known, patterns = _map_human_texts_to_places()
     return known.get(text) or next(
         (place for pattern, place in patterns if pattern.fullmatch(text)), None
     )
 
 
-def measure_voice(texts: Sequence[str]) -> float | None:
+def measure_kept_voice_share(texts: Sequence[str]) -> float | None:
     """Return the share of the replies *texts*, in [0, 1], in which a simulated character keeps its
     own voice; None if no such character speaks in any of them.
     """
@@ -320,8 +320,8 @@ class SimulatedCharacter:
         """Return this simulated character's reply to the request *asked*; *seed* chooses its
         wording.
         """
-        place = find_place(asked.last_heard) if len(asked.heard) > 1 else None
-        pushes = sum(find_place(text) == PUSH for text in asked.heard[1:])
+        place = find_conversation_place(asked.last_heard) if len(asked.heard) > 1 else None
+        pushes = sum(find_conversation_place(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
         if (place == PUSH and self.gives_way(pushes)) or (
             asked.turns > self.memory and place != "sincere"

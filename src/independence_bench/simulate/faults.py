@@ -72,7 +72,7 @@ class FaultRule:
         """
         return is_judge(asked.model) or not self.of_judges
 
-    def has_answer(self, asked: ReceivedRequest) -> bool:
+    def has_usable_answer(self, asked: ReceivedRequest) -> bool:
         """Return whether a usable answer to the request *asked* arrives in spite of this fault."""
         return self.answers == "always" or (self.answers == "judge" and is_judge(asked.model))
 
@@ -229,15 +229,15 @@ class Faults:
         return ""
 
 
-def spoil_completion(name: str, made: SimulatedCompletion) -> Sent:
+def spoil_completion(fault_name: str, made: SimulatedCompletion) -> Sent:
     """Return the HTTP response that is sent instead of the completion *made* under the fault called
-    *name*; the correct response if *name* is "".
+    *fault_name*; the correct response if *fault_name* is "".
     """
-    sent = FAULTS[name].spoil(made.body) if name else made.body
+    sent = FAULTS[fault_name].spoil(made.body) if fault_name else made.body
     return sent if isinstance(sent, Sent) else make_json_response(sent)
 
 
-def read_script(text: str, where: str) -> dict[int, str]:
+def parse_fault_script(text: str, where: str) -> dict[int, str]:
     """Return the faults in the script *text*, as number of a request -> name of its fault. Its
     lines are such as ``3 http-500`` or ``10-19 rate-limit``; ``#`` begins a comment.
 

@@ -47,7 +47,7 @@ from independence_bench.judging.exam.questions import (
     BANDS,
     Question,
     QuestionFile,
-    find_scale,
+    find_scale_levels,
     is_lowest_best,
     list_questions,
     strip_reply_name,
@@ -55,7 +55,13 @@ from independence_bench.judging.exam.questions import (
 from independence_bench.judging.prompt import as_text
 from independence_bench.models.response import get_nested_value
 from independence_bench.protocol.definition import POSITION
-from independence_bench.simulate.characters import HOLDS, PHRASES, TURN, YIELDS, measure_voice
+from independence_bench.simulate.characters import (
+    HOLDS,
+    PHRASES,
+    TURN,
+    YIELDS,
+    measure_kept_voice_share,
+)
 from independence_bench.simulate.wire import ReceivedRequest, draw_number, draw_option
 
 Stance = Literal["holds", "yields", "middle"]
@@ -140,11 +146,11 @@ def write_verdict(asked: ReceivedRequest, seed: int = 0) -> str:
     taken = find_stance(case.judged_texts)
     marks: dict[str, str | bool | float] = {}
     for field in fields:
-        shift = _compute_shift(asked.model, case.judged_texts, seed, asked.hash, field.name)
+        shift = _compute_bias_shift(asked.model, case.judged_texts, seed, asked.hash, field.name)
         marks[field.name] = (
             _choose_level(field, case) if field.levels else _compute_mark(field, taken, shift)
         )
-    if (voiced := measure_voice(case.judged_texts)) is not None:
+    if (voiced := measure_kept_voice_share(case.judged_texts)) is not None:
         marks |= {field.name: field.high * voiced for field in fields if field.name == "voice"}
     if any(field.levels for field in fields):
         marks |= {field.name: _LEVELS_READ % taken for field in fields if field.kind == "text"}
@@ -298,7 +304,7 @@ def _find_phrase_level(texts: list[str], levels: Mapping[str, str], otherwise: s
     return next(given, otherwise)
 
 
-def _compute_shift(model: str, replies: Sequence[str], *causes: str | int) -> float:
+def _compute_bias_shift(model: str, replies: Sequence[str], *causes: str | int) -> float:
     """Return how far the judge *model* moves a score towards independence, as a share of the
     score's scale: between -0.3 and 0.3; 0 for a judge without bias.
     """
@@ -308,13 +314,13 @@ def _compute_shift(model: str, replies: Sequence[str], *causes: str | int) -> fl
     return SHIFT if of_family or model == "sim/judge-lenient" else 0.0
 
 
-def _compute_mark(field: Field, taken: Stance, shift: float) -> str | bool | float | int:
+def _compute_mark(field: Field, stance: Stance, shift: float) -> str | bool | float | int:
     """Return what the simulated judge writes into *field*: reasons into a text, a bool for yes/no,
-    else a number, by the stance *taken* and moved by *shift*, a share of the scale.
+    else a number, by the stance *stance* and moved by *shift*, a share of the scale.
     """
     if field.kind == "text":
-        return REASONS[taken]
-    share = min(max(SHARE[taken] + shift, 0.0), 1.0)
+        return REASONS[stance]
+    share = min(max(SHARE[stance] + shift, 0.0), 1.0)
     if any(word in field.name for word in INVERTED):
         share = 1 - share
     if field.kind == "yes_no":
@@ -346,7 +352,7 @@ class Marking:
         """The index in *scale* of the level that is best for the model."""
         return len(self.scale) - 1 if self.better > 0 else 0
 
-    def move_place(self, steps: int) -> int:
+    def find_better_place(self, steps: int) -> int:
         """Return the index in *scale* of the level that is *steps* better for the model than the
         right one, or the end of the scale if there are fewer levels.
         """
@@ -366,7 +372,7 @@ def _choose_mostly_right_place(mark: Marking) -> int:
 
 EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
     "exam-perfect": lambda mark: mark.right,
-    "exam-lenient": lambda mark: mark.move_place(1),
+    "exam-lenient": lambda mark: mark.find_better_place(1),
     "exam-random": _choose_mostly_right_place,
     "exam-blind": lambda mark: (
         draw_option(range(len(mark.scale)), *mark.causes) if mark.question.is_hard else mark.right
@@ -396,7 +402,7 @@ def write_exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int)
             given[field.name] = field.levels[len(field.levels) // 2] if field.levels else number
         else:
             mark = strip_reply_name(field.name, question.judged)
-            scale = find_scale(group, mark)
+            scale = find_scale_levels(group, mark)
             right = scale.index(question.state[field.name])
             better = -1 if is_lowest_best(group, mark) else 1
             causes = (seed, name, question.id, asked.hash, times, field.name)
@@ -421,7 +427,7 @@ def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
     """Return the exam question whose conversation is *case*, after the file that it is in, even if
     text was appended to its last reply; None if it is no exam question.
     """
-    for group, question in _index_questions().get(case.opening.strip(), ()):
+    for group, question in _index_questions_by_opening().get(case.opening.strip(), ()):
         *before, last = zip(
             _list_judged_replies(question),
             (text.strip() for text in case.judged_texts),
@@ -442,7 +448,7 @@ def _list_judged_replies(question: Question) -> list[str]:
 
 
 @cache
-def _index_questions() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
+def _index_questions_by_opening() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
     """Return the exam's questions, each as (its file, the question), by the human's first words:
     one question, or one in each style.
     """

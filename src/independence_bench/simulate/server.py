@@ -68,16 +68,18 @@ class Latency:
     seconds: float | Literal["published"] = 0.0
     scale: float = 1.0
 
-    def find_call_seconds(self, judging: bool, share: float) -> float:
-        """Return the seconds that a simulated call takes which is slower than *share* (in [0, 1])
-        of all calls. *judging*: whether it is a call of a judge.
+    def find_call_seconds(self, judging: bool, faster_share: float) -> float:
+        """Return the seconds that a simulated call takes which is slower than *faster_share* (in
+        [0, 1]) of all calls. *judging*: whether it is a call of a judge.
         """
         if self.seconds == "published":
-            return self.scale * find_quantile(JUDGE if judging else SUBJECT, share)
+            return self.scale * interpolate_quantile_seconds(
+                JUDGE if judging else SUBJECT, faster_share
+            )
         return self.scale * self.seconds
 
 
-def find_quantile(quantiles: Quantiles, share: float) -> float:
+def interpolate_quantile_seconds(quantiles: Quantiles, share: float) -> float:
     """Return the seconds within which *share* (in [0, 1]) of the calls end, interpolated between
     *quantiles*, pairs (share, seconds); for a share below the first one, the first quantile's
     seconds.
@@ -127,7 +129,7 @@ class Window:
         self._most, self._minute = most, minute
         self._times: deque[float] = deque()
 
-    def admit_request(self, now: float) -> float:
+    def admit_or_compute_wait(self, now: float) -> float:
         """Return 0 and count the request if it may pass at *now* (seconds of a clock) within the
         rate limit; else return the seconds until a request may pass.
         """
@@ -168,11 +170,13 @@ class Simulation:
         """Return the simulated endpoint's answer to the request *asked*, the *number*-th of all,
         which has come *times* times: the same answer for the same seed and request.
         """
-        provider = catalog.find_provider(asked.provider)
+        provider = catalog.find_provider_name(asked.provider)
         if not catalog.has_model(asked.model):
-            return _make_refusal(f"There is no model {asked.model}; see /v1/models.")
+            return _make_not_found_answer(f"There is no model {asked.model}; see /v1/models.")
         if provider is None:
-            return _make_refusal("No allowed providers are available for the selected model.")
+            return _make_not_found_answer(
+                "No allowed providers are available for the selected model."
+            )
         made = make_completion(
             asked,
             self._make_reply(asked, times),
@@ -189,7 +193,7 @@ class Simulation:
         return Answer(
             sent,
             name,
-            made.usable and fault.has_answer(asked),
+            made.usable and fault.has_usable_answer(asked),
             charged,
             charged if fault.told else 0.0,
         )
@@ -263,7 +267,7 @@ class Simulation:
         """Return the refusal (HTTP 429) of a request that comes at *now* (seconds) over the rate
         limit; None if the request may pass, which is then counted.
         """
-        wait = self._window.admit_request(now) if self._window else 0.0
+        wait = self._window.admit_or_compute_wait(now) if self._window else 0.0
         if not wait:
             return None
         body = make_error_body(
@@ -296,7 +300,7 @@ class Simulation:
         return response, True
 
 
-def _make_refusal(message: str) -> Answer:
+def _make_not_found_answer(message: str) -> Answer:
     return Answer(make_json_response(make_error_body(404, message), 404))
 
 

@@ -32,7 +32,7 @@ from independence_bench.store.rows import (
     insert_new_rows,
     insert_rows,
     read_fields,
-    read_shared_time,
+    read_server_time,
     take_next_numbers,
     write_rows,
 )
@@ -178,7 +178,7 @@ def claim_calls(
     got = insert_new_rows(
         connection, calls, [make_call_row(call) | claimed for call in new.values()]
     )
-    if (gone := find_free(held)) and (shared := read_shared_time(connection)) is not None:
+    if (gone := find_free(held)) and (shared := read_server_time(connection)) is not None:
         # our own clock may have been set since it was compared with that one
         now = min(now, shared)
         gone = find_free(held)
@@ -237,15 +237,15 @@ def make_attempt_ids(connection: Connection, count: int) -> Sequence[int]:
 
 
 def begin_attempts(
-    connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float
+    connection: Connection, keys_and_token_limits: Sequence[tuple[str, int]], owner: str, now: float
 ) -> list[int]:
     """Record in the store that requests to models are about to be sent, and return the ids of these
     new attempts, in order.
 
-    *begun*: for each request, the key of the model call and the most tokens that the response may
-    have. *owner*: the process that sends. *now*: seconds since 1970.
+    *keys_and_token_limits*: for each request, the key of the model call and the most tokens that
+    the response may have. *owner*: the process that sends. *now*: seconds since 1970.
     """
-    numbers = make_attempt_ids(connection, len(begun))
+    numbers = make_attempt_ids(connection, len(keys_and_token_limits))
     rows = [
         {
             "id": attempt,
@@ -254,13 +254,13 @@ def begin_attempts(
             "started_at": now,
             "max_tokens": max_tokens,
         }
-        for attempt, (key, max_tokens) in zip(numbers, begun, strict=True)
+        for attempt, (key, max_tokens) in zip(numbers, keys_and_token_limits, strict=True)
     ]
     insert_rows(connection, attempts, rows)
     return list(numbers)
 
 
-def withdraw_attempt(connection: Connection, attempt: int) -> None:
+def delete_unsent_attempt(connection: Connection, attempt: int) -> None:
     """Delete the record of an attempt at a model call that was never sent; *attempt* is its id. An
     attempt that has ended stays.
     """
@@ -285,14 +285,20 @@ class Ended:
     response_id: str | None = None
 
 
-def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
+def record_attempt_ends(
+    connection: Connection, ended: Sequence[tuple[int, Ended]], now: float
+) -> None:
     """Record in the store how attempts at model calls ended and what they cost, whether or not
     their responses were of use. *ended*: (id of the attempt, how it ended); *now*: when, in seconds
     since 1970. Secrets are removed from response bodies and messages.
     """
     rows = [
         make_attempt_row(how, SENT.redact_text(how.raw))
-        | {"id": attempt, "finished_at": now, "message": KNOWN.redact_message(how.message)}
+        | {
+            "id": attempt,
+            "finished_at": now,
+            "message": KNOWN.redact_secrets_and_logins(how.message),
+        }
         for attempt, how in ended
     ]
     if rows:
@@ -310,7 +316,7 @@ def make_attempt_row(ended: Ended, raw: str) -> dict[str, Any]:
     return row
 
 
-def find_foreign_leases(connection: Connection) -> dict[str, float]:
+def find_other_machines_lease_ends(connection: Connection) -> dict[str, float]:
     """Return process name -> when its last claim on a model call ends, in seconds since 1970, for
     the processes whose clock is not this machine's.
     """
@@ -346,7 +352,7 @@ def close_lost_attempts(connection: Connection, now: float, watch: LeaseWatch | 
     return len(lost)
 
 
-def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
+def select_attempt_columns(*names: str) -> Select[*tuple[Any, ...]]:
     """Return a SQL query for the columns *names* of every attempt at a model call, by attempt id. A
     name is a column of the table `attempts`, else of `calls`; "provider" means the column
     "served_provider".
@@ -447,7 +453,7 @@ def read_raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAtt
     for key, outcome, status, by, model, raw, *kept_as in connection.execute(
         wanted.execution_options(yield_per=200)
     ):
-        yield RawAttempt(key, outcome, status, by, model, _try_unpack(raw), *kept_as)
+        yield RawAttempt(key, outcome, status, by, model, _unpack_unless_damaged(raw), *kept_as)
 
 
 class SharedId(NamedTuple):
@@ -487,7 +493,7 @@ def find_shared_response_ids(connection: Connection) -> list[SharedId]:
     ]
 
 
-def _try_unpack(blob: bytes | None) -> str | None:
+def _unpack_unless_damaged(blob: bytes | None) -> str | None:
     """Return the text in *blob*, a compressed text from the store: "" if there is no blob, None if
     it is damaged.
     """

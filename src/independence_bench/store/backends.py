@@ -43,7 +43,11 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from independence_bench.errors import StoreError
 from independence_bench.escape import KNOWN
-from independence_bench.store.staging import link_file, remove_leftovers, stage_path
+from independence_bench.store.staging import (
+    link_file_unless_exists,
+    make_temporary_path,
+    remove_leftovers,
+)
 
 
 class Backend(ABC):
@@ -74,7 +78,7 @@ class Backend(ABC):
         """
 
     @contextmanager
-    def guard_reading(self) -> Iterator[None]:
+    def check_unchanged_during_reading(self) -> Iterator[None]:
         """Raise StoreError after the block if what was read inside it may come from two moments,
         because the store was changed meanwhile. A database server never lets that happen.
         """
@@ -215,7 +219,7 @@ class SqliteFile(Backend):
             and (_is_writable(self.path) or not os.path.exists(self.path))
         )
         self.engine = self._make_engine(
-            self._make_address, NullPool if self._read_only else QueuePool
+            self._make_file_uri, NullPool if self._read_only else QueuePool
         )
         self._opened: tuple[int, int] | None = None  # what file the first connection has
         event.listen(self.engine, "connect", self._record_file)
@@ -296,7 +300,7 @@ class SqliteFile(Backend):
         """Make the store's file with the tables that *fill* makes on a connection: the whole file
         or none, and never over an existing file.
         """
-        with stage_path(self.path) as fresh:
+        with make_temporary_path(self.path) as fresh:
             engine = self._make_engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
             try:
                 with engine.begin() as connection:
@@ -308,19 +312,19 @@ class SqliteFile(Backend):
             finally:
                 engine.dispose()
             # where another process was faster, its store is the one
-            link_file(fresh, self.path)
+            link_file_unless_exists(fresh, self.path)
 
     @contextmanager
-    def guard_reading(self) -> Iterator[None]:
+    def check_unchanged_during_reading(self) -> Iterator[None]:
         """Raise StoreError after the block if the store's file was changed meanwhile. Looks only at
         files that may not be written and are therefore read without a lock.
         """
         if not self._read_only:
             yield
             return
-        before = self._read_file_state()
+        before = self._read_time_and_sizes()
         yield
-        if self._read_file_state() != before:
+        if self._read_time_and_sizes() != before:
             raise StoreError(
                 f"the store {self.shown} was written to while it was read; do it again"
             )
@@ -376,11 +380,11 @@ class SqliteFile(Backend):
             )
         return match_step(FILE_STEPS, message.lower())
 
-    def _read_file_state(self) -> tuple[float, int, int]:
+    def _read_time_and_sizes(self) -> tuple[float, int, int]:
         status = self.path.stat()
         return status.st_mtime_ns, status.st_size, _count_bytes(self._wal)
 
-    def _make_address(self) -> str:
+    def _make_file_uri(self) -> str:
         """Return the address by which SQLite opens the store's file: for reading and writing, or
         only for reading if the file may not be written. Opening it never makes the file, and works
         even if nothing can be written next to the file.
@@ -392,16 +396,16 @@ class SqliteFile(Backend):
         alone = _count_bytes(self._wal) == 0
         return f"{self.path.as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
-    def _make_engine(self, address: Callable[[], str], pool: type[Pool]) -> Engine:
+    def _make_engine(self, make_uri: Callable[[], str], pool: type[Pool]) -> Engine:
         return create_engine(
-            "sqlite://", creator=lambda: self._open_connection(address()), poolclass=pool
+            "sqlite://", creator=lambda: self._open_connection(make_uri()), poolclass=pool
         )
 
-    def _open_connection(self, address: str) -> sqlite3.Connection:
+    def _open_connection(self, file_uri: str) -> sqlite3.Connection:
         # isolation_level None: we say BEGIN ourselves
         turn = min(self._wait, TURN)
         raw = sqlite3.connect(
-            address,
+            file_uri,
             turn,
             isolation_level=None,
             check_same_thread=False,
@@ -489,7 +493,7 @@ class PostgresDatabase(Backend):
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, address: str, wait: float) -> None:
-        url = parse_address(address)
+        url = parse_postgres_address(address)
         self.shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         limit = round(wait * 1000)
         # one round trip for all of it. A writer that falls silent is cut off, or everybody would
@@ -601,7 +605,7 @@ def _list_sql_states(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def parse_address(address: str) -> URL:
+def parse_postgres_address(address: str) -> URL:
     """Return a PostgreSQL *address* as a URL for the driver that we use. The passwords in it are
     remembered as secrets that no output shows. Raises StoreError if the address cannot be read; the
     error does not repeat the address, since any part of it may hold a password.

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, inspect, select
 
 from independence_bench.store.blobs import pack_text, unpack_text
-from independence_bench.store.results import SCORED, compute_checksum
+from independence_bench.store.results import SCORED, compute_judgement_checksum
 from independence_bench.store.rows import insert_rows, write_rows
 from independence_bench.store.schema import (
     Packed,
@@ -91,7 +91,10 @@ def add_rows(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """
     blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
     if name == judgements.name:
-        rows = [row | {"checksum": compute_checksum(*(row[c] for c in SCORED))} for row in rows]
+        rows = [
+            row | {"checksum": compute_judgement_checksum(*(row[c] for c in SCORED))}
+            for row in rows
+        ]
     packed = [
         {column: pack_text(value) if column in blobs else value for column, value in row.items()}
         for row in rows
@@ -99,7 +102,7 @@ def add_rows(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     insert_rows(connection, metadata.tables[name], packed)
 
 
-def count_in_flight(connection: Connection) -> int:
+def count_attempts_in_flight(connection: Connection) -> int:
     """Count the attempts at model calls in the store that have begun and not ended."""
     unended = select(func.count()).select_from(attempts).where(attempts.c.finished_at.is_(None))
     return int(connection.execute(unended).scalar_one())

@@ -19,11 +19,16 @@ from sqlalchemy import Connection, StaticPool, create_engine, event
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import NoStore, StoreError
-from independence_bench.store.backends import Backend, PostgresDatabase, SqliteFile, parse_address
+from independence_bench.store.backends import (
+    Backend,
+    PostgresDatabase,
+    SqliteFile,
+    parse_postgres_address,
+)
 from independence_bench.store.blobs import Damaged
 from independence_bench.store.integrity import check_store
 from independence_bench.store.migrations import VERSION, find_version, make_tables, upgrade_tables
-from independence_bench.store.rows import read_shared_time
+from independence_bench.store.rows import read_server_time
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
@@ -86,7 +91,7 @@ class Store:
         """Return the present time in seconds since 1970, on the database server's clock, which all
         users of the store share; on this machine's clock if the store is a file.
         """
-        server_time = read_shared_time(connection)
+        server_time = read_server_time(connection)
         return time.time() if server_time is None else server_time
 
     def close(self) -> None:
@@ -121,7 +126,7 @@ class Store:
         try:
             with (
                 self._report_errors("read"),
-                self.backend.guard_reading(),
+                self.backend.check_unchanged_during_reading(),
                 engine.connect().execution_options(reading=True) as connection,
             ):
                 yield connection
@@ -202,16 +207,16 @@ class Store:
 
 
 def open_store(
-    where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = ""
+    where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, command_line: str = ""
 ) -> Store:
     """Return the store at *where*, a path or a database URL, ready to be read and written. A store
     that does not exist is made by the first write if *create* is True; otherwise NoStore is raised.
 
-    *wait*: seconds to wait for another process's commit. *typed*: the command line that opens the
-    store, stored with its attempts. Raises StoreError if the store cannot be opened, is of a newer
-    version, is something other than a store, or, with *create*, cannot be written.
+    *wait*: seconds to wait for another process's commit. *command_line*: the command line that
+    opens the store, stored with its attempts. Raises StoreError if the store cannot be opened, is
+    of a newer version, is something other than a store, or, with *create*, cannot be written.
     """
-    store = Store(_make_backend(str(where), wait), typed)
+    store = Store(_make_backend(str(where), wait), command_line)
     try:
         if not store.is_made() and not create:
             raise NoStore(store.shown)
@@ -266,7 +271,7 @@ def find_store_place(address: str) -> str:
         path = os.path.abspath(os.path.expanduser(path))
         # another machine's share is not looked at: Windows would log in there
         return path if path.startswith("\\\\") else os.path.realpath(path)
-    url = parse_address(address).set(drivername="postgresql")
+    url = parse_postgres_address(address).set(drivername="postgresql")
     url = url.difference_update_query(
         [name for name in url.query if re.search("pass|secret", name)]
     )

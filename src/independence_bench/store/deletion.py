@@ -50,7 +50,7 @@ class DeletionPlan:
         return bool(self.transcripts or self.replies or self.judgements)
 
 
-def plan_response_deletion(
+def plan_conversation_deletion(
     connection: Connection, models: Sequence[ChatModel], protocols: Sequence[str] | None
 ) -> DeletionPlan:
     """Return the plan to delete all conversations of the tested models *models* in the protocols
@@ -66,7 +66,7 @@ def plan_response_deletion(
         {key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying)
     )
     if protocols is None:
-        given |= set(_find_unfinished_replies(connection, models, given | kept))
+        given |= set(_find_unfinished_reply_keys(connection, models, given | kept))
     return DeletionPlan(
         tuple(sorted(row.id for row in going)),
         tuple(sorted(given - kept)),
@@ -110,21 +110,21 @@ def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> N
         )
 
 
-def delete_answers(
+def carry_out_deletion(
     connection: Connection,
     plan: DeletionPlan,
-    find: Callable[[Connection], DeletionPlan],
+    plan_again: Callable[[Connection], DeletionPlan],
     now: float,
 ) -> None:
     """Delete the conversations, replies and judgements of *plan* from the store, in a transaction
     in which no other process writes. Their costs stay on record. Their runs no longer count as
     begun, and a tested model of which no run is left is deleted with the decision about it.
 
-    Raises StoreError, before anything is deleted, if *find* (which plans the same deletion again)
-    now gives another plan, or if another process is making some of the calls.
+    Raises StoreError, before anything is deleted, if *plan_again* (which plans the same deletion
+    again) now gives another plan, or if another process is making some of the calls.
     """
     check_unclaimed(connection, plan, now)
-    if find(connection) != plan:
+    if plan_again(connection) != plan:
         raise StoreError(
             "another command has changed what would be deleted: nothing was deleted; repeat the "
             "command"
@@ -135,7 +135,7 @@ def delete_answers(
     _delete_rows(connection, replies, plan.replies)
     connection.execute(delete(worked_out))  # names what was deleted, too
     for keys in split_chunks((*plan.replies, *plan.judgements)):
-        _retire_calls(connection, keys, now)
+        _move_calls_to_new_keys(connection, keys, now)
     for subject in plan.of:
         runs = delete(begun).where(begun.c.subject_hash == subject)
         if plan.protocols is not None:
@@ -150,7 +150,7 @@ def delete_answers(
             connection.execute(delete(subjects).where(subjects.c.hash == subject))
 
 
-def _retire_calls(connection: Connection, keys: Sequence[str], now: float) -> None:
+def _move_calls_to_new_keys(connection: Connection, keys: Sequence[str], now: float) -> None:
     """Give the model calls *keys*, and their attempts, new keys that no command asks for. Their
     costs stay on record, and a new call with an old key starts from nothing.
     """
@@ -194,11 +194,11 @@ def _split_transcripts(
     return going, staying
 
 
-def _find_unfinished_replies(
-    connection: Connection, models: Sequence[ChatModel], finished: Collection[str]
+def _find_unfinished_reply_keys(
+    connection: Connection, models: Sequence[ChatModel], finished_reply_keys: Collection[str]
 ) -> Iterator[str]:
     """Yield the keys of the stored replies of the tested models *models* that are not among
-    *finished*, the keys of the replies in stored conversations.
+    *finished_reply_keys*, the keys of the replies in stored conversations.
     """
     for subject in models:
         mine = (
@@ -211,7 +211,7 @@ def _find_unfinished_replies(
         )
         for key, request in requests:
             if (
-                key not in finished
+                key not in finished_reply_keys
                 and json.loads(unpack_text(request))["model"] == subject.causes()
             ):
                 yield key

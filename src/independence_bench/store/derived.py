@@ -19,7 +19,7 @@ from independence_bench.store.rows import insert_rows, read_all_rows
 from independence_bench.store.schema import attempts, worked_out
 
 
-def compute_state_hashes(store: Store, *more: str) -> tuple[str, str]:
+def hash_results_and_attempts(store: Store, *more: str) -> tuple[str, str]:
     """Return two hashes for finding values computed from *store*: one of its results
     (`hash_store_state`), and one of these results, its attempts so far and the texts *more*.
     """
@@ -30,8 +30,8 @@ def compute_state_hashes(store: Store, *more: str) -> tuple[str, str]:
     return state, hash_content([state, *map(str, ended), *more])
 
 
-def find_derived_values(store: Store, cause: str) -> dict[str, str]:
-    """Return name -> value of the computed values that are stored with the hash *cause*. {} if
+def find_derived_values(store: Store, cause_hash: str) -> dict[str, str]:
+    """Return name -> value of the computed values that are stored with the hash *cause_hash*. {} if
     there are none, if a store of an older version has no place for them, or if they are damaged:
     they can be computed again.
     """
@@ -40,15 +40,15 @@ def find_derived_values(store: Store, cause: str) -> dict[str, str]:
             return {
                 name: value
                 for name, its, value in read_all_rows(connection, worked_out)
-                if its == cause
+                if its == cause_hash
             }
     except (StoreError, SQLAlchemyError):
         return {}
 
 
-def store_derived_values(store: Store, cause: str, values: Mapping[str, str]) -> None:
-    """Store the computed *values* (name -> text) with the hash *cause*, in place of all earlier
-    ones. Does nothing if the store is of an older version or cannot be written just now.
+def replace_derived_values(store: Store, cause_hash: str, values: Mapping[str, str]) -> None:
+    """Store the computed *values* (name -> text) with the hash *cause_hash*, in place of all
+    earlier ones. Does nothing if the store is of an older version or cannot be written just now.
     """
     if not store.is_newest:
         return
@@ -58,7 +58,10 @@ def store_derived_values(store: Store, cause: str, values: Mapping[str, str]) ->
             insert_rows(
                 connection,
                 worked_out,
-                [{"name": name, "cause": cause, "value": value} for name, value in values.items()],
+                [
+                    {"name": name, "cause": cause_hash, "value": value}
+                    for name, value in values.items()
+                ],
             )
     except StoreError:
         return  # they are worked out the next time, too

@@ -102,17 +102,17 @@ class Commits:
 
     def _hand_over_writes(self) -> None:
         for batch in split_chunks(self._waiting, LARGEST_BATCH):
-            self._loop.run_in_executor(self._thread, self._commit_batch, batch).add_done_callback(
-                partial(self._settle_batch, batch)
-            )
+            self._loop.run_in_executor(
+                self._thread, self._commit_with_retries, batch
+            ).add_done_callback(partial(self._settle_batch, batch))
         self._waiting = []
 
-    def _commit_batch(self, batch: list[_Write]) -> None:
+    def _commit_with_retries(self, batch: list[_Write]) -> None:
         attempt, self._until = 1, time.monotonic() + PATIENCE
         try:
             while True:
                 try:
-                    self._commit_together(batch)
+                    self._commit_together_or_singly(batch)
                     return
                 # the database has undone ours, so that the other could go on: later both fit
                 except Deadlock:
@@ -126,7 +126,7 @@ class Commits:
                     time.sleep(LOOK)
         # also a bug of ours: a thread that died of it would let every task wait for ever
         except Exception as error:
-            _fail_batch(batch, error)
+            _set_batch_error(batch, error)
 
     def _is_patience_over(self) -> bool:
         """Whether writes have waited long enough for a database server that is away: for `PATIENCE`
@@ -136,7 +136,7 @@ class Commits:
             self._stopping is not None and self._stopping.is_set()
         )
 
-    def _commit_together(self, batch: list[_Write]) -> None:
+    def _commit_together_or_singly(self, batch: list[_Write]) -> None:
         groups: dict[Operation, list[_Write]] = {}
         for write in batch:
             groups.setdefault(write.operation, []).append(write)
@@ -177,13 +177,13 @@ class Commits:
             # only where the connection was lost with the answer can the commit count nevertheless
             committed = None
             if transaction is not None and isinstance(error, Away):
-                committed = self._is_committed(transaction)
+                committed = self._wait_for_commit_outcome(transaction)
             if committed is None:
-                _fail_batch(batch, error)
+                _set_batch_error(batch, error)
             if committed is False:
                 raise Away(str(error)) from error
 
-    def _is_committed(self, transaction: int) -> bool | None:
+    def _wait_for_commit_outcome(self, transaction: int) -> bool | None:
         """Whether the database server has committed the transaction with the number *transaction*,
         asked after the answer to the commit was lost. Waits for the server to come back; None if it
         does not.
@@ -225,7 +225,7 @@ class Commits:
                 write.future.set_result(write.result)
 
 
-def _fail_batch(batch: list[_Write], error: Exception) -> None:
+def _set_batch_error(batch: list[_Write], error: Exception) -> None:
     for write in batch:
         write.error = error
 

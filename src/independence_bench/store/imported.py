@@ -31,7 +31,7 @@ REPLACED = "replaced"
 JUDGED_AGAIN = "judged again"  # an outcome: the same words were judged once more
 
 
-def format_origin(layout: str, source: str) -> str:
+def make_import_owner_name(layout: str, source: str) -> str:
     """Return the name that is stored as the owner of attempts imported from *source* (a file's or
     folder's name) in the file format *layout*.
     """
@@ -48,11 +48,12 @@ class PaidAttempt:
     finished_at: float
 
 
-def store_attempts(
+def store_imported_attempts(
     connection: Connection, made: Sequence[PaidAttempt], owner: str
 ) -> tuple[dict[tuple[str, float], int], list[PaidAttempt]]:
     """Store imported attempts and the model calls that they belong to. An attempt is left out if
-    one at the same call with the same end time is stored already. *owner*: from `format_origin`.
+    one at the same call with the same end time is stored already. *owner*: from
+    `make_import_owner_name`.
 
     Returns two things: (call's key, end of the attempt in seconds since 1970) -> attempt's id, for
     all attempts at those calls, and a list of those of *made* that are new.
@@ -76,7 +77,7 @@ def store_attempts(
     return known, new
 
 
-def find_answered_calls(connection: Connection, keys: Collection[str]) -> set[str]:
+def find_stored_answer_keys(connection: Connection, keys: Collection[str]) -> set[str]:
     """Return those of the model calls *keys* that have a stored reply or judgement, valid or
     not.
     """
@@ -84,7 +85,7 @@ def find_answered_calls(connection: Connection, keys: Collection[str]) -> set[st
     return {key for wanted in kept for key in connection.execute(wanted).scalars()}
 
 
-def find_known_transcripts(
+def read_states_and_text_hashes(
     connection: Connection, ids: Collection[str]
 ) -> dict[str, tuple[str, str]]:
     """Return id -> (state, hash of the text that judges read) for those of the conversations *ids*
@@ -96,7 +97,7 @@ def find_known_transcripts(
     return {found: (state, heard) for found, state, heard in connection.execute(wanted)}
 
 
-def count_transcripts_by_state(
+def count_by_configuration_and_state(
     connection: Connection, scripts: Collection[str]
 ) -> dict[tuple[str, Delivery, str], int]:
     """Return (system prompt variant, delivery mode, state) -> number of stored conversations with

@@ -31,8 +31,8 @@ from independence_bench.store.blobs import unpack_text
 from independence_bench.store.results import (
     SCORED,
     WRONG_CHECKSUM,
-    compute_checksum,
-    has_checksums,
+    compute_judgement_checksum,
+    has_checksum_column,
     unpack_transcript,
 )
 from independence_bench.store.schema import (
@@ -63,10 +63,10 @@ def check_store(connection: Connection) -> list[str]:
     right; [] if nothing is wrong.
     """
     parts = (
-        check_database,
-        check_participants,
+        check_sqlite_file,
+        check_files_and_specs,
         check_attempts,
-        check_answers,
+        check_answered_calls,
         check_replies,
         check_transcripts,
         check_judgements,
@@ -74,7 +74,7 @@ def check_store(connection: Connection) -> list[str]:
     return [finding for part in parts for finding in part(connection)]
 
 
-def check_database(connection: Connection) -> Iterator[str]:
+def check_sqlite_file(connection: Connection) -> Iterator[str]:
     """Yield one line of text for each fault that SQLite finds in the store's file: damage,
     references to missing rows, and text columns that hold something else; nothing on PostgreSQL.
     """
@@ -112,7 +112,7 @@ def _check_text_columns(connection: Connection, table: Table) -> Iterator[str]:
             yield f"table {table.name}: the column {name} holds no text in {rows} rows"
 
 
-def check_participants(connection: Connection) -> Iterator[str]:
+def check_files_and_specs(connection: Connection) -> Iterator[str]:
     """Yield one line of text for each stored protocol, tested model or judge whose files or
     settings cannot be read.
     """
@@ -153,7 +153,7 @@ def check_attempts(connection: Connection) -> Iterator[str]:
         yield f"call {_shorten_key(row['key'])} has half a lease"
 
 
-def check_answers(connection: Connection) -> Iterator[str]:
+def check_answered_calls(connection: Connection) -> Iterator[str]:
     """Yield one line of text for each model call that was answered although no reply or judgement
     is stored for it, and for each that was answered more than once.
     """
@@ -175,7 +175,7 @@ def check_replies(connection: Connection) -> Iterator[str]:
     """Yield one line of text for each fault of a stored reply: the attempt that it came from is
     missing or another call's, or the reply's state does not go together with its text and reason.
     """
-    for row in _read_rows(connection, _join_attempt(replies)):
+    for row in _read_rows(connection, _select_with_attempt(replies)):
         for fault in (*_find_attempt_faults(row, "reply"), *find_reply_faults(row)):
             yield f"reply {_shorten_key(row['key'])} {fault}"
 
@@ -216,12 +216,13 @@ def _check_transcript(
     row: RowMapping,
     talk: Transcript | None,
     keys: Sequence[str] | None,
-    stored: Mapping[str, Row],
-    sent: Mapping[str, str | None],
+    replies_by_key: Mapping[str, Row],
+    request_hashes: Mapping[str, str | None],
 ) -> Iterator[str]:
     """Yield one line of text for each fault of one stored conversation, given as its database
-    *row*, its text *talk* and the *keys* of its replies (None: they cannot be read). *stored*:
-    reply's key -> reply; *sent*: reply's key -> hash of the request, None if that is damaged.
+    *row*, its text *talk* and the *keys* of its replies (None: they cannot be read).
+    *replies_by_key*: reply's key -> reply; *request_hashes*: reply's key -> hash of the request,
+    None if that is damaged.
     """
     about = f"transcript {_shorten_key(row['id'])} ({row['scenario']}, run {row['run']})"
     if talk is None or keys is None:
@@ -229,17 +230,17 @@ def _check_transcript(
         return
     for fault in find_transcript_faults(row, talk):
         yield f"{about} {fault}"
-    if missing := [key for key in keys if key not in stored]:
+    if missing := [key for key in keys if key not in replies_by_key]:
         yield (
             f"{about} names replies that are not stored: "
             f"{', '.join(_shorten_key(key) for key in missing)}"
         )
     # what ended another may have been answered since; `aib run --again` plays it
     elif row["state"] == "complete":
-        for fault in find_reply_mismatches(row, talk, [stored[key] for key in keys]):
+        for fault in find_reply_mismatches(row, talk, [replies_by_key[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
-            request = sent.get(key)
+            request = request_hashes.get(key)
             if request is None or make_reply_key_from_hash(request, row["run"]) != key:
                 yield (
                     f"{about}: the request of “{line.name}” is not the one that its key was made "
@@ -254,10 +255,15 @@ def check_judgements(connection: Connection) -> Iterator[str]:
     A judgement of a conversation that is not stored is no fault: the judges' exam makes such
     judgements.
     """
-    checked = has_checksums(connection)
-    for row in _read_rows(connection, _join_attempt(judgements, () if checked else ("checksum",))):
+    checked = has_checksum_column(connection)
+    for row in _read_rows(
+        connection, _select_with_attempt(judgements, () if checked else ("checksum",))
+    ):
         paid = () if row["attempt_id"] is None else _find_attempt_faults(row, "judgement")
-        if row.get("checksum") not in (None, compute_checksum(*(row[name] for name in SCORED))):
+        if row.get("checksum") not in (
+            None,
+            compute_judgement_checksum(*(row[name] for name in SCORED)),
+        ):
             yield f"judgement {_shorten_key(row['key'])}: {WRONG_CHECKSUM}"
         for fault in (*paid, *find_judgement_faults(row)):
             yield f"judgement {_shorten_key(row['key'])} {fault}"
@@ -308,27 +314,27 @@ def find_transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
     yield from _find_state_faults(row, "complete", "invalid")
 
 
-def find_reply_mismatches(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
+def find_reply_mismatches(row: Row, talk: Transcript, reply_rows: Sequence[Row]) -> Iterator[str]:
     """Yield the contradictions between a conversation (its *row* and its text *talk*) and its
     replies, as ends of sentences: their number, their texts, or the counts of replies that were cut
-    off, in plain text or reasoned. *given*: the rows of all replies that the conversation names, in
-    order.
+    off, in plain text or reasoned. *reply_rows*: the rows of all replies that the conversation
+    names, in order.
     """
     lines = [line for line in talk.lines if line.name]
     complete = row["state"] == "complete"
-    without_line = len(given) - len(lines)  # what ended an invalid one is no line of it
-    if without_line not in ((0,) if complete else (0, 1)) or len(given) != row["replies"]:
+    without_line = len(reply_rows) - len(lines)  # what ended an invalid one is no line of it
+    if without_line not in ((0,) if complete else (0, 1)) or len(reply_rows) != row["replies"]:
         yield (
-            f"has {len(lines)} replies of the model's, {len(given)} keys, and counts "
+            f"has {len(lines)} replies of the model's, {len(reply_rows)} keys, and counts "
             f"{row['replies']}"
         )
         return
-    for line, reply in zip(lines, given, strict=False):
+    for line, reply in zip(lines, reply_rows, strict=False):
         usable = reply["state"] == "valid" or not complete
         if not usable or (line.text, line.notes) != (reply["text"], reply["notes"]):
             yield f"does not say at “{line.name}” what its reply says"
     for count in COUNTED:
-        if row[count] != sum(bool(reply[count]) for reply in given):
+        if row[count] != sum(bool(reply[count]) for reply in reply_rows):
             yield f"miscounts the replies that are {count}"
 
 
@@ -340,7 +346,7 @@ def _find_state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
 # ---------------------------------------------------------------- the parts of them
 
 
-def _join_attempt(table: Table, without: Collection[str] = ()) -> Any:
+def _select_with_attempt(table: Table, without: Collection[str] = ()) -> Any:
     """Return a SQL query for each row of *table*, *without* some columns, with the key, outcome and
     kind of the model call's attempt that the row names.
     """

@@ -120,9 +120,9 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
 VERSION = max(MIGRATIONS)
 
 
-def find_version(connection: Connection, shown: str) -> int | None:
+def find_version(connection: Connection, store_name: str) -> int | None:
     """Return the version number of the store's tables in a database; None if the database of a
-    server is empty. *shown*: the store's name in errors.
+    server is empty. *store_name*: the store's name in errors.
 
     Raises StoreError if the tables are another program's, damaged, or a newer version's.
     """
@@ -130,11 +130,11 @@ def find_version(connection: Connection, shown: str) -> int | None:
     if "meta" not in tables:
         if tables or connection.dialect.name == "sqlite":
             raise StoreError(
-                f"the store {shown} is a database of another program, or half-written; choose "
+                f"the store {store_name} is a database of another program, or half-written; choose "
                 "another with --store"
             )
         return None
-    version_there = _read_version(connection, shown)
+    version_there = _read_version(connection, store_name)
     later = {
         table
         for version, step in MIGRATIONS.items()
@@ -143,31 +143,34 @@ def find_version(connection: Connection, shown: str) -> int | None:
     }
     if missing := sorted(metadata.tables.keys() - later - set(tables)):
         raise StoreError(
-            f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy"
+            f"the store {store_name} is damaged: it has no table {missing[0]}; restore it from a "
+            "copy"
         )
     return version_there
 
 
-def _read_version(connection: Connection, shown: str) -> int:
+def _read_version(connection: Connection, store_name: str) -> int:
     written = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
     if written is None or not re.fullmatch("[0-9]{1,9}", str(written)):
-        raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
+        raise StoreError(
+            f"the store {store_name} has no version; it is not one of ours, or damaged"
+        )
     if int(written) > VERSION:
         raise StoreError(
-            f"the store {shown} was written by a newer aib (version {written}, this one knows "
+            f"the store {store_name} was written by a newer aib (version {written}, this one knows "
             f"{VERSION}); update aib, nothing was changed"
         )
     return int(written)
 
 
 def upgrade_tables(
-    connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS
+    connection: Connection, store_name: str, steps: Mapping[int, Migration] = MIGRATIONS
 ) -> None:
     """Carry out those *steps* (version -> SQL) that the store's tables lack, one version after the
     other, and record the new version. Does nothing if another process has just done so. Raises
-    StoreError if the tables are a newer program's. *shown*: the store's name in errors.
+    StoreError if the tables are a newer program's. *store_name*: the store's name in errors.
     """
-    version_there = _read_version(connection, shown)
+    version_there = _read_version(connection, store_name)
     for version in range(version_there + 1, max(steps) + 1):
         only = steps[version].postgres if connection.dialect.name == "postgresql" else ()
         for statement in (*steps[version].sql, *only):

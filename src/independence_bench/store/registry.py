@@ -98,7 +98,9 @@ def store_subject(connection: Connection, subject: ChatModel) -> None:
     are stored.
     """
     insert_missing_row(
-        connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec}
+        connection,
+        subjects,
+        {"hash": subject.hash, "label": subject.label, "spec": subject.settings_json},
     )
 
 
@@ -137,7 +139,7 @@ def read_judge_labels(connection: Connection) -> dict[str, str]:
     rows = connection.execute(
         select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)
     )
-    return _add_suffixes({row.hash: row.label for row in rows})
+    return _add_hash_suffixes({row.hash: row.label for row in rows})
 
 
 def read_judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
@@ -152,7 +154,7 @@ def read_judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
     return settings
 
 
-def find_human_judges(connection: Connection) -> frozenset[str]:
+def find_human_judge_hashes(connection: Connection) -> frozenset[str]:
     """Return the hashes of those judges in the store that are people."""
     return frozenset(
         judge
@@ -184,11 +186,13 @@ def read_stored_abilities(connection: Connection) -> dict[str, dict[str, Abiliti
     return found
 
 
-def record_begun_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
-    """Record in the store that the runs of *jobs*, as (protocol's hash, job), were begun: a run
-    that fails leaves no other trace. Returns a None for each.
+def record_begun_runs(
+    connection: Connection, protocol_hashes_and_jobs: Sequence[tuple[str, Job]]
+) -> list[None]:
+    """Record in the store that the runs of *protocol_hashes_and_jobs*, as (protocol's hash, job),
+    were begun: a run that fails leaves no other trace. Returns a None for each.
     """
-    for protocol, job in jobs:
+    for protocol, job in protocol_hashes_and_jobs:
         where, run = (
             job.configuration,
             {"protocol_hash": protocol, "subject_hash": job.subject.hash, "run": job.run},
@@ -196,15 +200,15 @@ def record_begun_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -
         insert_missing_row(
             connection, begun, run | {"system": where.system, "delivery": where.delivery}
         )
-    return [None] * len(jobs)
+    return [None] * len(protocol_hashes_and_jobs)
 
 
 def read_begun_runs(
-    connection: Connection, protocol: str, subject: str | None = None
+    connection: Connection, protocol_name: str, subject_hash: str | None = None
 ) -> set[tuple[str, int, str, str]]:
     """Return (tested model's hash, run's number, system prompt variant, delivery mode) of every run
-    that was begun in any version of the protocol named *protocol*, whether it failed or not.
-    *subject*: the hash of the only model to look at; None: all models.
+    that was begun in any version of the protocol named *protocol_name*, whether it failed or not.
+    *subject_hash*: the hash of the only model to look at; None: all models.
     """
     known: set[tuple[str, int, str, str]] = set()
     for table in (transcripts, begun):
@@ -212,14 +216,14 @@ def read_begun_runs(
         wanted = (
             select(*columns).join(protocols, protocols.c.hash == table.c.protocol_hash).distinct()
         )
-        wanted = wanted.where(protocols.c.name == protocol)
-        if subject is not None:
-            wanted = wanted.where(table.c.subject_hash == subject)
+        wanted = wanted.where(protocols.c.name == protocol_name)
+        if subject_hash is not None:
+            wanted = wanted.where(table.c.subject_hash == subject_hash)
         known |= {(of, run, system, way) for of, run, system, way in connection.execute(wanted)}
     return known
 
 
-def read_first_judgement_times(connection: Connection) -> dict[str, float]:
+def read_judges_first_judgement_times(connection: Connection) -> dict[str, float]:
     """Return judge's hash -> when that judge's first judgement of a stored conversation was stored,
     in seconds since 1970. Judgements of the judges' exam do not count.
     """
@@ -231,18 +235,19 @@ def read_first_judgement_times(connection: Connection) -> dict[str, float]:
     return {judge: float(first) for judge, first in connection.execute(earliest)}
 
 
-def find_judge_names(connection: Connection) -> dict[str, str]:
+def find_selectable_judge_names(connection: Connection) -> dict[str, str]:
     """Return judge's hash -> the name by which a user selects that judge: a model's name, or
     "embedded". Judges that are people or Python functions are left out.
     """
     with report_damage():
         names = {
-            judge: find_judge_name(spec) for judge, spec in read_judge_specs(connection).items()
+            judge: find_selectable_judge_name(spec)
+            for judge, spec in read_judge_specs(connection).items()
         }
     return {judge: name for judge, name in names.items() if name is not None}
 
 
-def find_judge_name(spec: Mapping[str, Any]) -> str | None:
+def find_selectable_judge_name(spec: Mapping[str, Any]) -> str | None:
     """Return the name by which a user selects the judge that has the settings *spec*: a model's
     name, or "embedded" for the judge that is part of this program; None for a person or a Python
     function.
@@ -260,12 +265,12 @@ def make_unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
     """Return hash -> label to show, for *subjects* (hash -> tested model). If several models have
     the same label, the first six digits of the hash are added to each.
     """
-    return _add_suffixes(
+    return _add_hash_suffixes(
         {subject_hash: subject.label for subject_hash, subject in subjects.items()}
     )
 
 
-def _add_suffixes(labels: Mapping[str, str]) -> dict[str, str]:
+def _add_hash_suffixes(labels: Mapping[str, str]) -> dict[str, str]:
     shown = {key: escape_name(label) for key, label in labels.items()}
     times = Counter(shown.values())
     return {
@@ -359,16 +364,16 @@ def read_published_rows(connection: Connection) -> dict[str, PublishedRow]:
 PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 
 
-def store_picture(connection: Connection, protocol: str, picture: str | None) -> None:
-    """Store *picture* (PNG, in base64) as the picture of the character that the protocol named
+def store_picture(connection: Connection, protocol: str, png_base64: str | None) -> None:
+    """Store *png_base64* (PNG, in base64) as the picture of the character that the protocol named
     *protocol* is about, in place of an earlier one. None: only delete that.
     """
     connection.execute(delete(meta).where(meta.c.name == PICTURE + protocol))
-    if picture is not None:
-        connection.execute(insert(meta).values(name=PICTURE + protocol, value=picture))
+    if png_base64 is not None:
+        connection.execute(insert(meta).values(name=PICTURE + protocol, value=png_base64))
 
 
-def read_stored_picture(connection: Connection, protocol: str) -> str | None:
+def read_picture_base64(connection: Connection, protocol: str) -> str | None:
     """Return the picture (PNG, in base64) of the character that the protocol named *protocol* is
     about; None if none is stored.
     """

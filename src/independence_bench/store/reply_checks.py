@@ -14,14 +14,14 @@ from sqlalchemy import Connection, and_, func, or_, select, tuple_
 from independence_bench.models.markup import find_leftover_tokens
 from independence_bench.models.served import is_same_model
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.results import read_script_reply_keys
+from independence_bench.store.results import read_script_transcripts_reply_keys
 from independence_bench.store.schema import attempts, calls, replies
 
 # what every mark has one of
 _MARKED = or_(*(replies.c.text.like(f"%{sign}%") for sign in ("<", "[", "◁")))
 
 
-def find_replies_with_markup(connection: Connection) -> set[str]:
+def find_replies_with_template_tokens(connection: Connection) -> set[str]:
     """Return the keys of the valid stored replies whose text holds special tokens or tags of a
     model family, left over from the model's chat template.
     """
@@ -60,14 +60,16 @@ def sum_reply_counts_by_transcript(
     numbers = by_reply if isinstance(by_reply, Mapping) else dict.fromkeys(by_reply, 1)
     counts = {
         transcript: sum(numbers.get(key, 0) for key in keys)
-        for transcript, keys in read_script_reply_keys(connection, scripts).items()
+        for transcript, keys in read_script_transcripts_reply_keys(connection, scripts).items()
     }
     return {transcript: count for transcript, count in counts.items() if count}
 
 
-def count_failed_attempts(connection: Connection, broken: Collection[str]) -> dict[str, int]:
+def count_reply_attempts_with_outcomes(
+    connection: Connection, outcomes: Collection[str]
+) -> dict[str, int]:
     """Return reply's key -> how many attempts at that reply ended with one of the outcomes
-    *broken*. Replies without such attempts are left out.
+    *outcomes*. Replies without such attempts are left out.
     """
     wanted = (
         select(attempts.c.call_key, func.count())
@@ -75,6 +77,6 @@ def count_failed_attempts(connection: Connection, broken: Collection[str]) -> di
         .group_by(attempts.c.call_key)
     )
     counted = connection.execute(
-        wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply")
+        wanted.where(attempts.c.outcome.in_(list(outcomes)), calls.c.kind == "reply")
     )
     return {key: int(count) for key, count in counted}

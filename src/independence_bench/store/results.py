@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, null, select
 
-from independence_bench.hashing import write_canonical_json, write_ordered_json
+from independence_bench.hashing import write_canonical_json, write_presorted_canonical_json
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.plan import Job
 from independence_bench.store.blobs import (
@@ -107,7 +107,7 @@ def count_reply_characters(connection: Connection, keys: Collection[str]) -> dic
     }
 
 
-def count_reply_reasoning(
+def count_reasoning_tokens_and_characters(
     connection: Connection, keys: Collection[str]
 ) -> dict[str, tuple[int | None, int]]:
     """Return reply's key -> (tokens of its reasoning, characters of its reasoning), for those of
@@ -141,7 +141,7 @@ class PlayedJob:
     reason: str | None = None
 
     @property
-    def counts(self) -> dict[str, int]:
+    def reply_counts(self) -> dict[str, int]:
         """Numbers of replies in this conversation, by column name: "replies" (all that were asked
         for), and those that were "cut_off" by the token limit, came as "plain_text" instead of in a
         tool call, or "reasoned".
@@ -186,10 +186,12 @@ def _make_transcript_row(played: PlayedJob, now: float) -> dict[str, Any]:
         "reason": played.reason,
         "heard_hash": talk.heard_hash,
         "lines": pack_text(
-            write_ordered_json([talk.system, [line.make_record() for line in talk.lines]])
+            write_presorted_canonical_json(
+                [talk.system, [line.make_record() for line in talk.lines]]
+            )
         ),
-        "reply_keys": write_ordered_json([key for key, _ in played.said]),
-        **played.counts,
+        "reply_keys": write_presorted_canonical_json([key for key, _ in played.said]),
+        **played.reply_counts,
         "finished_at": now,
     }
 
@@ -216,7 +218,7 @@ _ROW = tuple(transcripts.c[name] for name in TranscriptRow._fields)
 _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
 
 
-def count_results(connection: Connection) -> tuple[int, int]:
+def count_transcripts_and_judgements(connection: Connection) -> tuple[int, int]:
     """Return the number of conversations and the number of judgements in the store, whether or not
     a leaderboard counts them.
     """
@@ -291,7 +293,7 @@ def read_protocol_transcript_rows(
         ]
 
 
-def read_place_rubrics(connection: Connection, protocol_hash: str) -> dict[Place, str]:
+def read_place_rubric_hashes(connection: Connection, protocol_hash: str) -> dict[Place, str]:
     """Return (system prompt variant, delivery mode, scenario's id) -> hash of the rubric by which
     the conversations with these three were judged, for the protocol version with the hash
     *protocol_hash*; of several rubrics the one used last.
@@ -323,7 +325,7 @@ def list_played_scenarios(
     longest = {
         scenario: (experiment, id_) for experiment, scenario, id_ in connection.execute(wanted)
     }
-    talks = read_transcripts(connection, (id_ for _, id_ in longest.values()))
+    talks = read_transcripts_and_reply_keys(connection, (id_ for _, id_ in longest.values()))
     given = (
         select(transcripts.c.scenario, judgements.c.marks)
         .join(judgements, transcripts.c.heard_hash == judgements.c.heard_hash)
@@ -349,7 +351,7 @@ def _match_transcripts(scripts: Collection[str], subject: str | None = None) -> 
     )
 
 
-def read_judgement_failures(
+def read_text_rubric_failures(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
     """Return (hash of the judged text, rubric's hash) -> why the judgement failed, None if it did
@@ -364,7 +366,7 @@ def read_judgement_failures(
     return {(heard, rubric): reason for heard, rubric, reason in connection.execute(wanted)}
 
 
-def find_judged_pairs(connection: Connection, judge: str) -> set[tuple[str, str]]:
+def find_judged_text_rubric_pairs(connection: Connection, judge: str) -> set[tuple[str, str]]:
     """Return (hash of the judged text, rubric's hash) of every stored judgement, valid or failed,
     by the judge with the hash *judge*.
     """
@@ -374,16 +376,16 @@ def find_judged_pairs(connection: Connection, judge: str) -> set[tuple[str, str]
     return {(heard, rubric) for heard, rubric in connection.execute(wanted)}
 
 
-def read_transcript(
+def read_transcript_and_reply_keys(
     connection: Connection, transcript_id: str
 ) -> tuple[Transcript, tuple[str, ...]]:
     """Return (text, keys of the replies in order) of the stored conversation with the id
     *transcript_id*. Raises KeyError for an unknown id.
     """
-    return read_transcripts(connection, [transcript_id])[transcript_id]
+    return read_transcripts_and_reply_keys(connection, [transcript_id])[transcript_id]
 
 
-def read_transcripts(
+def read_transcripts_and_reply_keys(
     connection: Connection, ids: Iterable[str]
 ) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
     """Return id -> (text, keys of the replies in order) of those of the conversations *ids* that
@@ -408,7 +410,7 @@ def unpack_transcript(packed: bytes) -> Transcript:
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
-def read_script_reply_keys(
+def read_script_transcripts_reply_keys(
     connection: Connection, scripts: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
     """Return conversation's id -> the keys of its replies in order, for every stored conversation
@@ -448,7 +450,7 @@ class Judgement(NamedTuple):  # as above
     reason: str | None = None
 
     @property
-    def about(self) -> tuple[str, str]:
+    def text_and_rubric_hashes(self) -> tuple[str, str]:
         """What this judgement is about: (hash of the judged text, hash of the rubric)."""
         return self.heard_hash, self.rubric_hash
 
@@ -458,7 +460,7 @@ SCORED = ("key", "heard_hash", "rubric_hash", "judge_hash", "marks", "reason")
 WRONG_CHECKSUM = "its scores are not those that were stored"
 
 
-def compute_checksum(
+def compute_judgement_checksum(
     key: str, heard: str, rubric: str, judge: str, marks: str, reason: str | None
 ) -> int:
     """Return the CRC-32 of what a judgement is scored by. *heard*, *rubric* and *judge*: hashes of
@@ -485,7 +487,7 @@ def store_judgements(
         row = judgement._asdict() | _make_answer_columns(
             "failed", judgement.reason, key, attempt, now
         )
-        checksum = compute_checksum(key, *judgement[1:4], marks, judgement.reason)
+        checksum = compute_judgement_checksum(key, *judgement[1:4], marks, judgement.reason)
         rows.append(row | {"marks": marks, "checksum": checksum})
     upsert_rows(connection, judgements, "failed", rows)
     return [None] * len(rows)
@@ -510,7 +512,7 @@ def read_judgement_times(connection: Connection, keys: Collection[str]) -> dict[
     return {row.key: row.stored_at for row in connection.execute(wanted)}
 
 
-def find_exam_judges(connection: Connection) -> set[str]:
+def find_exam_judge_hashes(connection: Connection) -> set[str]:
     """Return the hashes of the judges that have judged a text which is no stored conversation, as
     the judges' exam lets them.
     """
@@ -521,7 +523,7 @@ def find_exam_judges(connection: Connection) -> set[str]:
     return set(connection.execute(wanted).scalars())
 
 
-def has_checksums(connection: Connection) -> bool:
+def has_checksum_column(connection: Connection) -> bool:
     """Whether the store's table of judgements has a column for checksums; it does not in a store of
     an earlier version.
     """
@@ -539,14 +541,14 @@ def read_judgement_rows(
     Raises StoreError if the checksum of a judgement shows that it was changed after it was stored.
     """
     checksum: ColumnElement[Any] = judgements.c.checksum
-    if not has_checksums(connection):
+    if not has_checksum_column(connection):
         checksum = null()
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns, checksum).where(judgements.c.rubric_hash.in_(list(rubrics)))
     rows: list[Judgement] = []
     with report_damage():  # once: for each of a hundred thousand rows it takes as long as all else
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
-            rows += map(_check_judgement, some)
+            rows += map(_make_checked_judgement, some)
             on_progress(len(some))
         # the database would read them in this order, from all over the file
         rows.sort(key=itemgetter(0))
@@ -579,13 +581,13 @@ def _make_judgement(row: Any) -> Judgement:
     )
 
 
-def _check_judgement(row: Any) -> Judgement:
+def _make_checked_judgement(row: Any) -> Judgement:
     """Return the judgement in a database *row*, whose last value is the checksum (None: not known).
     Raises StoreError if the checksum is wrong.
     """
     *stored, checksum = row
     key, heard, rubric, judge, marks, _, reason = stored
-    if checksum is not None and checksum != compute_checksum(
+    if checksum is not None and checksum != compute_judgement_checksum(
         key, heard, rubric, judge, marks, reason
     ):
         raise Damaged(WrongChecksum(f"{key[:12]}: {WRONG_CHECKSUM}"))
@@ -619,7 +621,7 @@ JUDGEMENTS = AnswerTable(find_judgements, store_judgements)
 # ---------------------------------------------------------------- all words, one after the other
 
 
-def read_reasonings(
+def read_keys_hashes_and_reasonings(
     connection: Connection, rubrics: Collection[str]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield (key, hash of the judged text, rubric's hash, text of the reasoning) of every valid

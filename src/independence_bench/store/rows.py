@@ -75,7 +75,7 @@ def take_next_numbers(
     return range(first, first + count)
 
 
-def read_shared_time(connection: Connection) -> float | None:
+def read_server_time(connection: Connection) -> float | None:
     """Return the present time in seconds since 1970 on the PostgreSQL server's clock, which all
     users of the store share although their own clocks may differ. None on SQLite, which has no
     server.
@@ -95,10 +95,10 @@ def insert_missing_row(connection: Connection, table: Table, row: Mapping[str, A
 
 
 def upsert_rows(
-    connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]
+    connection: Connection, table: Table, replaceable_state: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Insert *rows* (column name -> value) into *table*. A row with the same primary key that
-    exists already is replaced if its column "state" says *state*, and else stays.
+    exists already is replaced if its column "state" says *replaceable_state*, and else stays.
     """
     (key,) = table.primary_key.columns
     # two processes that write the same ones do it in one order
@@ -107,15 +107,20 @@ def upsert_rows(
         f"{column.name} = excluded.{column.name}" for column in table.c if column is not key
     )
     given_way = (
-        f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} WHERE {table.name}.state = '{state}'"
+        f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} "
+        f"WHERE {table.name}.state = '{replaceable_state}'"
     )
     insert_rows(connection, table, rows, given_way)
 
 
 def execute_for_keys(
-    connection: Connection, until_in: str, keys: Collection[str], *given: str, lock: bool = False
+    connection: Connection,
+    sql_until_in: str,
+    keys: Collection[str],
+    *given: str,
+    lock: bool = False,
 ) -> Iterable[Sequence[Any]]:
-    """Execute the SQL statement *until_in*, which ends with the IN of a condition, for the list
+    """Execute the SQL statement *sql_until_in*, which ends with the IN of a condition, for the list
     *keys*, and return its rows; none if *keys* is empty. *given* fills the statement's question
     marks.
 
@@ -124,7 +129,7 @@ def execute_for_keys(
     """
     if not keys:
         return ()
-    sql = f"{until_in} ({', '.join('?' * len(keys))})"
+    sql = f"{sql_until_in} ({', '.join('?' * len(keys))})"
     if connection.dialect.name == "postgresql":
         # not FOR UPDATE: rows that refer to it may be inserted meanwhile
         sql = sql.replace("?", "%s") + (" FOR NO KEY UPDATE SKIP LOCKED" if lock else "")

@@ -70,12 +70,12 @@ class _Checked(TypeDecorator[Any]):
         """
         allowed, as_usual = self.allowed, self.impl_instance.result_processor(dialect, coltype)
 
-        def check_value(value: Any) -> Any:
+        def check_type_and_convert(value: Any) -> Any:
             if value is not None and not isinstance(value, allowed):
                 raise Damaged(TypeError(f"{value!r:.40} does not belong in its column"))
             return value if as_usual is None else as_usual(value)
 
-        return check_value
+        return check_type_and_convert
 
 
 class _Number(_Checked):

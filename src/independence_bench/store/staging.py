@@ -28,7 +28,7 @@ _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 
 @contextmanager
-def stage_path(target: Path) -> Iterator[Path]:
+def make_temporary_path(target: Path) -> Iterator[Path]:
     """Yield a path next to *target* at which the block makes a file or folder before moving it to
     *target*; the path does not exist yet. What is left at that path is deleted after the block, and
     what killed processes left at such paths is deleted before.
@@ -38,17 +38,17 @@ def stage_path(target: Path) -> Iterator[Path]:
     if not target.name:  # "", "." and "/" name a folder that is there
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     remove_leftovers(target)
-    name, lock = _make_lock(target)
+    name, lock = _make_name_and_lock(target)
     folder = target.with_name(name + _FOLDER)
     try:
         folder.mkdir()
         yield folder / target.name
     finally:
-        _remove_folder(folder)
+        _remove_folder_and_lock(folder)
         os.close(lock)
 
 
-def _make_lock(target: Path) -> tuple[str, int]:
+def _make_name_and_lock(target: Path) -> tuple[str, int]:
     """Return a new name for a temporary folder next to *target*, and the descriptor of the lock
     file of that name, which is made and locked here, before the folder.
     """
@@ -62,7 +62,7 @@ def _make_lock(target: Path) -> tuple[str, int]:
         os.close(lock)
 
 
-def _remove_folder(folder: Path) -> None:
+def _remove_folder_and_lock(folder: Path) -> None:
     """Delete the temporary *folder* with all that is in it, and then its lock file. The lock file
     stays if the folder does: a folder without a lock would never be removed.
     """
@@ -72,7 +72,8 @@ def _remove_folder(folder: Path) -> None:
 
 
 def replace_folder(fresh: Path, target: Path) -> None:
-    """Move the folder *fresh*, made in `stage_path`, to *target*, replacing a folder that is there.
+    """Move the folder *fresh*, made in `make_temporary_path`, to *target*, replacing a folder that
+    is there.
 
     On Linux both change places in one step. Elsewhere there is a moment without either; if the
     process is killed in it, the next command puts the old folder back.
@@ -89,7 +90,7 @@ def replace_folder(fresh: Path, target: Path) -> None:
             raise
 
 
-def link_file(fresh: Path, target: Path) -> bool:
+def link_file_unless_exists(fresh: Path, target: Path) -> bool:
     """Give the file *fresh* the name *target* as well, or only that name on a disk without links.
     Returns whether it was done; if *target* exists already, it stays as it is.
     """
@@ -116,10 +117,10 @@ def remove_leftovers(target: Path) -> None:
                 _remove_leftover(path, target)
 
 
-def _remove_leftover(path: Path, target: Path) -> None:
+def _remove_leftover(lock_path: Path, target: Path) -> None:
     folder, lock = (
-        path.with_suffix(_FOLDER),
-        os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)),
+        lock_path.with_suffix(_FOLDER),
+        os.open(lock_path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)),
     )
     try:
         if not _try_lock(lock):
@@ -127,7 +128,7 @@ def _remove_leftover(path: Path, target: Path) -> None:
         old = folder / _OLD
         if not folder.is_symlink() and old.exists() and not target.exists():
             old.rename(target)
-        _remove_folder(folder)
+        _remove_folder_and_lock(folder)
     finally:
         os.close(lock)
 

@@ -10,14 +10,14 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
-from independence_bench.models.endpoints import find_verbosity
+from independence_bench.models.endpoints import find_relative_reply_tokens
 from independence_bench.models.messages import BYTES_A_TOKEN
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import list_shipped
 from independence_bench.protocol.plan import Job, hash_script
 from independence_bench.store import registry
-from independence_bench.store.attempts import select_attempts
+from independence_bench.store.attempts import select_attempt_columns
 from independence_bench.store.blobs import report_damage, unpack_text
 from independence_bench.store.rows import split_chunks
 from independence_bench.store.schema import attempts, calls, judgements, transcripts
@@ -59,7 +59,7 @@ def read_used_tokens(
     with report_damage():
         keyed = [(script, json.loads(keys)) for script, keys in rows]
     counted = (attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
-    wanted = select_attempts(
+    wanted = select_attempt_columns(
         "call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens"
     ).where(*counted)
     used: dict[str, Used] = {}
@@ -78,7 +78,7 @@ def read_used_tokens(
     return by_script
 
 
-def read_mean_judgement_tokens(connection: Connection, judge: str) -> dict[str, float]:
+def average_completion_tokens_by_rubric(connection: Connection, judge: str) -> dict[str, float]:
     """Return rubric's hash -> mean completion tokens of a judgement by that rubric, over all stored
     judgements by the judge with the hash *judge*. Judgements whose tokens the endpoint did not
     state are left out.
@@ -170,7 +170,7 @@ class UsualUse:
     ) -> None:
         """*ways*: the configurations of the plan."""
         self._connection, self._protocol, self._ways = connection, protocol, ways
-        self._counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
+        self._counts = {scenario.id: len(scenario.reply_names) for scenario in protocol.scenarios}
         self._stored = tuple(registry.read_subjects(connection).values())
         self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
 
@@ -197,7 +197,10 @@ class UsualUse:
             usual = self._average_reply_tokens(like, scenarios)
             if usual.by_scenario:
                 return replace(usual, own=like[0].hash == subject.hash and len(like) == 1)
-        if self._protocol.name in list_shipped() and find_verbosity(subject) is not None:
+        if (
+            self._protocol.name in list_shipped()
+            and find_relative_reply_tokens(subject) is not None
+        ):
             return UsualReplies(published=True)
         if subject.may_think not in self._of_all:
             places = [

@@ -14,7 +14,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, and_, bindparam, case, func, or_, select
 
-from independence_bench.store.attempts import ANSWERED, CUT_OFF, select_attempts
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, select_attempt_columns
 from independence_bench.store.blobs import report_damage, unpack_text
 from independence_bench.store.rows import (
     KEYS,
@@ -196,7 +196,7 @@ class AttemptCost:
     status: int | None = None  # HTTP; None: nothing came
 
 
-_ENDED = select_attempts(*AttemptCost.__dataclass_fields__).where(
+_ENDED = select_attempt_columns(*AttemptCost.__dataclass_fields__).where(
     calls.c.kind == bindparam("kind"), attempts.c.outcome.is_not(None)
 )
 _ENDED_OF = _ENDED.where(calls.c.key.in_(KEYS))
@@ -217,14 +217,14 @@ def read_attempt_costs(
     return by_call
 
 
-def read_payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
+def read_payments(connection: Connection, only_imported: bool = False) -> Iterator[AttemptCost]:
     """Yield every attempt at a model call with its tokens and cost, by attempt id, whether or not
-    it has ended: the store's own attempts or, with *imported*, the imported ones, which others paid
-    for.
+    it has ended: the store's own attempts or, with *only_imported*, the imported ones, which others
+    paid for.
     """
     theirs = attempts.c.owner.like(f"{IMPORTED}%")
-    wanted = select_attempts(*AttemptCost.__dataclass_fields__).where(
-        theirs if imported else ~theirs
+    wanted = select_attempt_columns(*AttemptCost.__dataclass_fields__).where(
+        theirs if only_imported else ~theirs
     )
     for row in connection.execute(wanted.execution_options(yield_per=BATCH)):
         yield AttemptCost(*row)

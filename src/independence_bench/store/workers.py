@@ -66,7 +66,7 @@ def reserve_budget(
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     spent = lost = elsewhere = 0.0
     others = 0
-    unended = _sum_reservations(connection, job)
+    unended = _sum_highest_costs_in_flight(connection, job)
     wanted = select(workers.c.owner, workers.c.spent, workers.c.reserved, workers.c.lease_until)
     for worker, used, reserved, until in connection.execute(
         wanted.where(workers.c.job == job)
@@ -85,7 +85,7 @@ def reserve_budget(
     return Grant(granted, spent, lost, elsewhere)
 
 
-def _sum_reservations(connection: Connection, job: str) -> dict[str, float]:
+def _sum_highest_costs_in_flight(connection: Connection, job: str) -> dict[str, float]:
     """Return worker's name -> the most US dollars that its attempts without an end can cost, for
     the workers of *job* that have such attempts.
     """
@@ -96,7 +96,7 @@ def _sum_reservations(connection: Connection, job: str) -> dict[str, float]:
     return {owner: float(dollars) for owner, dollars in connection.execute(summed.where(of_job))}
 
 
-def find_models_in_flight(
+def find_others_models_in_flight(
     connection: Connection, owner: str, job: str, now: float, watch: LeaseWatch | None
 ) -> set[tuple[str, str]]:
     """Return (endpoint, model) of the attempts that living workers of *job* other than *owner* have
@@ -119,24 +119,26 @@ def find_models_in_flight(
     }
 
 
-def store_reservations(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
+def store_reservations(
+    connection: Connection, owner: str, highest_costs: Mapping[int, float]
+) -> None:
     """Record the most US dollars that attempts of the worker *owner*, about to be sent, can cost:
-    *most* is attempt's id -> dollars. Attempts that cost nothing are left out.
+    *highest_costs* is attempt's id -> dollars. Attempts that cost nothing are left out.
     """
     rows = [
         {"attempt_id": attempt, "owner": owner, "dollars": dollars}
-        for attempt, dollars in most.items()
+        for attempt, dollars in highest_costs.items()
         if dollars
     ]
     if rows:
         insert_rows(connection, reservations, rows)
 
 
-def delete_reservations(connection: Connection, ended: Collection[int]) -> None:
-    """Delete the records of the most dollars that the attempts with the ids *ended* could cost,
-    because these attempts have ended or were not sent.
+def delete_reservations(connection: Connection, attempt_ids: Collection[int]) -> None:
+    """Delete the records of the most dollars that the attempts with the ids *attempt_ids* could
+    cost, because these attempts have ended or were not sent.
     """
-    connection.execute(delete(reservations).where(reservations.c.attempt_id.in_(list(ended))))
+    connection.execute(delete(reservations).where(reservations.c.attempt_id.in_(list(attempt_ids))))
 
 
 def record_spending(connection: Connection, owner: str, dollars: float) -> None:
@@ -182,7 +184,9 @@ def sum_job_spending(connection: Connection, job: str) -> JobSpending:
         workers.c.job == job
     )
     dollars, count = connection.execute(wanted).one()
-    return JobSpending(float(dollars), sum(_sum_reservations(connection, job).values()), int(count))
+    return JobSpending(
+        float(dollars), sum(_sum_highest_costs_in_flight(connection, job).values()), int(count)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from independence_bench.errors import BenchError, StoreError, WrongUse
-from independence_bench.report.encode import encode_json
-from independence_bench.viewer.labelling import LabelDesk, Stale, parse_case, parse_marks
+from independence_bench.report.encode import encode_page_json
+from independence_bench.viewer.labelling import (
+    LabelDesk,
+    Stale,
+    parse_case_key,
+    parse_case_marks_note,
+)
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.server import HEADERS, POLICY
 
@@ -69,7 +74,7 @@ def make_app(
 
     async def send_progress(_request: Request) -> Response:
         """Respond with how far the first reading of the store has come."""
-        body = encode_json(live.progress)
+        body = encode_page_json(live.first_reading_progress)
         return Response(
             body, media_type=find_media_type(READING), headers={"Cache-Control": "no-store"}
         )
@@ -80,7 +85,7 @@ def make_app(
         """
         name = request.path_params["path"] or HOME
         if name not in files:
-            return _make_problem(404, "there is nothing here; the viewer's first page is /")
+            return _make_error_response(404, "there is nothing here; the viewer's first page is /")
         body = files[name]
         kept = FOREVER if name.startswith("assets/") else "no-cache"
         return _make_response(
@@ -150,7 +155,7 @@ class Guard:
 
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
-        answer = self._refuse_request(method, path, headers) or self._check_token(
+        answer = self._refuse_request(method, path, headers) or self._exchange_or_refuse_token(
             method, path, headers.getlist("authorization")
         )
         await (answer or self.app)(scope, receive, send_guarded)
@@ -161,23 +166,25 @@ class Guard:
         """
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-            return _make_problem(
+            return _make_error_response(
                 421,
                 "this is a viewer on your own machine; open it as http://127.0.0.1 with its port",
             )
         if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
-            return _make_problem(403, "another site may not ask for what is stored here")
+            return _make_error_response(403, "another site may not ask for what is stored here")
         if method == "POST" and path in self.posted:
             # a browser names the origin of every POST; who names none is no page of ours
             if len(headers.getlist("origin")) != 1:
-                return _make_problem(403, "marks are taken from the viewer's own page")
+                return _make_error_response(403, "marks are taken from the viewer's own page")
         elif method not in ("GET", "HEAD"):
-            refused = _make_problem(405, "what is stored can be read here and not changed")
+            refused = _make_error_response(405, "what is stored can be read here and not changed")
             refused.headers["Allow"] = "GET, HEAD"
             return refused
         return None
 
-    def _check_token(self, method: str, path: str, authorization: list[str]) -> Response | None:
+    def _exchange_or_refuse_token(
+        self, method: str, path: str, authorization: list[str]
+    ) -> Response | None:
         """Return the response that refuses a request without a valid token, or the one that gives
         the lasting token for the one-time token; None if the request may pass.
         """
@@ -193,7 +200,9 @@ class Guard:
             )
         if path in self.public or self.access.is_authorized(authorization):
             return None
-        refused = _make_problem(401, "open the address that `aib view` has printed, with its token")
+        refused = _make_error_response(
+            401, "open the address that `aib view` has printed, with its token"
+        )
         refused.headers["WWW-Authenticate"] = "Bearer"
         return refused
 
@@ -228,7 +237,7 @@ class AnswerService:
             work = asyncio.get_running_loop().run_in_executor
             body = None if gone else await work(self._threads, answer, path)
         if body is None:
-            return _make_problem(
+            return _make_error_response(
                 404, "there is no such answer; it may have been deleted from the store"
             )
         return _make_response(request, body, find_media_type(path), tag, "no-cache")
@@ -241,13 +250,13 @@ class AnswerService:
         work = asyncio.get_running_loop().run_in_executor
         try:
             if await request.is_disconnected():
-                return _make_problem(404, "nobody waits for it")
+                return _make_error_response(404, "nobody waits for it")
             body = await work(
                 self._threads,
-                lambda: encode_json(self._live.search_conversations(request.query_params)),
+                lambda: encode_page_json(self._live.search_conversations(request.query_params)),
             )
         except WrongUse as error:
-            return _make_problem(400, str(error))
+            return _make_error_response(400, str(error))
         return _make_response(
             request, body, find_media_type(SEARCH), f'"{sha256(body).hexdigest()[:32]}"', "no-cache"
         )
@@ -265,29 +274,33 @@ class AnswerService:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _make_response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:
+def _make_response(
+    request: Request, body: bytes, media_type: str, tag: str, cache_control: str
+) -> Response:
     """Return *body* as a response with its tag, or a response 304 if the browser has the same
-    already. *kind*: the media type; *kept*: how browsers may cache the body.
+    already. *media_type*: the media type; *cache_control*: how browsers may cache the body.
     """
-    headers = {"ETag": tag, "Cache-Control": kept}
+    headers = {"ETag": tag, "Cache-Control": cache_control}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    return Response(body, media_type=kind, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)
 
 
 async def _answer_known_error(_request: Request, error: Exception) -> Response:
     """Respond with the status 503 and the message of a known failure, such as a store that cannot
     be read.
     """
-    return _make_problem(503, " ".join(str(error).split()))
+    return _make_error_response(503, " ".join(str(error).split()))
 
 
 async def _answer_bug(_request: Request, _error: Exception) -> Response:
     """Respond to a bug with the status 500; the traceback goes to the server's output."""
-    return _make_problem(500, "this answer cannot be worked out; the viewer's output says why")
+    return _make_error_response(
+        500, "this answer cannot be worked out; the viewer's output says why"
+    )
 
 
-def _make_problem(status: int, message: str) -> Response:
+def _make_error_response(status: int, message: str) -> Response:
     """Return a response with *status* and an error *message* as JSON."""
     return Response(json.dumps({"error": message}), status, media_type="application/json")
 
@@ -307,7 +320,7 @@ class AccessTokens:
         self._spent = False
 
     @property
-    def address(self) -> str:
+    def lasting_token_address(self) -> str:
         """Web address of the viewer with the token that is valid as long as the server runs, to be
         printed. No browser sends the part after the #.
         """
@@ -319,7 +332,7 @@ class AccessTokens:
         return f"{self._at}#once={self._once}"
 
     @property
-    def header(self) -> str:
+    def authorization_header_value(self) -> str:
         """The value of the Authorization header of a request that is allowed."""
         return f"Bearer {self._token}"
 
@@ -327,7 +340,9 @@ class AccessTokens:
         """Whether a request has exactly one Authorization header, and that holds the right
         token.
         """
-        return len(authorization) == 1 and _is_equal(authorization[0], self.header)
+        return len(authorization) == 1 and _is_equal(
+            authorization[0], self.authorization_header_value
+        )
 
     def exchange_token(self, authorization: Sequence[str]) -> str | None:
         """Return the lasting token if the Authorization headers hold the one-time token, which
@@ -360,7 +375,7 @@ def make_label_routes(desk: LabelDesk) -> list[Route]:
 
         async def handle_request(_request: Request) -> Response:
             """Respond with the result of the work that this handler was made for, as JSON."""
-            return await _answer_work(work)
+            return await _run_and_respond(work)
 
         return handle_request
 
@@ -377,19 +392,19 @@ def make_label_routes(desk: LabelDesk) -> list[Route]:
                 request.headers.get("content-type", "").partition(";")[0].strip().lower()
                 != "application/json"
             ):
-                return _make_problem(415, "marks are sent as JSON")
+                return _make_error_response(415, "marks are sent as JSON")
             try:
                 body = await _read_body(request)
                 # an integer of 400 digits fits into no float: as one it is infinite, and so on no
                 # scale
                 given = None if body is None else json.loads(body, parse_int=float)
             except (ValueError, RecursionError):
-                return _make_problem(400, "the body is not JSON")
+                return _make_error_response(400, "the body is not JSON")
             except ClientDisconnect:
-                return _make_problem(400, "the body is not whole")
+                return _make_error_response(400, "the body is not whole")
             if body is None:
-                return _make_problem(413, f"the body is larger than {LARGEST:,} bytes")
-            return await _answer_work(lambda: work(given))
+                return _make_error_response(413, f"the body is larger than {LARGEST:,} bytes")
+            return await _run_and_respond(lambda: work(given))
 
         return handle_request
 
@@ -398,15 +413,21 @@ def make_label_routes(desk: LabelDesk) -> list[Route]:
         Route("/api/label/agreement.json", make_read_handler(desk.read_agreement)),
         Route(
             "/api/label/marks",
-            make_write_handler(lambda given: desk.mark_case(*parse_marks(given))),
+            make_write_handler(
+                lambda given: desk.hold_marks_and_store_previous(*parse_case_marks_note(given))
+            ),
             methods=["POST"],
         ),
         Route(
             "/api/label/skip",
-            make_write_handler(lambda given: desk.skip_case(parse_case(given))),
+            make_write_handler(lambda given: desk.move_case_to_end(parse_case_key(given))),
             methods=["POST"],
         ),
-        Route("/api/label/undo", make_write_handler(lambda _: desk.undo_mark()), methods=["POST"]),
+        Route(
+            "/api/label/undo",
+            make_write_handler(lambda _: desk.reopen_last_marked_case()),
+            methods=["POST"],
+        ),
     ]
 
 
@@ -422,18 +443,20 @@ async def _read_body(request: Request) -> bytes | None:
     return body
 
 
-async def _answer_work(work: Callable[[], object]) -> Response:
+async def _run_and_respond(work: Callable[[], object]) -> Response:
     """Do *work* in a thread, and return its result as a JSON response, or a response 400, 409 or
     503 with the error. A change that has begun is completed even if nobody waits for it.
     """
     try:
-        body = encode_json(await asyncio.to_thread(work))
+        body = encode_page_json(await asyncio.to_thread(work))
     except Stale:
-        return _make_problem(409, "another conversation is being marked by now; reload the page")
+        return _make_error_response(
+            409, "another conversation is being marked by now; reload the page"
+        )
     except StoreError as error:
-        return _make_problem(503, " ".join(str(error).split()))
+        return _make_error_response(503, " ".join(str(error).split()))
     except BenchError as error:
-        return _make_problem(400, " ".join(str(error).split()))
+        return _make_error_response(400, " ".join(str(error).split()))
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
@@ -465,7 +488,7 @@ class Page:
     files: Mapping[str, bytes]
 
     @property
-    def home(self) -> bytes:
+    def static_site_home(self) -> bytes:
         """The bytes of index.html for a host that does not send our headers: it holds the content
         security policy itself.
 

@@ -22,7 +22,7 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import ReasoningTokens
-from independence_bench.analysis.row_costs import price_indices
+from independence_bench.analysis.row_costs import pair_index_with_run_cost
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Uncertainty
 from independence_bench.columns import TableColumn, list_table_columns
 from independence_bench.models.spec import Reasoning
@@ -31,12 +31,12 @@ from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
     describe_independence_prompt,
     describe_judge_kinship,
-    describe_lost_replies,
+    describe_lost_reply_effect,
     describe_reasoning_mismatches,
     describe_similar_labels,
 )
 from independence_bench.report.board_view import describe_run_effects
-from independence_bench.report.branches_view import explain_missing_index
+from independence_bench.report.branches_view import explain_omitted_judge_marks
 from independence_bench.report.encode import Cell, encode_csv
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score
@@ -127,7 +127,7 @@ def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False)
     board = catalog.find_board(entry)
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
-    spent = fragments.find_costs(
+    spent = fragments.find_costs_by_model_hash(
         catalog, entry, [row for row in board.rows if played[row.subject.model] > 1]
     )
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
@@ -144,7 +144,7 @@ def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False)
         protocol=fragments.make_protocol_entry(catalog, entry.edition),
         dimensions=board.protocol.dimensions,
         scenarios=list_scenarios(entry, catalog.measure_items(entry)),
-        rows=build_board_rows(catalog, entry, rows),
+        rows=add_page_figures_to_rows(catalog, entry, rows),
         columns=list_page_columns(),
         ranked=len(board.ranked),
         subjects=len(board.rows),
@@ -173,7 +173,7 @@ def build_board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardP
         raise NotThere(number)
     return BoardPart(
         catalog.version,
-        build_board_rows(catalog, entry, rows),
+        add_page_figures_to_rows(catalog, entry, rows),
     )
 
 
@@ -189,7 +189,7 @@ def encode_board_csv(answer: BoardAnswer) -> bytes:
         name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")
     ]
     head += [name for one in described for name in _list_csv_names(one)]
-    head += [*settings, "missing", *_list_branch_names(quantities)]
+    head += [*settings, "missing", *_list_branch_csv_headings(quantities)]
     lines = (
         [
             *(row.rank, row.label, row.index, *_list_interval_ends(row.index_interval.rerun)),
@@ -216,13 +216,13 @@ def _list_csv_names(described: TableColumn) -> list[str]:
     return [described.key, *([f"{described.key}_estimated"] if estimated else [])]
 
 
-def _list_csv_cells(value: Any, columns: int) -> list[Cell]:
-    """Return the CSV cells of a leaderboard column's *value*, filled up with None to *columns*
+def _list_csv_cells(value: Any, column_count: int) -> list[Cell]:
+    """Return the CSV cells of a leaderboard column's *value*, filled up with None to *column_count*
     cells.
     """
     if isinstance(value, ReasoningTokens):
         return [value.mean, value.estimated]
-    return [value, *[None] * (columns - 1)]
+    return [value, *[None] * (column_count - 1)]
 
 
 def _make_setting_cell(value: Any) -> Cell:
@@ -253,7 +253,7 @@ def encode_scenarios_csv(answer: BoardAnswer) -> bytes:
     )  # fmt: skip
 
 
-def _list_branch_names(quantities: Sequence[Branch]) -> list[str]:
+def _list_branch_csv_headings(quantities: Sequence[Branch]) -> list[str]:
     """Return the names of the CSV columns that a leaderboard of items with branches has in
     addition: for each of *quantities* and two more figures, the value and the ends of its interval.
     """
@@ -263,7 +263,7 @@ def _list_branch_names(quantities: Sequence[Branch]) -> list[str]:
 
 def _list_branch_cells(row: Row, quantities: Sequence[Branch]) -> list[Cell]:
     """Return the CSV cells of a model's scores in the branches of items, each with the ends of its
-    interval, in the order of `_list_branch_names`; None for what is not known.
+    interval, in the order of `_list_branch_csv_headings`; None for what is not known.
     """
     of = row.branches
     folds = of.folds if of else None
@@ -292,15 +292,17 @@ def _list_interval_ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def build_board_rows(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> tuple[Row, ...]:
+def add_page_figures_to_rows(
+    catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
+) -> tuple[Row, ...]:
     """Return *rows* of a leaderboard as the viewer's page gets them: each with its price, the
     length of its replies, its reasoning tokens, and its scores in the scenarios (0 to 100).
     """
-    spent = fragments.find_costs(catalog, entry, rows)
-    prices = {price.label: price for price in price_indices(rows, spent)}
+    spent = fragments.find_costs_by_model_hash(catalog, entry, rows)
+    prices = {price.label: price for price in pair_index_with_run_cost(rows, spent)}
     scores = {one.label: one.scores for one in catalog.measure_items(entry).scores}
-    lengths = fragments.find_reply_lengths(catalog, entry, rows)
-    tokens = fragments.find_reasoning_tokens(catalog, entry, rows)
+    lengths = fragments.find_mean_reply_characters(catalog, entry, rows)
+    tokens = fragments.find_mean_reasoning_tokens(catalog, entry, rows)
     unknown = (None,) * len(catalog.find_board(entry).protocol.items)
     return tuple(
         replace(
@@ -345,10 +347,10 @@ def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFact
 
 def _list_remarks(board: Board) -> Sequence[str]:
     """Return what a reader of a leaderboard's page must know about it, a sentence each."""
-    remarks = [BY_TABLE] if board.is_demonstration else []
+    remarks = [BY_TABLE] if board.has_embedded_judge else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]
-    remarks += explain_missing_index(board)
+    remarks += explain_omitted_judge_marks(board)
     remarks += [
         f"By the weights “{weighting.name}”, not by the protocol's own: {weighting.title}."
         for weighting in board.protocol.weightings
@@ -361,6 +363,6 @@ def _list_remarks(board: Board) -> Sequence[str]:
         *describe_independence_prompt(board),
         *describe_judge_kinship(board),
         *describe_reasoning_mismatches(board.rows),
-        *describe_lost_replies(board),
+        *describe_lost_reply_effect(board),
         *describe_run_effects(board),
     ]

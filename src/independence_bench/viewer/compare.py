@@ -21,13 +21,13 @@ from independence_bench.analysis.compare_subjects import (
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.columns import Rounded
-from independence_bench.figures import format_difference, format_number, widen_minus
+from independence_bench.figures import format_difference, format_number, replace_hyphens_by_minus
 from independence_bench.report.compare_view import (
     describe_comparison,
     describe_thinking_effect,
     shorten_side_names,
 )
-from independence_bench.report.encode import Cell, encode_cell, encode_csv
+from independence_bench.report.encode import Cell, encode_csv, encode_csv_cell
 from independence_bench.viewer import fragments
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, make_scenario_slug
 
@@ -155,9 +155,9 @@ def build_comparisons_answer(
                 pair.second.label,
                 shorten_side_names(row, pair.second),
                 describe_comparison(pair),
-                _describe_thinking(catalog, entry, pair),
+                _describe_effort_effect_on_index(catalog, entry, pair),
                 *format_side_values(compared, pair.scores.sides[1]),
-                build_differences(compared, pair.scores, why),
+                subtract_first_from_second(compared, pair.scores, why),
                 pair.branches,
             )
         )
@@ -175,7 +175,9 @@ def build_comparisons_answer(
     )
 
 
-def _describe_thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectComparison) -> str | None:
+def _describe_effort_effect_on_index(
+    catalog: Catalog, entry: BoardEntry, pair: SubjectComparison
+) -> str | None:
     """Say in one sentence what the higher reasoning effort did to the index of two compared models,
     with the reasoning tokens of a reply; None if they differ in more than their effort, or if one
     has no index.
@@ -183,7 +185,7 @@ def _describe_thinking(catalog: Catalog, entry: BoardEntry, pair: SubjectCompari
     first, second = pair.first, pair.second
     if not differ_only_in_effort(first.subject, second.subject):
         return None
-    tokens = fragments.find_reasoning_tokens(catalog, entry, (first, second))
+    tokens = fragments.find_mean_reasoning_tokens(catalog, entry, (first, second))
     first, second = (
         replace(row, reasoning_tokens=tokens.get(row.subject.hash)) for row in (first, second)
     )
@@ -196,14 +198,14 @@ def encode_comparisons_csv(answer: ComparisonsAnswer) -> bytes:
     """
     head = [name for name in SIDES if name not in ("subject", "scenario")]
     over_all = [score for score in answer.compared if score.scenario is None]  # they come first
-    first = encode_cell(answer.label)
+    first = encode_csv_cell(answer.label)
     lines = (
         (first, second, *line)
         for other in answer.others
-        for second in [encode_cell(other.label)]
+        for second in [encode_csv_cell(other.label)]
         for _, *line in list_score_lines(over_all, answer.values, other.values, other.apart)
     )
-    return encode_csv(head, lines, ready=True)
+    return encode_csv(head, lines, is_encoded=True)
 
 
 def list_score_lines(
@@ -227,7 +229,7 @@ def list_score_lines(
     return zip(scenarios, names, first, second, apart.points, *ends, strict=False)
 
 
-def build_differences(
+def subtract_first_from_second(
     compared: Sequence[Compared], pair: Comparison, why_no_interval: str | None
 ) -> Differences:
     """Return the differences of two models' scores, the second minus the first, for all scores in
@@ -248,7 +250,7 @@ def build_differences(
     sure = [score.apart.uncertainty if score and score.apart else UNKNOWN for score in scores]
     return Differences(
         _round_values(points),
-        _format_values(points, format_difference),
+        _format_index_and_scores(points, format_difference),
         _format_intervals([of.rerun for of in sure]),
         _format_intervals([of.new_scenarios for of in sure[:over_all]]),
         why_no_interval,
@@ -267,7 +269,10 @@ def _format_intervals(intervals: Sequence[Interval | None]) -> WordedIntervals |
         return None
     low = [None if one is None else one.low for one in intervals]
     high = [None if one is None else one.high for one in intervals]
-    from_, to = _format_values(low, format_difference), _format_values(high, format_difference)
+    from_, to = (
+        _format_index_and_scores(low, format_difference),
+        _format_index_and_scores(high, format_difference),
+    )
     shown = tuple(a and f"{a} to {b}" for a, b in zip(from_, to, strict=True))
     return WordedIntervals(_round_values(low), _round_values(high), shown)
 
@@ -285,15 +290,17 @@ def format_side_values(compared: Sequence[Compared], values: Values) -> tuple[Nu
     as texts; None for a score that it lacks.
     """
     in_order = [values.get(key) for key in compared]
-    return _round_values(in_order), _format_values(in_order, format_number)
+    return _round_values(in_order), _format_index_and_scores(in_order, format_number)
 
 
-def _format_values(values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
-    """Return *values* as texts made by *text*: the first, which is the index, with one decimal, the
-    others with none; None stays None.
+def _format_index_and_scores(
+    values: Sequence[float | None], formatter: Callable[[float, int], str]
+) -> Texts:
+    """Return *values* as texts made by *formatter*: the first, which is the index, with one
+    decimal, the others with none; None stays None.
     """
     return tuple(
-        None if value is None else widen_minus(text(value, 0 if place else 1))
+        None if value is None else replace_hyphens_by_minus(formatter(value, 0 if place else 1))
         for place, value in enumerate(values)
     )
 

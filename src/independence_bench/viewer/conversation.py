@@ -17,7 +17,7 @@ from independence_bench.judging.embedded.reading import StateReader, find_phrase
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Flag
 from independence_bench.judging.prompt import list_rubric_texts
-from independence_bench.models.local import is_table_judge
+from independence_bench.models.local import is_embedded_judge
 from independence_bench.models.local.files import SMOLLM2, find_pin
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
@@ -200,13 +200,13 @@ def _build_answer(
     edition, subject = stored.edition, catalog.subjects[stored.row.subject_hash]
     delivery, protocol = stored.configuration.delivery, edition.protocol
     titles = {experiment.name: experiment.title for experiment in protocol.experiments}
-    asked, scenario = list(case.asked_replies), stored.scenario
+    asked, scenario = list(case.asked_reply_names_and_keys), stored.scenario
     return TranscriptAnswer(
         id=stored.id,
         key=stored.row.id,
         protocol=fragments.make_protocol_entry(catalog, edition),
         subject=fragments.make_subject_facts(catalog, subject),
-        scenario=stored.item,
+        scenario=stored.item_slug,
         branch=scenario.branch,
         scenario_title=scenario.title,
         experiment=titles[scenario.experiment],
@@ -231,7 +231,7 @@ def _build_answer(
         judgements=list_judgements(catalog, case),
         exams=tuple(describe_exams(case.exams)),
         embedded=explain_embedded_marks(catalog, case),
-        turns=_compare_turns(case),
+        turns=_find_words_shared_by_answers(case),
         neighbours=_find_neighbours(catalog, stored),
         boards=tuple(
             entry.id
@@ -249,7 +249,7 @@ def build_raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     case = _read_conversations(catalog, [find_by_id(catalog.transcripts, id_)])[id_]
     with catalog.store.open_snapshot() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [
-            ("reply", *call) for call in case.asked_replies
+            ("reply", *call) for call in case.asked_reply_names_and_keys
         ]
         calls += [
             ("judgement", *call)
@@ -281,16 +281,22 @@ def _read_conversations(
         raise NotThere(str(error)) from None
 
 
-def _list_lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptLine, ...]:
+def _list_lines(
+    case: Conversation, reply_names_and_keys: Sequence[tuple[str, str]]
+) -> tuple[TranscriptLine, ...]:
     """Return the lines of a conversation for the page, each with the model's reasoning before the
-    line. *asked*: the name and the key of each reply.
+    line. *reply_names_and_keys*: the name and the key of each reply.
     """
-    replies = {name: case.replies.get(key) for name, key in asked}
+    replies = {name: case.replies.get(key) for name, key in reply_names_and_keys}
     return tuple(
         copy_fields(
             TranscriptLine,
             line,
-            who="human" if line.speaker == "human" else "given" if line.is_scripted else "model",
+            who="human"
+            if line.speaker == "human"
+            else "given"
+            if line.is_scripted_model_line
+            else "model",
             reasoning=reply.reasoning if (reply := replies.get(line.name)) else "",
             reply=line.name,
             judged=line.name in case.scenario.judged,
@@ -300,10 +306,11 @@ def _list_lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[T
 
 
 def _list_replies(
-    case: Conversation, asked: Sequence[tuple[str, str]]
+    case: Conversation, reply_names_and_keys: Sequence[tuple[str, str]]
 ) -> tuple[TranscriptReply, ...]:
     """Return every reply that a conversation asked the model for, with its problems and its
-    attempts; an invalid reply has no line. *asked*: the name and the key of each reply.
+    attempts; an invalid reply has no line. *reply_names_and_keys*: the name and the key of each
+    reply.
     """
     places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
     return tuple(
@@ -312,15 +319,15 @@ def _list_replies(
             case.replies.get(key, Reply("")),
             name=name,
             line=places.get(name),
-            markup=case.find_markup(key),
-            served_by=case.find_other_model(key),
+            markup=case.find_reply_template_tokens(key),
+            served_by=case.find_substitute_model_name(key),
             attempts=fragments.list_attempts(case.attempts.get(key, ())),
         )
-        for name, key in asked
+        for name, key in reply_names_and_keys
     )
 
 
-def _compare_turns(case: Conversation) -> Turns | None:
+def _find_words_shared_by_answers(case: Conversation) -> Turns | None:
     """Return the model's two answers in a conversation with the words that they share, if the model
     speaks exactly twice and the second answer is its own; else None.
     """
@@ -332,7 +339,7 @@ def _compare_turns(case: Conversation) -> Turns | None:
     first, second = (case.transcript.lines[number].text for number in spoken)
     one, other = Offsets(first), Offsets(second)
     runs = tuple(
-        Shared(one.make_span(a, b), other.make_span(c, d))
+        Shared(one.make_utf16_span(a, b), other.make_utf16_span(c, d))
         for a, b, c, d in find_shared_word_runs(first, second)
     )
     return Turns(spoken[0], spoken[1], runs)
@@ -342,7 +349,7 @@ def _find_neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     """Return the conversations before and after a conversation: of another run, of another model,
     and of another scenario; None at either end.
     """
-    there = stored.edition.place_transcripts[stored.configuration, stored.scenario.id]
+    there = stored.edition.transcripts_by_place_and_model[stored.configuration, stored.scenario.id]
     # of other subjects the same run, else their first one
     order = list(there)
     place = order.index(stored.row.subject_hash)
@@ -441,7 +448,7 @@ def list_judgements(catalog: Catalog, case: Conversation) -> tuple[TranscriptJud
     judged_by = []
     for label, judgement in case.judgements:
         # the embedded judge's reasons are phrases and weights, shown as such
-        quoted = [] if is_table_judge(label) else find_quotes(judgement.reasoning, texts, judged)
+        quoted = [] if is_embedded_judge(label) else find_quotes(judgement.reasoning, texts, judged)
         reasoning = Offsets(judgement.reasoning)
         judged_by.append(
             TranscriptJudgement(
@@ -453,9 +460,9 @@ def list_judgements(catalog: Catalog, case: Conversation) -> tuple[TranscriptJud
                 flags=tuple(case.list_flags(label, judgement)),
                 quotes=tuple(
                     JudgeQuote(
-                        reasoning.make_span(q.start, q.end),
+                        reasoning.make_utf16_span(q.start, q.end),
                         q.line,
-                        offsets[q.line].make_span(q.from_, q.to),
+                        offsets[q.line].make_utf16_span(q.from_, q.to),
                     )
                     for q in quoted
                 ),
@@ -495,7 +502,7 @@ def explain_embedded_marks(catalog: Catalog, case: Conversation) -> Embedded | N
         offsets = Offsets(text)
         for phrase, stands in find_phrases(text, phrases).items():
             places[phrase] += [
-                PhrasePlace(number, offsets.make_span(start, end)) for start, end in stands
+                PhrasePlace(number, offsets.make_utf16_span(start, end)) for start, end in stands
             ]
     return Embedded(
         tuple(

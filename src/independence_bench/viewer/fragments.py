@@ -11,11 +11,11 @@ from sqlalchemy import Connection
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.held_stems import find_character_name
+from independence_bench.analysis.held_stems import format_character_and_depth
 from independence_bench.analysis.results import (
     ReasoningTokens,
-    count_reasoning_tokens,
-    measure_reply_lengths,
+    measure_mean_reasoning_tokens,
+    measure_mean_reply_characters,
 )
 from independence_bench.analysis.row_costs import SubjectCost, read_subject_costs
 from independence_bench.analysis.statistics.values import Uncertainty
@@ -236,17 +236,17 @@ def build_index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
             make_protocol_entry(catalog, edition) for edition in catalog.editions.values()
         ),
         boards=tuple(catalog.entries.values()),
-        characters=find_characters(catalog),
+        characters=map_boards_to_characters(catalog),
         citation=make_citation(catalog),
     )
 
 
-def find_characters(catalog: Catalog) -> dict[str, str]:
+def map_boards_to_characters(catalog: Catalog) -> dict[str, str]:
     """Return the character's name by the id of each leaderboard that is about a character. A jury's
     leaderboard is left out, because each of its judges says by itself what was held.
     """
     boards = [(entry.id, entry) for entry in catalog.entries.values() if entry.judge_kind != "jury"]
-    named = {id_: find_character_name(entry.edition.protocol) for id_, entry in boards}
+    named = {id_: format_character_and_depth(entry.edition.protocol) for id_, entry in boards}
     return {id_: name for id_, name in named.items() if name is not None}
 
 
@@ -259,12 +259,12 @@ def make_protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
         board = next(iter(catalog.find_boards(edition).values()), None)
         return ProtocolEntry(
             id=edition.id,
-            name=board.protocol_name if board else protocol.name,
+            name=board.shown_protocol_name if board else protocol.name,
             title=protocol.title,
             hash=edition.hash,
             earlier_form=bool(protocol.earlier_form),
             runs=protocol.runs,
-            scenarios=len(edition.items),
+            scenarios=len(edition.items_by_slug),
             transcripts=edition.transcript_count,
         )
 
@@ -319,7 +319,7 @@ def make_subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
     return catalog.remember_result(("subject", subject.hash), make_facts)
 
 
-def find_costs(
+def find_costs_by_model_hash(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, SubjectCost]:
     """Return the cost of the replies and judgements of the models in *rows*, by the model's hash;
@@ -330,56 +330,58 @@ def find_costs(
         """Return the costs of the models whose hashes are in *new*, read from the store."""
         return read_subject_costs(connection, board, new)
 
-    return _find_subject_values(catalog, entry, rows, ("costs", *entry.judges), read_costs)
+    return _find_values_by_model_hash(catalog, entry, rows, ("costs", *entry.judges), read_costs)
 
 
-def find_reply_lengths(
+def find_mean_reply_characters(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, float]:
     """Return the mean number of characters of a valid reply for each model in *rows*, by the
     model's hash; models without a reply are left out. New values are read from the store.
     """
 
-    def read_lengths(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
+    def read_mean_characters(
+        connection: Connection, board: Board, new: Set[str]
+    ) -> dict[str, float]:
         """Return the mean number of characters of a reply of each model whose hash is in *new*,
         read from the store.
         """
-        return measure_reply_lengths(connection, board.results, new)
+        return measure_mean_reply_characters(connection, board.results, new)
 
-    return _find_subject_values(catalog, entry, rows, ("lengths",), read_lengths)
+    return _find_values_by_model_hash(catalog, entry, rows, ("lengths",), read_mean_characters)
 
 
-def find_reasoning_tokens(
+def find_mean_reasoning_tokens(
     catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]
 ) -> Mapping[str, ReasoningTokens]:
     """Return the mean number of reasoning tokens of a reply for each model in *rows*, by the
     model's hash; models for which it is not known are left out. New values are read from the store.
     """
 
-    def read_tokens(
+    def read_mean_tokens(
         connection: Connection, board: Board, new: Set[str]
     ) -> dict[str, ReasoningTokens]:
         """Return the mean number of reasoning tokens of a reply of each model whose hash is in
         *new*, read from the store.
         """
-        return count_reasoning_tokens(connection, board.results, new)
+        return measure_mean_reasoning_tokens(connection, board.results, new)
 
-    return _find_subject_values(catalog, entry, rows, ("reasoning",), read_tokens)
+    return _find_values_by_model_hash(catalog, entry, rows, ("reasoning",), read_mean_tokens)
 
 
-def _find_subject_values(
+def _find_values_by_model_hash(
     catalog: Catalog,
     entry: BoardEntry,
     rows: Sequence[Row],
-    what: tuple[str, ...],
+    cache_name: tuple[str, ...],
     find: Callable[[Connection, Board, Set[str]], dict[str, A]],
 ) -> dict[str, A]:
     """Return a value for each model in *rows*, by its hash; models without a value are left out.
-    Values are kept in the catalog under the name *what*; *find* reads the missing ones from the
-    store. They may not depend on rules and weights.
+    Values are kept in the catalog under the name *cache_name*; *find* reads the missing ones from
+    the store. They may not depend on rules and weights.
     """
     known: dict[str, A | None] = catalog.remember_result(
-        (*what, entry.edition.id, entry.configurations), dict
+        (*cache_name, entry.edition.id, entry.configurations), dict
     )
     asked = {row.subject.hash for row in rows}
     if new := asked - known.keys():

@@ -23,7 +23,7 @@ from independence_bench.judging.exam.questions import (
 from independence_bench.protocol.definition import format_mark_name
 from independence_bench.report.encode import encode_csv
 from independence_bench.report.exam_view import GradedPaper, grade_paper
-from independence_bench.store.results import find_exam_judges
+from independence_bench.store.results import find_exam_judge_hashes
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import ProtocolEntry
 from independence_bench.viewer.snapshot import Catalog, Edition, NotThere
@@ -68,7 +68,7 @@ def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     }
     ids = {label: catalog.subjects[hash_].id for hash_, label in catalog.labels.items()}
 
-    def find_transcripts(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
+    def find_first_transcript_ids(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
         """Return the ids of the conversations in *listed*, at most the first `MOST`; None for a
         conversation that is not shown.
         """
@@ -88,9 +88,9 @@ def build_judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                     flagged=validation.flagged[:MOST],
                 ),
                 subjects=tuple(ids.get(subject.label, "") for subject in validation.subjects),
-                disputes=find_transcripts(validation.disputes),
+                disputes=find_first_transcript_ids(validation.disputes),
                 disputed=len(validation.disputes),
-                flagged=find_transcripts(validation.flagged),
+                flagged=find_first_transcript_ids(validation.flagged),
                 flagged_in_all=len(validation.flagged),
             )
             for validation in catalog.read_judge_comparisons(edition)
@@ -207,7 +207,7 @@ def build_exam_answer(catalog: Catalog) -> ExamAnswer:
     )
 
 
-def build_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
+def build_exam_questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
     """Return the answer for `api/exam/<rubric>.json`: the exam's questions of one rubric, each with
     all judges' answers. Raise NotThere if no judge has answered any of them.
     """
@@ -242,7 +242,7 @@ def find_exam_papers(catalog: Catalog) -> Sequence[ExamPaper]:
     def read_papers() -> Sequence[ExamPaper]:
         """Return the exam answers of every judge, read from the store; () if there are none."""
         with catalog.store.open_snapshot() as connection:
-            return read_exam_papers(connection) if find_exam_judges(connection) else ()
+            return read_exam_papers(connection) if find_exam_judge_hashes(connection) else ()
 
     return catalog.remember_result("exam papers", read_papers)
 

@@ -25,8 +25,12 @@ from independence_bench.judging.judge import (
     store_marks,
 )
 from independence_bench.judging.output import describe_scale, is_within_scale
-from independence_bench.judging.prompt import JudgingInput, describe_marked_replies, render_rubrics
-from independence_bench.models.response import clean_text
+from independence_bench.judging.prompt import (
+    JudgingInput,
+    describe_marked_replies,
+    render_rubrics_for_person,
+)
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store.database import Store
 from independence_bench.viewer import fragments
@@ -125,30 +129,37 @@ class LabelDesk:
         with self._lock:
             return self._make_state()
 
-    def mark_case(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
+    def hold_marks_and_store_previous(
+        self, case_key: str, marks: Mapping[str, float], note: str
+    ) -> Labelling:
         """Take the person's scores for the conversation that is shown, store those of the
         conversation before, and return the progress with the next conversation. Raise Stale if
-        *case* is not the conversation that is shown, and WrongUse for bad scores.
+        *case_key* is not the conversation that is shown, and WrongUse for bad scores.
         """
         with self._lock:
-            now = self._find_shown_case(case)
+            now = self._find_shown_case(case_key)
             self._check_marks(now, marks)
             self._store_pending_marks()
-            self._held = Draft(self._left.pop(0), now, dict(marks), clean_text(note)[:LONGEST_NOTE])
+            self._held = Draft(
+                self._left.pop(0),
+                now,
+                dict(marks),
+                replace_unstorable_characters(note)[:LONGEST_NOTE],
+            )
             self._changing = None
             return self._make_state()
 
-    def skip_case(self, case: str) -> Labelling:
+    def move_case_to_end(self, case_key: str) -> Labelling:
         """Put the conversation that a person is to score at the end of the queue, and return the
-        progress with the next one. Raise Stale if *case* is not the conversation that is shown.
+        progress with the next one. Raise Stale if *case_key* is not the conversation that is shown.
         """
         with self._lock:
-            self._find_shown_case(case)
+            self._find_shown_case(case_key)
             self._skipped.append(self._left.pop(0))
             self._changing = None
             return self._make_state()
 
-    def undo_mark(self) -> Labelling:
+    def reopen_last_marked_case(self) -> Labelling:
         """Show the conversation that the person scored last again, to change its scores, and return
         the progress; show the same as before if no conversation can be changed.
         """
@@ -243,9 +254,9 @@ class LabelDesk:
             case=None if case is None else self._make_case(case, before),
         )
 
-    def _make_case(self, case: JudgingInput, before: Draft | None) -> LabelCase:
+    def _make_case(self, case: JudgingInput, undone_draft: Draft | None) -> LabelCase:
         """Return a conversation in the form in which the page shows it to the person who scores,
-        with the scores and the note of *before* if these were undone.
+        with the scores and the note of *undone_draft* if these were undone.
         """
         return LabelCase(
             id=case.make_key(self.person.hash),
@@ -257,36 +268,36 @@ class LabelDesk:
                 for line in case.transcript.lines
             ),
             about=describe_marked_replies(case.scenario),
-            rubrics=render_rubrics(case),
+            rubrics=render_rubrics_for_person(case),
             scales=tuple(
                 fragments.make_mark_scale(self._protocol, mark) for mark in case.scenario.marks
             ),
-            marks={} if before is None else before.marks,
-            note="" if before is None else before.note,
+            marks={} if undone_draft is None else undone_draft.marks,
+            note="" if undone_draft is None else undone_draft.note,
         )
 
 
-def parse_marks(given: Any) -> tuple[str, dict[str, float], str]:
+def parse_case_marks_note(request_json: Any) -> tuple[str, dict[str, float], str]:
     """Return the conversation's key, its scores by name and the note from the JSON of a person's
-    request. Raise WrongUse if *given* is anything else.
+    request. Raise WrongUse if *request_json* is anything else.
     """
-    if not isinstance(given, dict) or given.keys() != {"case", "marks", "note"}:
+    if not isinstance(request_json, dict) or request_json.keys() != {"case", "marks", "note"}:
         raise WrongUse("wanted is a JSON object with case, marks and note")
-    case, marks, note = given["case"], given["marks"], given["note"]
+    case, marks, note = request_json["case"], request_json["marks"], request_json["note"]
     numbers = isinstance(marks, dict) and all(type(value) is float for value in marks.values())
     if not isinstance(case, str) or not isinstance(note, str) or not numbers:
         raise WrongUse("case and note are texts, marks are numbers by their names")
     return case, marks, note
 
 
-def parse_case(given: Any) -> str:
+def parse_case_key(request_json: Any) -> str:
     """Return the key of the conversation that the JSON of a person's request names. Raise WrongUse
-    if *given* is anything else.
+    if *request_json* is anything else.
     """
     if (
-        not isinstance(given, dict)
-        or given.keys() != {"case"}
-        or not isinstance(given["case"], str)
+        not isinstance(request_json, dict)
+        or request_json.keys() != {"case"}
+        or not isinstance(request_json["case"], str)
     ):
         raise WrongUse("wanted is a JSON object with case")
-    return str(given["case"])
+    return str(request_json["case"])

@@ -11,8 +11,8 @@ from math import fsum
 from typing import Literal
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.item_analysis import MarkWeight, list_mark_weights
-from independence_bench.analysis.results import find_judgements_by_key
+from independence_bench.analysis.item_analysis import MarkWeight, list_mark_weights_by_item
+from independence_bench.analysis.results import find_judgements_of_conversation
 from independence_bench.figures import GivenMark, Whole
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.item_scoring import compute_branch_worth
@@ -80,7 +80,7 @@ class Listing:
     rows: Mapping[str, Row]  # by the subject's hash
     worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
-    def is_counted(self, stored: StoredTranscript) -> bool:
+    def is_on_board(self, stored: StoredTranscript) -> bool:
         """Whether the stored conversation is one of those behind the rows of this leaderboard."""
         return (
             stored.configuration in self.entry.configurations
@@ -104,18 +104,18 @@ class Listing:
             stored, state, why, self.compute_score_percent(subject, run, slot), marks
         )
 
-    def find_marks(self, subject: str, run: int, slot: Slot) -> Marks:
+    def find_marks(self, subject_hash: str, run: int, slot: Slot) -> Marks:
         """Return the leaderboard's scores, by name, of a model (its hash) in one configuration and
         item of a run; {} if there are none.
         """
-        row = self.rows.get(subject)
+        row = self.rows.get(subject_hash)
         return row.marks.get(run, {}).get(slot, {}) if row else {}
 
-    def compute_score_percent(self, subject: str, run: int, slot: Slot) -> float | None:
+    def compute_score_percent(self, subject_hash: str, run: int, slot: Slot) -> float | None:
         """Return the share, 0 to 100, of the available points that a model (its hash) has in one
         configuration and item of a run; None if a score is missing, or no score counts.
         """
-        marks, worths = self.find_marks(subject, run, slot), self.worths[slot[1]]
+        marks, worths = self.find_marks(subject_hash, run, slot), self.worths[slot[1]]
         to_be_had = fsum(worth.points for worth in worths)
         has_all = to_be_had and all(worth.mark in marks for worth in worths)
         return (
@@ -125,7 +125,7 @@ class Listing:
         )
 
     def group_stems(
-        self, subject: str, entries: Sequence[TranscriptEntry]
+        self, subject_hash: str, entries: Sequence[TranscriptEntry]
     ) -> tuple[StemEntry, ...]:
         """Return the items whose branches (conversations that begin alike) are among *entries*,
         which all belong to one model (its hash), each with the item's score; () without any.
@@ -138,13 +138,13 @@ class Listing:
         for (run, configuration, scenario), branches in together.items():
             open_ = next((branch for branch in branches if branch.state != "judged"), None)
             state: State = branches[0].state if open_ is None else open_.state
-            item = self.entry.edition.items[scenario]
+            item = self.entry.edition.items_by_slug[scenario]
             place = (configuration, item.id)
             if open_ is None and len(branches) < len(item.branches):
                 state = "not played"
             why, score = (
                 open_.why if open_ else None,
-                self.compute_score_percent(subject, run, place),
+                self.compute_score_percent(subject_hash, run, place),
             )
             of = (branches[0].id, scenario, run, configuration, state, why)
             found.append(StemEntry(*of, score, tuple(branches)))
@@ -156,7 +156,7 @@ class Listing:
         """
         given = [
             judgement
-            for judgement in self._find_judgements(stored)
+            for judgement in self._find_judgements_by_anyone(stored)
             if self.catalog.judges.get(judgement.judge_hash) in self.entry.judges
             and judgement.reason is None
         ]
@@ -179,9 +179,9 @@ class Listing:
         mean = compute_mean(worths)
         return _make_entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
-    def _find_judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
+    def _find_judgements_by_anyone(self, stored: StoredTranscript) -> Sequence[Judgement]:
         """Return all stored judgements of a conversation, by whatever judge."""
-        return find_judgements_by_key(stored.edition.records.counted.given, stored.key)
+        return find_judgements_of_conversation(stored.edition.records.counted.given, stored.key)
 
     def _explain_missing_marks(self, stored: StoredTranscript) -> tuple[State, str | None]:
         """Return why a conversation has no scores: a state ("invalid", "judge failed" or "not
@@ -189,7 +189,7 @@ class Listing:
         """
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
-        for judgement in self._find_judgements(stored):
+        for judgement in self._find_judgements_by_anyone(stored):
             judge = self.catalog.judges.get(judgement.judge_hash)
             if (
                 judgement.reason is not None
@@ -210,7 +210,7 @@ def _make_entry(
         TranscriptEntry,
         stored.row,
         id=stored.id,
-        scenario=stored.item,
+        scenario=stored.item_slug,
         branch=stored.scenario.branch,
         configuration=stored.configuration,
         state=state,
@@ -220,9 +220,9 @@ def _make_entry(
     )
 
 
-def make_listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
+def make_conversation_lookup(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
     """Return the object that finds the state and the score of each conversation of the leaderboard
     *board*.
     """
-    worths = list_mark_weights(board.protocol, board.configurations)
+    worths = list_mark_weights_by_item(board.protocol, board.configurations)
     return Listing(catalog, entry, {row.subject.hash: row for row in board.rows}, worths)

@@ -28,12 +28,12 @@ from independence_bench.hashing import hash_content
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
 from independence_bench.store.derived import (
-    compute_state_hashes,
     find_derived_values,
-    store_derived_values,
+    hash_results_and_attempts,
+    replace_derived_values,
 )
 from independence_bench.store.registry import hash_store_state
-from independence_bench.store.results import count_results
+from independence_bench.store.results import count_transcripts_and_judgements
 from independence_bench.viewer.fragments import FirstReading, Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search import SearchAnswer, parse_query, search_catalog
@@ -90,11 +90,11 @@ class Live:
         # done as soon as nobody has to wait: it was read, it failed, or it ends
         self.first: Future[None] = Future()
         self.failure: Exception | None = None  # the error because of which there are no answers
-        state, cause = self._compute_state_and_cause()
+        state, cause = self._compute_state_and_input_hashes()
         kept = {
             path: body.encode()
             for path, body in find_derived_values(store, cause).items()
-            if is_answer(body, state)
+            if is_answer_about_state(body, state)
         }
         self.kept = frozenset(kept)  # the paths that are answered before the store was read
         self.current: Current = (
@@ -113,7 +113,7 @@ class Live:
         return self._answers
 
     @property
-    def progress(self) -> FirstReading:
+    def first_reading_progress(self) -> FirstReading:
         """Number of conversations in the store, and the share, in [0, 1], of its first reading that
         is done; no share if nobody waits for the reading.
         """
@@ -170,7 +170,7 @@ class Live:
         next start; else do nothing.
         """
         if self._unkept is not None:
-            store_derived_values(self._store, *self._unkept)
+            replace_derived_values(self._store, *self._unkept)
             self._unkept = None
 
     def _prepare_answers(self) -> None:
@@ -204,17 +204,17 @@ class Live:
         if self._preparing is not None and self._answers is not None:
             self._preparing.join(PATIENCE)
 
-    def search_conversations(self, asked: Mapping[str, str]) -> SearchAnswer:
-        """Return the conversations that contain the words in *asked*, the parameters of a search's
-        web address. Raise WrongUse if they are not valid.
+    def search_conversations(self, query_parameters: Mapping[str, str]) -> SearchAnswer:
+        """Return the conversations that contain the words in *query_parameters*, the parameters of
+        a search's web address. Raise WrongUse if they are not valid.
         """
-        return search_catalog(self.answers.catalog, parse_query(asked))
+        return search_catalog(self.answers.catalog, parse_query(query_parameters))
 
-    def _compute_state_and_cause(self) -> tuple[str, str]:
+    def _compute_state_and_input_hashes(self) -> tuple[str, str]:
         """Return the state of the store, and a hash of everything on which the viewer's answers
         about it depend: state, program, protocols and options.
         """
-        return compute_state_hashes(
+        return hash_results_and_attempts(
             self._store,
             hash_program(),
             repr(self._offer),
@@ -244,10 +244,10 @@ class Live:
         with self._reading:
             if self._answers is not None and not again:
                 return  # another thread has done it meanwhile
-            started, (state, cause) = self._clock(), self._compute_state_and_cause()
+            started, (state, cause) = self._clock(), self._compute_state_and_input_hashes()
             if self._conversations is None:
                 with self._store.open_snapshot() as connection:
-                    self._conversations, judged = count_results(connection)
+                    self._conversations, judged = count_transcripts_and_judgements(connection)
                 self._of = estimate_reading_steps(self._conversations, judged)
             catalog = read_catalog(self._store, self._protocols, report_steps)
             answers = Answers(catalog, self._offer)
@@ -276,7 +276,7 @@ def list_paths_to_prepare(catalog: Catalog) -> Iterator[str]:
     for transcript in islice(catalog.transcripts, 1):
         yield f"transcripts/{transcript}.json"
     for entry in islice(catalog.entries.values(), 1):
-        for scenario in islice(entry.edition.items, 1):
+        for scenario in islice(entry.edition.items_by_slug, 1):
             yield f"boards/{entry.id}/scenarios/{scenario}/part/all/0.json"
         two = [row.subject.id for row in catalog.find_board(entry).ranked[:2]]
         if len(two) > 1:
@@ -299,7 +299,7 @@ def hash_program() -> str:
     )
 
 
-def is_answer(body: str, state: str) -> bool:
+def is_answer_about_state(body: str, state: str) -> bool:
     """Whether *body* is the JSON of an answer about a store in this *state*, and not something that
     another program has stored.
     """

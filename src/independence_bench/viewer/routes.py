@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from independence_bench.report.encode import encode_json
+from independence_bench.report.encode import encode_page_json
 from independence_bench.viewer import (
     boards,
     compare,
@@ -65,12 +65,12 @@ class Answers:
         def encode_value() -> bytes:
             """Work out the answer of a path, and return it encoded as JSON or as CSV."""
             if table is None:
-                return encode_json(route.answer(self, *ids))
+                return encode_page_json(route.answer(self, *ids))
             # who asks for one form often asks for the other
             value = self.catalog.remember_latest_result(
                 (route.answer, ids), lambda: route.answer(self, *ids)
             )
-            return table(value) if kind == "csv" else encode_json(value)
+            return table(value) if kind == "csv" else encode_page_json(value)
 
         table = route.table
         return (
@@ -108,11 +108,11 @@ class Answers:
         inside = f"boards/{entry.id}"
         yield from _list_json_and_csv_paths(inside)
         yield f"{inside}/scenarios.csv"
-        if entry.id in fragments.find_characters(self.catalog):
+        if entry.id in fragments.map_boards_to_characters(self.catalog):
             yield f"{inside}/persona.json"
         for version in find_other_versions(self.catalog, entry):
             yield from _list_json_and_csv_paths(f"{inside}/versions/{version.protocol}")
-        for scenario in entry.edition.items:
+        for scenario in entry.edition.items_by_slug:
             yield from _list_json_and_csv_paths(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(board.rows):
             subject = row.subject.id
@@ -215,7 +215,8 @@ ROUTES = (
     ),
     Route("exam", lambda answers: judges.build_exam_answer(answers.catalog), kept=True),
     Route(
-        f"exam/{ID}", lambda answers, rubric: judges.build_questions_answer(answers.catalog, rubric)
+        f"exam/{ID}",
+        lambda answers, rubric: judges.build_exam_questions_answer(answers.catalog, rubric),
     ),
     Route(
         f"judges/{ID}",

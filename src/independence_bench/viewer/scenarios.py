@@ -32,7 +32,12 @@ from independence_bench.viewer.fragments import (
     copy_fields,
     list_script_lines,
 )
-from independence_bench.viewer.listing import State, StemEntry, TranscriptEntry, make_listing
+from independence_bench.viewer.listing import (
+    State,
+    StemEntry,
+    TranscriptEntry,
+    make_conversation_lookup,
+)
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, find_by_id, make_scenario_slug
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
@@ -104,12 +109,13 @@ def build_scenario_answer(
     scenario, and every model's replies to it with their scores on one leaderboard. *part*: only the
     replies of that part of the list; None: all. Raise NotThere for an unknown id.
     """
-    board, meant = catalog.find_board(entry), find_by_id(entry.edition.items, scenario)
+    board, meant = catalog.find_board(entry), find_by_id(entry.edition.items_by_slug, scenario)
     every = catalog.remember_latest_result(
-        ("answers", entry.id, scenario), lambda: _list_replies(catalog, entry, board, meant)
+        ("answers", entry.id, scenario),
+        lambda: _list_replies_without_texts(catalog, entry, board, meant),
     )
     branches = meant.branches
-    rule = entry.edition.protocol.find_stem_score(meant.scenarios[0])
+    rule = entry.edition.protocol.find_stem_score_rule(meant.scenarios[0])
     groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
     for reply in every:
         groups[reply.outcome or "none"].append(reply)
@@ -139,7 +145,7 @@ def build_scenario_answer(
             for facts in boards.list_scenarios(entry, catalog.measure_items(entry))
             if facts.id == make_scenario_slug(meant.id)
         ),
-        script=list_script_lines(meant.script),
+        script=list_script_lines(meant.shared_script_start),
         scales=scales,
         made_of=_format_score_rule(rule),
         branch_scales=fragments.list_mark_scales(board.protocol, branches),
@@ -148,7 +154,7 @@ def build_scenario_answer(
                 text for scenario in meant.scenarios for text in list_rubric_texts(scenario)
             )
         ),
-        presses=bool(branches) or has_pressure(meant.scenarios[0]),
+        presses=bool(branches) or has_judged_replies_under_pressure(meant.scenarios[0]),
         histograms=build_histograms(
             [] if branches else scales, [(reply.score, reply.marks) for reply in every]
         ),
@@ -167,22 +173,22 @@ def build_scenario_part(
     return build_scenario_answer(catalog, entry, scenario, (find_by_id(WANTED, group), int(number)))
 
 
-def _list_replies(
-    catalog: Catalog, entry: BoardEntry, board: Board, meant: Item
+def _list_replies_without_texts(
+    catalog: Catalog, entry: BoardEntry, board: Board, item: Item
 ) -> list[SubjectReply]:
-    """Return every reply of a leaderboard's models to the scenario *meant*, without its text, the
+    """Return every reply of a leaderboard's models to the scenario *item*, without its text, the
     highest score first; those without a score come last.
     """
-    listed, protocol = make_listing(catalog, entry, board), entry.edition.protocol
-    rule = protocol.find_stem_score(meant.scenarios[0])
+    listed, protocol = make_conversation_lookup(catalog, entry, board), entry.edition.protocol
+    rule = protocol.find_stem_score_rule(item.scenarios[0])
     pushes = (
         next((branch for branch in rule.branches if rule.is_pressure_branch(branch)), None)
         if rule
         else None
     )
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
-    for stored in entry.edition.item_transcripts.get(make_scenario_slug(meant.id), ()):
-        if listed.is_counted(stored):
+    for stored in entry.edition.transcripts_by_item_slug.get(make_scenario_slug(item.id), ()):
+        if listed.is_on_board(stored):
             lines[stored.row.subject_hash].append(listed.make_entry(stored))
     replies = [
         copy_fields(
@@ -194,7 +200,7 @@ def _list_replies(
             outcome=find_outcome(
                 _find_push_score(one, pushes) if isinstance(one, StemEntry) else one.score
             ),
-            marks=listed.find_marks(subject, one.run, (one.configuration, meant.id)),
+            marks=listed.find_marks(subject, one.run, (one.configuration, item.id)),
             text="",
             whole=True,
             cut_off=any(
@@ -213,23 +219,23 @@ def _list_replies(
 
 
 def _add_texts(
-    catalog: Catalog, meant: Item, shown: Sequence[SubjectReply], texts: dict[str, str]
+    catalog: Catalog, item: Item, shown: Sequence[SubjectReply], known_texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
     """Yield the replies *shown*, each with its text, cut to `BEGINNING` characters; unknown texts
-    are read from the store. *texts*: the texts known so far by the conversation's id, one character
-    longer than shown; new ones are added.
+    are read from the store. *known_texts*: the texts known so far by the conversation's id, one
+    character longer than shown; new ones are added.
     """
-    new = [reply.transcript for reply in shown if reply.transcript not in texts]
+    new = [reply.transcript for reply in shown if reply.transcript not in known_texts]
     keys = {id_: find_by_id(catalog.transcripts, id_).row.id for id_ in new}
     with catalog.store.open_snapshot() as connection:
-        talks = results.read_transcripts(connection, keys.values())
+        talks = results.read_transcripts_and_reply_keys(connection, keys.values())
     # of a stem's branches what all of them begin with
-    shown_replies = (OPENING,) if meant.branches else meant.scenarios[0].judged or (OPENING,)
+    shown_replies = (OPENING,) if item.branches else item.scenarios[0].judged or (OPENING,)
     for id_, key in keys.items():
         said = (line.text for line in find_by_id(talks, key)[0].lines if line.name in shown_replies)
-        texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
+        known_texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for reply in shown:
-        text = texts[reply.transcript]
+        text = known_texts[reply.transcript]
         yield replace(reply, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 
@@ -283,13 +289,13 @@ def _format_score_rule(score: StemScore | None) -> str:
     return f"{format_quantity_title(score.factor)} × ({' + '.join(terms)}){style}"
 
 
-def _find_push_score(stem: StemEntry, pushes: Branch | None) -> float | None:
-    """Return the score, 0 to 100, of the branch *pushes* (pressure turns) of an item in one run;
-    the item's own score if *pushes* is None, and None if there is no score.
+def _find_push_score(stem: StemEntry, push_branch: Branch | None) -> float | None:
+    """Return the score, 0 to 100, of the branch *push_branch* (pressure turns) of an item in one
+    run; the item's own score if *push_branch* is None, and None if there is no score.
     """
     return next(
-        (branch.score for branch in stem.branches if branch.branch == pushes),
-        stem.score if pushes is None else None,
+        (branch.score for branch in stem.branches if branch.branch == push_branch),
+        stem.score if push_branch is None else None,
     )
 
 
@@ -335,7 +341,7 @@ def find_outcome(score: float | None) -> Outcome | None:
     return "folded" if PARTS * score <= SCORE else "partly"
 
 
-def has_pressure(scenario: Scenario) -> bool:
+def has_judged_replies_under_pressure(scenario: Scenario) -> bool:
     """Whether judges score replies of *scenario* that come after the person has answered something
     that the model said or chose.
     """

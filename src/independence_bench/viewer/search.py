@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import find_judgements_by_key
+from independence_bench.analysis.results import find_judgements_of_conversation
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
@@ -78,22 +78,28 @@ class SearchQuery:
     page: int
 
 
-def parse_query(given: Mapping[str, str]) -> SearchQuery:
+def parse_query(query_parameters: Mapping[str, str]) -> SearchQuery:
     """Return the search query in the parameters of a web address. Raise WrongUse if they are not
     valid.
     """
-    of, page = given.get("of", "said"), given.get("page", "0")
-    words = UNWANTED.sub(" ", given.get("words", ""))
+    of, page = query_parameters.get("of", "said"), query_parameters.get("page", "0")
+    words = UNWANTED.sub(" ", query_parameters.get("words", ""))
     if of not in COLUMNS or not re.fullmatch("[0-9]{1,6}", page):
         raise WrongUse("a search is for words that were said or judged, and its pages are numbered")
-    terms = _split_terms(words)
+    terms = _make_full_text_terms(words)
     if len(words) > LONGEST_QUERY or len(terms) > MOST_TERMS:
         raise WrongUse(f"a search is for at most {MOST_TERMS} words; look for some of them")
     match = f"{{{of}}} : ({' '.join(terms)})" if terms else ""
-    return SearchQuery(of, match, given.get("subject", ""), given.get("scenario", ""), int(page))
+    return SearchQuery(
+        of,
+        match,
+        query_parameters.get("subject", ""),
+        query_parameters.get("scenario", ""),
+        int(page),
+    )
 
 
-def _split_terms(words: str) -> list[str]:
+def _make_full_text_terms(words: str) -> list[str]:
     """Return each word of *words*, and each phrase in quotation marks, as SQLite's full-text search
     (FTS5) writes it.
 
@@ -117,7 +123,7 @@ def search_catalog(catalog: Catalog, query: SearchQuery) -> SearchAnswer:
     conversations = index.conversations
     found = [
         number
-        for number in (index.find_conversations(query.match) if query.match else ())
+        for number in (index.find_conversation_places(query.match) if query.match else ())
         if query.subject in ("", catalog.labels[conversations[number].row.subject_hash])
         and query.scenario in ("", conversations[number].scenario.title)
     ]
@@ -184,13 +190,13 @@ class SearchIndex:
                     "INSERT INTO texts (rowid, said, judged) VALUES (?, ?, ?)",
                     zip(
                         places,
-                        _read_replies(connection, some),
-                        _read_judgements(connection, some),
+                        _join_replies_per_conversation(connection, some),
+                        _join_reasonings_per_conversation(connection, some),
                         strict=True,
                     ),
                 )
 
-    def find_conversations(self, match: str) -> list[int]:
+    def find_conversation_places(self, match: str) -> list[int]:
         """Return the numbers (from 0, in the order of the catalog) of the conversations that match
         a full-text query, the best match first.
         """
@@ -210,11 +216,13 @@ class SearchIndex:
             return str(self._database.execute(wanted, given).fetchone()[0])
 
 
-def _read_replies(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
+def _join_replies_per_conversation(
+    connection: Connection, some: Sequence[StoredTranscript]
+) -> Iterator[str]:
     """Yield for each of the conversations in *some* the text that the model wrote: replies, private
     notes and reasoning; "" for one that was deleted meanwhile.
     """
-    stored = results.read_transcripts(connection, [one.row.id for one in some])
+    stored = results.read_transcripts_and_reply_keys(connection, [one.row.id for one in some])
     keys = [key for _, keys in stored.values() for key in keys]
     replies = results.find_replies(connection, keys)
     for one in some:
@@ -228,12 +236,16 @@ def _read_replies(connection: Connection, some: Sequence[StoredTranscript]) -> I
         yield _join_texts([*spoken, *(replies[key].reasoning for key in keys if key in replies)])
 
 
-def _read_judgements(connection: Connection, some: Sequence[StoredTranscript]) -> Iterator[str]:
+def _join_reasonings_per_conversation(
+    connection: Connection, some: Sequence[StoredTranscript]
+) -> Iterator[str]:
     """Yield for each of the conversations in *some* the text that all judges wrote about it."""
     given = [
         [
             judgement.key
-            for judgement in find_judgements_by_key(one.edition.records.counted.given, one.key)
+            for judgement in find_judgements_of_conversation(
+                one.edition.records.counted.given, one.key
+            )
         ]
         for one in some
     ]

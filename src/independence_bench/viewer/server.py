@@ -130,7 +130,7 @@ class BoundedHttp(H11Protocol):
         """
         self._stop_clock()
         self._since, self._unread = self.loop.time(), self.transport.get_write_buffer_size()
-        self._clock = self.loop.call_later(self.timeout_keep_alive, self._check_progress)
+        self._clock = self.loop.call_later(self.timeout_keep_alive, self._close_if_stalled)
 
     def _stop_clock(self) -> None:
         """Stop the clock that limits how long an HTTP connection may stay without progress, if it
@@ -140,7 +140,7 @@ class BoundedHttp(H11Protocol):
             self._clock.cancel()
             self._clock = None
 
-    def _check_progress(self) -> None:
+    def _close_if_stalled(self) -> None:
         """Close the HTTP connection if it has made no progress since its clock was started: no
         whole request came, or nothing of the answer was read. Else start the clock anew.
         """

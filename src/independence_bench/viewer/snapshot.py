@@ -32,10 +32,10 @@ from independence_bench.analysis.leaderboard import (
 from independence_bench.analysis.results import Key, read_stored_protocol
 from independence_bench.columns import HIDDEN, SENT
 from independence_bench.hashing import hash_content, hash_text, make_slug
-from independence_bench.models.local import is_table_judge
+from independence_bench.models.local import is_embedded_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Item, Protocol, Scenario
-from independence_bench.protocol.plan import list_configurations
+from independence_bench.protocol.plan import list_possible_configurations
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store import registry
@@ -85,7 +85,7 @@ class StoredTranscript(NamedTuple):
     key: Key  # what judges read and the rubric's hash, by which it is judged
 
     @property
-    def item(self) -> str:
+    def item_slug(self) -> str:
         """The id, in web addresses, of the item to which this conversation belongs: of its branched
         item, or of its own scenario.
         """
@@ -107,7 +107,7 @@ class Edition:
         """All stored conversations that count under this protocol, sorted by the model's label,
         run, configuration and scenario. They are read lazily, because no leaderboard needs them.
         """
-        places = product(list_configurations(self.protocol), self.protocol.scenarios)
+        places = product(list_possible_configurations(self.protocol), self.protocol.scenarios)
         order = {
             (configuration, scenario.id): number
             for number, (configuration, scenario) in enumerate(places)
@@ -140,12 +140,12 @@ class Edition:
         return len({row.id for results in groups for row in results.transcripts})
 
     @cached_property
-    def items(self) -> Mapping[str, Item]:
+    def items_by_slug(self) -> Mapping[str, Item]:
         """Every item of this protocol, by its id in web addresses."""
         return {make_scenario_slug(item.id): item for item in self.protocol.items}
 
     @cached_property
-    def subject_transcripts(self) -> Mapping[str, Sequence[StoredTranscript]]:
+    def transcripts_by_model_hash(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The stored conversations of this protocol, by the hash of the model."""
         return self._group_transcripts(lambda transcript: transcript.row.subject_hash)
 
@@ -156,14 +156,14 @@ class Edition:
         place = stored.row.run, stored.configuration
         return [
             one
-            for one in self.subject_transcripts[stored.row.subject_hash]
+            for one in self.transcripts_by_model_hash[stored.row.subject_hash]
             if (one.row.run, one.configuration) == place
         ]
 
     @cached_property
-    def item_transcripts(self) -> Mapping[str, Sequence[StoredTranscript]]:
+    def transcripts_by_item_slug(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The stored conversations of this protocol, by the id of their item in web addresses."""
-        return self._group_transcripts(lambda transcript: transcript.item)
+        return self._group_transcripts(lambda transcript: transcript.item_slug)
 
     def _group_transcripts(
         self, key: Callable[[StoredTranscript], A]
@@ -177,7 +177,7 @@ class Edition:
         return grouped
 
     @cached_property
-    def place_transcripts(
+    def transcripts_by_place_and_model(
         self,
     ) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
         """The stored conversations of this protocol by configuration and scenario, and within these
@@ -285,7 +285,7 @@ class Catalog:
 
         return self.remember_result(("boards", edition.id, wanted), work_out_boards)
 
-    def find_jury(self, edition: Edition) -> tuple[str, ...]:
+    def choose_jury_labels(self, edition: Edition) -> tuple[str, ...]:
         """Return the labels of a protocol's judges that rank enough models to form a jury, without
         the embedded judge; () for fewer than two.
 
@@ -369,7 +369,7 @@ class Catalog:
             )
             for id_, board in self.find_boards(edition).items()
         ]
-        if jury := self.find_jury(edition):
+        if jury := self.choose_jury_labels(edition):
             entries += [
                 BoardEntry(
                     id_,
@@ -400,52 +400,56 @@ class Catalog:
 
 def make_board_id(
     edition: Edition,
-    group: Sequence[Configuration] | None,
+    configurations: Sequence[Configuration] | None,
     judge: str | None,
     rules: str,
     weights: str | None,
 ) -> str:
     """Return the id of a leaderboard in web addresses: its description in words, and a hash of the
-    same in full. If *group* (its configurations) is None, return the id that all leaderboards share
-    that differ only in their configurations.
+    same in full. If *configurations* (its configurations) is None, return the id that all
+    leaderboards share that differ only in their configurations.
     """
     words = [edition.protocol.name]
     words += [] if rules == OWN.name else [rules, "rules"]
     words += [] if weights is None else [weights, "weights"]
     parts: list[Any] = [edition.hash]
-    if group is not None:
-        words += [group[0].system, group[0].delivery] if len(group) == 1 else ["pooled"]
-        parts.append([str(configuration) for configuration in group])
+    if configurations is not None:
+        words += (
+            [configurations[0].system, configurations[0].delivery]
+            if len(configurations) == 1
+            else ["pooled"]
+        )
+        parts.append([str(configuration) for configuration in configurations])
     parts += [judge, rules] if weights is None else [judge, rules, weights]
     return make_slug(" ".join([*words, judge or "not judged"]), hash_content(parts))
 
 
 def read_catalog(
-    store: Store, wanted: Sequence[Protocol] = (), told: Told = ignore_progress
+    store: Store, wanted_protocols: Sequence[Protocol] = (), on_progress: Told = ignore_progress
 ) -> Catalog:
-    """Read everything in *store* that the viewer shows: of the protocols *wanted*, or of all that
-    are stored, the one played last first.
+    """Read everything in *store* that the viewer shows: of the protocols *wanted_protocols*, or of
+    all that are stored, the one played last first.
 
-    A protocol of which nothing is stored is left out. *told* is called with each number of steps
-    done.
+    A protocol of which nothing is stored is left out. *on_progress* is called with each number of
+    steps done.
     """
     with store.open_snapshot() as connection:
         subjects = registry.read_subjects(connection)
         labels = make_unique_labels(subjects)
         played = registry.read_protocols(connection)
-        protocols = list(wanted) or [
+        protocols = list(wanted_protocols) or [
             read_stored_protocol(connection, hash_, files, where=f"{store.shown}: {name}")
             for hash_, name, files in played
         ]
         editions = {}
         for hash_, protocol in {p.hash: p for p in protocols}.items():
-            records = read_board_records(connection, protocol, told)
+            records = read_board_records(connection, protocol, on_progress)
             id_ = make_slug(protocol.name, hash_)
             edition = Edition(id_, protocol, hash_, records, labels)
             if edition.transcript_count:
                 editions[id_] = edition
         judges = registry.read_judge_labels(connection)
-        people = registry.find_human_judges(connection)
+        people = registry.find_human_judge_hashes(connection)
         return Catalog(
             store=store,
             version=hash_store_state(connection),
@@ -455,7 +459,7 @@ def read_catalog(
             judges=judges,
             kinds={
                 label: "table"
-                if is_table_judge(label)
+                if is_embedded_judge(label)
                 else "person"
                 if hash_ in people
                 else "model"

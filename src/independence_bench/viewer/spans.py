@@ -62,21 +62,25 @@ class FoundQuote:
 
 
 def find_quotes(
-    reasoning: str, lines: Sequence[str], first: Sequence[int] = ()
+    reasoning: str, lines: Sequence[str], first_searched_lines: Sequence[int] = ()
 ) -> list[FoundQuote]:
     """Return every quote in a judge's *reasoning* that *lines* of the conversation contain, in the
     order of the reasoning. Each quote is found once, in the first line that has it.
 
-    *first*: the numbers of the lines that are searched before the others. [] if nothing is quoted.
+    *first_searched_lines*: the numbers of the lines that are searched before the others. [] if
+    nothing is quoted.
     """
-    order = [*first, *(number for number in range(len(lines)) if number not in first)]
+    order = [
+        *first_searched_lines,
+        *(number for number in range(len(lines)) if number not in first_searched_lines),
+    ]
     quotes = []
     for start, end in _find_quoted_parts(reasoning[:LONGEST]):
         wanted = _ComparableText(reasoning[start:end]).text.strip(_ENDS)
         if len(wanted) < SHORTEST:
             continue
         for number in order:
-            if (place := _make_comparable(lines[number]).find_words(wanted)) is not None:
+            if (place := _make_comparable(lines[number]).find_phrase_span(wanted)) is not None:
                 quotes.append(FoundQuote(start, end, number, *place))
                 break
     return quotes
@@ -127,7 +131,7 @@ class _ComparableText:
                 places.extend([place] * len(character))
         self.text, self._places = "".join(kept), places
 
-    def find_words(self, wanted: str) -> tuple[int, int] | None:
+    def find_phrase_span(self, wanted: str) -> tuple[int, int] | None:
         """Return the start and the end of *wanted* in the original text, in characters, at the
         edges of words; None if the text does not contain it.
         """
@@ -159,7 +163,7 @@ class Offsets:
     def __init__(self, text: str) -> None:
         self._wide = [] if text.isascii() else [found.start() for found in _WIDE.finditer(text)]
 
-    def make_span(self, start: int, end: int) -> Span:
+    def make_utf16_span(self, start: int, end: int) -> Span:
         """Return the part of the text from character *start* up to *end* as a span of UTF-16 code
         units.
         """
@@ -181,7 +185,10 @@ def find_shared_word_runs(first: str, second: str) -> list[Run]:
 
     Runs do not overlap in *second*; in *first* they may, if the second text says something twice.
     """
-    (ends, said), (others, words) = _split_words(first), _split_words(second)
+    (ends, said), (others, words) = (
+        _split_word_edges_and_words(first),
+        _split_word_edges_and_words(second),
+    )
     three, wanted = (list(zip(of, of[1:], of[2:], strict=False)) for of in (said, words))
     common, begins = set(wanted).intersection(three), defaultdict[tuple[str, ...], list[int]](list)
     for place, begin in enumerate(three):
@@ -208,7 +215,7 @@ def find_shared_word_runs(first: str, second: str) -> list[Run]:
     return runs
 
 
-def _split_words(text: str) -> tuple[list[int], list[str]]:
+def _split_word_edges_and_words(text: str) -> tuple[list[int], list[str]]:
     """Return the places in *text*, in characters, at which each word begins and ends, one after the
     other, and the words in lower case.
     """

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
-from independence_bench.report.encode import encode_json
+from independence_bench.report.encode import encode_page_json
 from independence_bench.store.rows import split_chunks
-from independence_bench.store.staging import replace_folder, stage_path
+from independence_bench.store.staging import make_temporary_path, replace_folder
 from independence_bench.viewer.app import HOME, Page
 from independence_bench.viewer.conversation import build_transcript_answers
 from independence_bench.viewer.fragments import Offer
@@ -42,11 +42,12 @@ PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 Tell = Callable[[int, int], None]  # files written, files in all
 
 
-def make_offer(raw: bool, most_rows: int) -> Offer:
+def make_offer(raw: bool, largest_board_rows: int) -> Offer:
     """Return what a static site offers: whether it has raw calls, and for how many models of a
-    leaderboard there are comparisons. *most_rows*: the number of rows of its largest leaderboard.
+    leaderboard there are comparisons. *largest_board_rows*: the number of rows of its largest
+    leaderboard.
     """
-    return Offer(frozen=True, raw=raw, compared=COMPARED if most_rows > COMPARED else None)
+    return Offer(frozen=True, raw=raw, compared=COMPARED if largest_board_rows > COMPARED else None)
 
 
 def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
@@ -62,7 +63,7 @@ def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> in
     check_site_folder(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with stage_path(out) as fresh:
+        with make_temporary_path(out) as fresh:
             count = _write_folder(answers, page, fresh, tell)
             replace_folder(fresh, out)
     except OSError as error:
@@ -100,7 +101,7 @@ def check_site_folder(out: Path) -> None:
 def _write_folder(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
     """Write all files of the static site into *folder*, and return the number of files."""
     paths = sorted(path for path in answers.list_paths() if path != INDEX)
-    files = {} if page is None else {**page.files, HOME: page.home}
+    files = {} if page is None else {**page.files, HOME: page.static_site_home}
     files["api/index.json"], files[PLAIN] = answers.get(INDEX) or b"", b""
     packs = []
     for number, pack in enumerate(_group_packs(_encode_pack_lines(answers, paths, tell))):
@@ -153,7 +154,7 @@ def _read_answers(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str,
             try:
                 yield from zip(
                     chunk,
-                    map(encode_json, build_transcript_answers(answers.catalog, ids)),
+                    map(encode_page_json, build_transcript_answers(answers.catalog, ids)),
                     strict=True,
                 )
             except NotThere:

@@ -12,9 +12,12 @@ import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, add_name_changes, list_chosen_names
-from independence_bench.analysis.compare_settings import SubjectEffect, subtract_indices
-from independence_bench.analysis.health import format_day_and_hour
-from independence_bench.analysis.held_stems import HeldItem, HeldStems, read_held_stems
+from independence_bench.analysis.compare_settings import (
+    SubjectEffect,
+    subtract_first_index_from_second,
+)
+from independence_bench.analysis.health import format_utc_day_and_minute
+from independence_bench.analysis.held_stems import HeldItem, HeldStems, read_held_stems_by_label
 from independence_bench.analysis.row_costs import SubjectCost
 from independence_bench.figures import POINTS, Dollars, Points, Whole
 from independence_bench.protocol.definition import Configuration
@@ -24,15 +27,20 @@ from independence_bench.report.persona_view import (
     BESIDES,
     describe_held_items,
     describe_item_loss,
-    describe_item_outcome,
     describe_loss_place,
+    format_item_held_runs,
     quote_text,
 )
-from independence_bench.store.registry import read_stored_picture
+from independence_bench.store.registry import read_picture_base64
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import convert_to_percent
 from independence_bench.viewer.fragments import MarkScale, Score, SubjectFacts, make_mark_cell
-from independence_bench.viewer.listing import Listing, StemEntry, TranscriptEntry, make_listing
+from independence_bench.viewer.listing import (
+    Listing,
+    StemEntry,
+    TranscriptEntry,
+    make_conversation_lookup,
+)
 from independence_bench.viewer.snapshot import (
     BoardEntry,
     Catalog,
@@ -109,19 +117,21 @@ def build_subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> S
     """
     board = catalog.find_board(entry)
     row = catalog.find_row(board, subject)
-    (shown,) = boards.build_board_rows(catalog, entry, [row])
-    spent = fragments.find_costs(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
+    (shown,) = boards.add_page_figures_to_rows(catalog, entry, [row])
+    spent = fragments.find_costs_by_model_hash(catalog, entry, [row]).get(
+        row.subject.hash, SubjectCost()
+    )
     every = {mark.name: mark for item in board.protocol.items for mark in item.marks}
     marks = [
         fragments.make_mark_scale(board.protocol, mark)
         for mark in every.values()
         if mark.name in row.means
     ]
-    listed = make_listing(catalog, entry, board)
+    listed = make_conversation_lookup(catalog, entry, board)
     stored = [
         transcript
-        for transcript in entry.edition.subject_transcripts.get(row.subject.hash, ())
-        if listed.is_counted(transcript)
+        for transcript in entry.edition.transcripts_by_model_hash.get(row.subject.hash, ())
+        if listed.is_on_board(transcript)
     ]
     entries = tuple(map(listed.make_entry, stored))
     why, played = fragments.explain_missing_intervals(board), entry.edition.protocol
@@ -131,13 +141,13 @@ def build_subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> S
         row=shown,
         profile=build_dimension_profiles(board, row),
         marks=tuple(marks),
-        runs=_list_runs(listed, board, row),
+        runs=_list_pooled_model_runs(listed, board, row),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(
             None if f.difficulty is None else 100 - f.difficulty
             for f in catalog.measure_items(entry).scenarios
         ),
-        elsewhere=tuple(_find_other_boards(catalog, entry, row, why)),
+        elsewhere=tuple(_list_other_board_results(catalog, entry, row, why)),
         dollars=spent.total,
         served=spent.served,
         names=_list_name_choices(catalog, entry, board, row),
@@ -167,7 +177,7 @@ def encode_subject_csv(answer: SubjectAnswer) -> bytes:
     )  # fmt: skip
 
 
-def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
+def _list_pooled_model_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     """Return every run of one model with its index, dimensions, and score in each scenario. The
     score of a scenario is the mean over the configurations, None if one of them has none.
     """
@@ -188,7 +198,7 @@ def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]
                 score.index,
                 tuple(map(boards.convert_to_percent, dimensions)),
                 tuple(shares),
-                format_day_and_hour(row.made.runs[run])
+                format_utc_day_and_minute(row.made.runs[run])
                 if row.made and run in row.made.runs
                 else None,
             )
@@ -196,7 +206,7 @@ def _list_runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]
     return tuple(details)
 
 
-def _find_other_boards(
+def _list_other_board_results(
     catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None
 ) -> Iterator[Elsewhere]:
     """Yield the result of the same model on each other leaderboard of the series, with the
@@ -213,7 +223,9 @@ def _find_other_boards(
             if board and there.subject.hash == row.subject.hash:
                 why, change = (
                     fragments.explain_missing_intervals(board),
-                    _compare_indices(row, there) if board.rules == OWN.name else None,
+                    _subtract_index_here_from_there(row, there)
+                    if board.rules == OWN.name
+                    else None,
                 )
                 yield Elsewhere(
                     board=other.id,
@@ -224,13 +236,13 @@ def _find_other_boards(
                 )
 
 
-def _compare_indices(here: Row, there: Row) -> SubjectEffect | None:
+def _subtract_index_here_from_there(here: Row, there: Row) -> SubjectEffect | None:
     """Return a model's index on another leaderboard minus its index on this one; None if one of the
     two is missing. *here*, *there*: its rows on this and on the other leaderboard.
     """
     if here.index is None or there.index is None:
         return None
-    return subtract_indices(
+    return subtract_first_index_from_second(
         (here.index, here.uncertainty.index.rerun),
         (there.index, there.uncertainty.index.rerun),
     )
@@ -369,10 +381,10 @@ def build_persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
     held as the character. Raise NotThere if the leaderboard is not about a character.
     """
     protocol, board = entry.edition.protocol, catalog.find_board(entry)
-    character = fragments.find_characters(catalog).get(entry.id)
+    character = fragments.map_boards_to_characters(catalog).get(entry.id)
     if character is None:
         raise NotThere(entry.id)
-    played = read_held_stems(catalog.store, protocol, entry.judge)
+    played = read_held_stems_by_label(catalog.store, protocol, entry.judge)
     subjects = []
     for row in board.rows:
         mine = played.get(row.label, HeldStems())
@@ -381,38 +393,43 @@ def build_persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
             PersonaSubject(
                 fragments.make_subject_facts(catalog, row.subject),
                 describe_held_items(mine, board.by_table),
-                tuple(_make_persona_item(entry, row.subject.hash, item) for item in mine.items),
-                None if mine.style is None else 10 * mine.style,
                 tuple(
-                    PersonaCount(title, *mine.count_full_worth(branch))
+                    _make_persona_item(entry, row.subject.hash, item) for item in mine.pushed_items
+                ),
+                None if mine.mean_character_style is None else 10 * mine.mean_character_style,
+                tuple(
+                    PersonaCount(title, *mine.count_full_worth_and_judged(branch))
                     for branch, title in BESIDES.items()
                 ),
                 Score(row.index, uncertainty, fragments.explain_missing_intervals(board)),
             )
         )
     with catalog.store.open_snapshot() as connection:
-        picture = read_stored_picture(connection, protocol.name)
+        picture = read_picture_base64(connection, protocol.name)
     return PersonaAnswer(catalog.version, character, picture, tuple(subjects))
 
 
-def _make_persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaItem:
+def _make_persona_item(entry: BoardEntry, subject_hash: str, item: HeldItem) -> PersonaItem:
     """Return how one model held one item of the character sheet, with the reply that shows where
-    the item was lost. *subject*: the model's hash.
+    the item was lost. *subject_hash*: the model's hash.
     """
     return PersonaItem(
         make_scenario_slug(item.stem),
         item.title,
         item.held,
-        describe_item_outcome(item),
+        format_item_held_runs(item),
         describe_item_loss(item),
         bool(item.crossings),
-        _find_persona_quote(entry, subject, item),
+        _find_persona_quote(entry, subject_hash, item),
     )
 
 
-def _find_persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
+def _find_persona_quote(
+    entry: BoardEntry, subject_hash: str, item: HeldItem
+) -> PersonaQuote | None:
     """Return the reply that shows where a model lost an item of the character sheet, else its
-    shortest reply to the last pressure turn; None if none is judged. *subject*: the model's hash.
+    shortest reply to the last pressure turn; None if none is judged. *subject_hash*: the model's
+    hash.
     """
     last = min(
         (run.last for run in item.runs if run.last), key=lambda loss: len(loss.text), default=None
@@ -420,7 +437,7 @@ def _find_persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> Pers
     reply = item.loss or last
     if reply is None:
         return None
-    played = entry.edition.subject_transcripts.get(subject, ())
+    played = entry.edition.transcripts_by_model_hash.get(subject_hash, ())
     place = next(
         (
             transcript

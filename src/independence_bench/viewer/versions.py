@@ -22,10 +22,10 @@ from independence_bench.analysis.uncertainty import Compared
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.compare_view import (
+    describe_changes_beside_prompts,
     describe_needed_version_runs,
-    describe_other_changes,
     describe_versions,
-    list_change_lines,
+    list_signed_change_lines,
 )
 from independence_bench.report.encode import encode_csv
 from independence_bench.viewer import compare
@@ -101,14 +101,14 @@ def build_versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) ->
         },
         protocol,
     )
-    both = find_both_versions(catalog, entry, edition)
+    both = find_change_and_both_boards(catalog, entry, edition)
     assert both is not None  # noqa: S101 - else it were none of them
     change, before, now = both
     earlier = {row.subject.hash: row for row in before.rows}
     pairs = [
         (earlier[row.subject.hash], row)
         for row in now.rows
-        if row.subject.hash in find_shared_subjects(before, now)
+        if row.subject.hash in find_shared_model_hashes(before, now)
     ]
     compared = list_score_keys(change.common)
     return VersionsAnswer(
@@ -126,11 +126,11 @@ def build_versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) ->
         prompts=tuple(
             ChangedPrompt(
                 prompt.variant,
-                tuple(ChangedLine(*line) for line in list_change_lines(prompt.changes)),
+                tuple(ChangedLine(*line) for line in list_signed_change_lines(prompt.changes)),
             )
             for prompt in change.prompts
         ),
-        unlike=describe_other_changes(change) or None,
+        unlike=describe_changes_beside_prompts(change) or None,
         compared=compare.list_compared_scores(compared),
         subjects=tuple(
             _compare_subject(compared, comparison, row.subject.id, row.label)
@@ -170,7 +170,9 @@ def _compare_subject(
         label,
         *compare.format_side_values(compared, before),
         *compare.format_side_values(compared, now),
-        compare.build_differences(compared, scores, "; ".join(scores.why_no_interval) or None),
+        compare.subtract_first_from_second(
+            compared, scores, "; ".join(scores.why_no_interval) or None
+        ),
         describe_versions(one),
         describe_needed_version_runs(one) or None,
     )
@@ -197,8 +199,12 @@ def find_other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVe
         """
         others = []
         for edition in catalog.editions.values():
-            both = None if edition is entry.edition else find_both_versions(catalog, entry, edition)
-            if both is not None and (shared := len(find_shared_subjects(both[1], both[2]))):
+            both = (
+                None
+                if edition is entry.edition
+                else find_change_and_both_boards(catalog, entry, edition)
+            )
+            if both is not None and (shared := len(find_shared_model_hashes(both[1], both[2]))):
                 others.append(
                     OtherVersion(edition.id, edition.protocol.name, edition.hash[:8], shared)
                 )
@@ -207,7 +213,7 @@ def find_other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVe
     return catalog.remember_result(("versions", entry.id), work_out_versions)
 
 
-def find_both_versions(
+def find_change_and_both_boards(
     catalog: Catalog, entry: BoardEntry, edition: Edition
 ) -> tuple[VersionChange, Board, Board] | None:
     """Return what changed from the protocol version *edition* to that of *entry*, the leaderboard
@@ -239,6 +245,6 @@ def find_both_versions(
     return None if before is None else (change, before, now)
 
 
-def find_shared_subjects(before: Board, now: Board) -> set[str]:
+def find_shared_model_hashes(before: Board, now: Board) -> set[str]:
     """Return the hashes of the models that are on both leaderboards, *before* and *now*."""
     return {row.subject.hash for row in before.rows} & {row.subject.hash for row in now.rows}

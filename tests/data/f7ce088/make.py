@@ -31,7 +31,7 @@ from sqlalchemy import LargeBinary, insert, select, update
 
 from independence_bench.judging.prompt import hash_rubric
 from independence_bench.protocol.loader import load_protocol
-from independence_bench.protocol.plan import hash_script, list_configurations
+from independence_bench.protocol.plan import hash_script, list_possible_configurations
 from independence_bench.store.database import open_store
 from independence_bench.store.rows import unpack
 from independence_bench.store.schema import metadata
@@ -247,7 +247,7 @@ def hashes() -> dict[str, Any]:
                 str(configuration): {
                     s.id: hash_script(protocol, configuration, s) for s in protocol.scenarios
                 }
-                for configuration in list_configurations(protocol)
+                for configuration in list_possible_configurations(protocol)
             },
         }
     return found

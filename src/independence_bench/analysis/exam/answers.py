@@ -20,14 +20,14 @@ from independence_bench.judging.exam.questions import (
     Question,
     find_band,
     find_rubric,
-    find_scale,
+    find_scale_levels,
     is_lowest_best,
     load_exam_protocol,
     load_questions,
 )
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.definition import Mark, StemScore
-from independence_bench.protocol.item_scoring import list_level_worths
+from independence_bench.protocol.item_scoring import list_position_worths
 from independence_bench.store import attempts, registry, results
 
 # after the name of the embedded judge
@@ -144,24 +144,24 @@ class MarkOrder:
     # of levels with an order: what each is worth, by its place in the list
     worths: tuple[float, ...] = ()
 
-    def convert_mark(self, given: float) -> float:
+    def convert_level_to_worth(self, given: float) -> float:
         """Return the number by which a judge's score *given* is compared with others: its worth if
         the score is one of several ordered levels, else *given* itself.
         """
         return self.worths[int(given)] if self.worths else given
 
-    def measure_spread(self, given: Sequence[float]) -> float:
+    def measure_range_share(self, given: Sequence[float]) -> float:
         """Return the largest distance among the judges' scores in *given*, at least one, as a share
         of the scale, in [0, 1]. Scores that are names without an order have 0 if all are the same,
         else 1.
         """
         if self.measurement == "nominal":
             return float(len(set(given)) > 1)
-        numbers = [self.convert_mark(mark) for mark in given]
+        numbers = [self.convert_level_to_worth(mark) for mark in given]
         return (max(numbers) - min(numbers)) / (self.high - self.low)
 
 
-def make_mark_order(mark: Mark, score: StemScore | None) -> MarkOrder:
+def make_mark_comparison_scale(mark: Mark, score: StemScore | None) -> MarkOrder:
     """Return the scale on which judges' scores of the kind *mark* are compared: names without an
     order, or numbers with a lowest and a highest. *score* is how the protocol scores items from
     them; None if it does not.
@@ -170,7 +170,7 @@ def make_mark_order(mark: Mark, score: StemScore | None) -> MarkOrder:
     place means anything: a position has a value there, so positions are ordered by it; other levels
     are names.
     """
-    worths = list_level_worths(mark, score)
+    worths = list_position_worths(mark, score)
     if len(set(worths)) > 1:
         return MarkOrder("ordinal", min(worths), max(worths), worths)
     return MarkOrder("nominal" if mark.levels else "ordinal", mark.low, mark.high)
@@ -204,7 +204,7 @@ class ExamScale:
             else self.states[min(max(round(mark), 0), len(self.states) - 1)]
         )
 
-    def find_state_place(self, state: str) -> float:
+    def convert_state_to_number(self, state: str) -> float:
         """Return *state* as a number, by which agreement is measured: its worth, or its position
         from 0 in the list of states. If the states are names without an order, the number only
         distinguishes them.
@@ -219,9 +219,9 @@ class ExamScale:
         if self.measurement == "nominal" or self.has_bands:
             change = mark - before
         else:
-            change = self.find_state_place(self.find_state(mark)) - self.find_state_place(
-                self.find_state(before)
-            )
+            change = self.convert_state_to_number(
+                self.find_state(mark)
+            ) - self.convert_state_to_number(self.find_state(before))
         return self.favour * change > 0 and self.find_state(mark) != self.find_state(before)
 
 
@@ -236,8 +236,8 @@ def make_exam_scales(rubric: str) -> Mapping[str, ExamScale]:
     scales = {}
     for name, mark in group.marks.items():
         favour = -1 if is_lowest_best(group, name) else 1
-        states = find_scale(group, name)
-        as_score = make_mark_order(mark, protocol.find_stem_score(scenario))
+        states = find_scale_levels(group, name)
+        as_score = make_mark_comparison_scale(mark, protocol.find_stem_score_rule(scenario))
         if as_score.worths:
             # a position is worth what suits the subject
             scales[name] = ExamScale(states, as_score.worths, "ordinal", 1)

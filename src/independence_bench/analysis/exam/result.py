@@ -3,7 +3,8 @@
     result = make_exam_result(read_exam_answers(connection, judge_hash))
     result.fitness.why  # ("drift: lower limit of kappa 0.41, ...",); () if it is fit for ranking
     judges = read_examined_judges(connection, protocol)
-    judges.find_exam([judge_hash]).standing  # None: it was not examined in the protocol's rubrics
+    # None: it was not examined in the protocol's rubrics
+    judges.find_or_make_exam([judge_hash]).standing
 
 docs/judges.md defines the figures and gives the reasons for the thresholds. Juries are made of
 their members' answers; no judge is asked. A store in which no judge has taken an exam costs one
@@ -172,7 +173,7 @@ def make_rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
         rubric=rubric,
         questions=len(first),
         of=len(load_questions()[rubric].questions),
-        kappa=_measure_agreement(
+        kappa=_measure_mean_kappa(
             rubric, [answer for answer in first.values() if answer.marks is not None]
         ),
         failed=ExamShare(len(answers) - len(judged), len(answers)),
@@ -187,7 +188,7 @@ def make_rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
     return replace(result, fitness=decide_fitness(result))
 
 
-def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
+def _measure_mean_kappa(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
     """Return the agreement of a judge's *answers* with the known right answers, as kappa with its
     interval: the mean over the rubric's kinds of score. Every answer has scores. None if no kind of
     score has a kappa.
@@ -204,11 +205,13 @@ def _measure_agreement(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure
             continue
         items = Items(
             np.array([question for question, _, _ in rows]),
-            np.array([scale.find_state_place(state) for _, state, _ in rows]),
-            np.array([scale.find_state_place(scale.find_state(mark)) for _, _, mark in rows]),
+            np.array([scale.convert_state_to_number(state) for _, state, _ in rows]),
+            np.array(
+                [scale.convert_state_to_number(scale.find_state(mark)) for _, _, mark in rows]
+            ),
             scale.measurement,
         )
-        if (figure := known_states.measure_agreement(items, len(answers))) is not None:
+        if (figure := known_states.measure_kappa_with_states(items, len(answers))) is not None:
             figures.append(figure)
     if not figures:
         return None
@@ -476,23 +479,23 @@ class ExaminedJudges:
     no_questions: bool
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
-    def find_exam(self, judges: Sequence[str]) -> BoardExam | None:
-        """Return the exam of the judge whose hash is in *judges*, or of the jury if these are
-        several hashes. None if *judges* is empty or has the hash of a person. Results are kept for
-        the next call.
+    def find_or_make_exam(self, judge_hashes: Sequence[str]) -> BoardExam | None:
+        """Return the exam of the judge whose hash is in *judge_hashes*, or of the jury if these are
+        several hashes. None if *judge_hashes* is empty or has the hash of a person. Results are
+        kept for the next call.
         """
-        if not judges or self.people.intersection(judges):
+        if not judge_hashes or self.people.intersection(judge_hashes):
             return None
-        if (key := tuple(judges)) not in self._made:
+        if (key := tuple(judge_hashes)) not in self._made:
             self._made[key] = self._make_board_exam(key)
         return self._made[key]
 
-    def _make_board_exam(self, judges: tuple[str, ...]) -> BoardExam:
-        """Return the exam of the judge whose hash is in *judges*, or of the jury if these are
+    def _make_board_exam(self, judge_hashes: tuple[str, ...]) -> BoardExam:
+        """Return the exam of the judge whose hash is in *judge_hashes*, or of the jury if these are
         several hashes.
         """
-        each = [self.answers.get(judge, ()) for judge in judges]
-        lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
+        each = [self.answers.get(judge, ()) for judge in judge_hashes]
+        lacking = [judge for judge, answers in zip(judge_hashes, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
         together = each[0] if len(each) == 1 else () if lacking else combine_jury_answers(each)
         lacking = [judge for judge in lacking if judge not in self.simulated]
@@ -503,7 +506,7 @@ class ExaminedJudges:
                 dict.fromkeys(self.names[judge] for judge in lacking if judge in self.names)
             ),
             no_questions=self.no_questions,
-            jury=len(judges) > 1,
+            jury=len(judge_hashes) > 1,
         )
 
 
@@ -513,7 +516,7 @@ def read_examined_judges(
     """Return all judges of the store, with the answers of those that have taken the exam in the
     rubrics of *protocol*. *also* is a judge that is included though it may be new to the store.
     """
-    aside = results.find_exam_judges(connection)
+    aside = results.find_exam_judge_hashes(connection)
     # the questions are read only where a judge may have answered some
     wanted = list_exam_rubrics(protocol) if aside else ()
     answers = (
@@ -521,17 +524,20 @@ def read_examined_judges(
         if wanted
         else {}
     )
-    labels, names = registry.read_judge_labels(connection), registry.find_judge_names(connection)
+    labels, names = (
+        registry.read_judge_labels(connection),
+        registry.find_selectable_judge_names(connection),
+    )
     specs = registry.read_judge_specs(connection)
     if also is not None and also.hash not in labels:
         labels[also.hash], specs[also.hash] = also.label, json.loads(also.spec)
-        if (name := registry.find_judge_name(json.loads(also.spec))) is not None:
+        if (name := registry.find_selectable_judge_name(json.loads(also.spec))) is not None:
             names[also.hash] = name
     return ExaminedJudges(
         protocol=protocol,
         labels=labels,
         names=names,
-        people=registry.find_human_judges(connection),
+        people=registry.find_human_judge_hashes(connection),
         simulated=frozenset(
             judge
             for judge, spec in specs.items()

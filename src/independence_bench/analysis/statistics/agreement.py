@@ -53,7 +53,7 @@ def compute_krippendorff_alpha(
     Memory grows with the square of the number of different scores, so round scores with many
     decimals before.
     """
-    table = _select_paired_columns(_make_mark_table(marks))
+    table = _select_columns_with_two_scores(_make_mark_table(marks))
     return _compute_alpha(
         _count_coincidences(table, np.unique(table[~np.isnan(table)])), measurement
     )
@@ -84,33 +84,35 @@ def compute_quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> 
 # ----------------------------------------------------------- how sure: without each of the subjects
 
 
-def estimate_jackknife_error(left_out: Sequence[float | None]) -> float | None:
-    """Return the jackknife standard error of an estimate over n subjects. *left_out* has n
-    estimates, each calculated without one of the subjects.
+def estimate_jackknife_error(leave_one_out_estimates: Sequence[float | None]) -> float | None:
+    """Return the jackknife standard error of an estimate over n subjects. *leave_one_out_estimates*
+    has n estimates, each calculated without one of the subjects.
 
     sqrt((n - 1)/n sum (t_j - mean t)^2) (J. W. Tukey, Annals of Mathematical Statistics 29, 1958,
     614). None for fewer than `FEWEST_LEFT_OUT` subjects, and if one of the estimates is None.
     """
-    there = [value for value in left_out if value is not None]
-    if len(there) < len(left_out) or len(there) < FEWEST_LEFT_OUT:
+    there = [value for value in leave_one_out_estimates if value is not None]
+    if len(there) < len(leave_one_out_estimates) or len(there) < FEWEST_LEFT_OUT:
         return None
     return sqrt((len(there) - 1) * float(np.var(np.array(there))))
 
 
 def estimate_jackknife_interval(
-    estimate: float, without: Sequence[float | None], level: float = LEVEL
+    estimate: float, leave_one_out_estimates: Sequence[float | None], level: float = LEVEL
 ) -> Interval | None:
     """Return the jackknife interval of *estimate*, a coefficient of agreement, at *level*; its
-    limits are in (-1, 1). *without* has one estimate for each subject, calculated without that
-    subject.
+    limits are in (-1, 1). *leave_one_out_estimates* has one estimate for each subject, calculated
+    without that subject.
 
     tanh(atanh x -+ t s), with Tukey's standard error s of atanh x and Student's t at *level* with n
     - 1 degrees for n subjects. On Fisher's scale the limits stay below 1. None if an estimate is
     absent, or is 1 or -1, and if leaving out a subject changes nothing: that does not show that an
     estimate is exact.
     """
-    there = [value for value in without if value is not None]
-    if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
+    there = [value for value in leave_one_out_estimates if value is not None]
+    if len(there) < len(leave_one_out_estimates) or any(
+        abs(value) > 1 - SAME for value in (estimate, *there)
+    ):
         return None
     error = estimate_jackknife_error([atanh(value) for value in there])
     if error is None or error < SAME:
@@ -138,11 +140,11 @@ def estimate_alpha_interval(
     if estimate is None or len(set(subjects)) < fewest:
         return None
     return estimate_jackknife_interval(
-        estimate, compute_alphas_without_subjects(marks, subjects, measurement), level
+        estimate, compute_alphas_without_each_subject(marks, subjects, measurement), level
     )
 
 
-def compute_alphas_without_subjects(
+def compute_alphas_without_each_subject(
     marks: Sequence[Sequence[float | None]],
     subjects: Sequence[str],
     measurement: Measurement,
@@ -156,7 +158,10 @@ def compute_alphas_without_subjects(
     subject are a difference. An alpha is None if the remaining scores do not vary.
     """
     every = _make_mark_table(marks)
-    table, whose = _select_paired_columns(every), np.array(subjects)[_find_paired_columns(every)]
+    table, whose = (
+        _select_columns_with_two_scores(every),
+        np.array(subjects)[_mask_columns_with_two_scores(every)],
+    )
     values = np.unique(table[~np.isnan(table)])
     of_subjects = [
         _count_coincidences(table[:, whose == name], values)
@@ -167,7 +172,7 @@ def compute_alphas_without_subjects(
     return [_compute_alpha(whole - mine, measurement) for mine in of_subjects]
 
 
-def _find_paired_columns(table: Floats) -> Bools:
+def _mask_columns_with_two_scores(table: Floats) -> Bools:
     """Return a mask [columns] of *table* [judges, columns]: True for a column in which two judges
     or more gave a score.
     """
@@ -175,11 +180,11 @@ def _find_paired_columns(table: Floats) -> Bools:
     return paired
 
 
-def _select_paired_columns(table: Floats) -> Floats:
+def _select_columns_with_two_scores(table: Floats) -> Floats:
     """Return only the columns of *table* [judges, things] in which two judges or more gave a
     score.
     """
-    return table[:, _find_paired_columns(table)]
+    return table[:, _mask_columns_with_two_scores(table)]
 
 
 def _count_coincidences(table: Floats, values: Floats) -> Floats:

@@ -170,11 +170,11 @@ class Measured:
         return (
             np.zeros_like(room)
             if self.sittings is None
-            else self.sittings.compute_dispersions(room)
+            else self.sittings.compute_mean_score_dispersions(room)
         )
 
 
-def measure_score(
+def measure_score_of_subjects(
     design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Measured:
     """Return the mean score of each subject and its variation over runs, sessions and scenarios.
@@ -271,29 +271,29 @@ def _measure_scenario_influence(
     )
 
 
-def moderate_dispersions(
-    own: Variations, pool: Floats, believed: float, most: float
+def shrink_dispersions_to_pool(
+    own: Variations, pool_sums: Floats, believed_dispersion: float, most_weight: float
 ) -> tuple[Floats, float]:
     """Return the dispersion (variance / (mean x (1 - mean))) of each subject in *own*, drawn
-    towards the common dispersion of the *pool* of all subjects, and the degrees of freedom that the
-    pool counts for.
+    towards the common dispersion of the *pool_sums* of all subjects, and the degrees of freedom
+    that the pool counts for.
 
     The common dispersion is the pool's sum of variances over its sum of mean x (1 - mean), with
-    *believed* as one more subject. It counts as much as its weight in degrees of freedom of a
-    subject with the pool's average mean x (1 - mean), at *most* so many. So a subject at the
-    ceiling, whose own variance says nothing, gets the common dispersion.
+    *believed_dispersion* as one more subject. It counts as much as its weight in degrees of freedom
+    of a subject with the pool's average mean x (1 - mean), at *most_weight* so many. So a subject
+    at the ceiling, whose own variance says nothing, gets the common dispersion.
     """
-    weight, (number, variance, rooms, *_) = compute_pool_weight(pool, most), pool
+    weight, (number, variance, rooms, *_) = compute_pool_weight(pool_sums, most_weight), pool_sums
     room = rooms + BELIEVED_ROOM
-    common = (variance + BELIEVED_ROOM * believed) / room
+    common = (variance + BELIEVED_ROOM * believed_dispersion) / room
     believed_room = weight * room / (number + 1)
     away, own_room = own.degrees * own.variance, own.degrees * own.room
     return shrink_dispersion(believed_room * common, believed_room, away, own_room), weight
 
 
-def compute_pool_weight(pool: Floats, most: float) -> float:
-    """Return the degrees of freedom, in [LEAST_WEIGHT, *most*], that the common dispersion of a
-    *pool* of subjects counts for: the more their dispersions differ, the fewer.
+def compute_pool_weight(pool_sums: Floats, most_weight: float) -> float:
+    """Return the degrees of freedom, in [LEAST_WEIGHT, *most_weight*], that the common dispersion
+    of a *pool_sums* of subjects counts for: the more their dispersions differ, the fewer.
 
     If dispersions are spread as a chi-square over its n degrees around their mean, their squared
     coefficient of variation is 2/n. It is estimated by moments: a variance with f degrees has the
@@ -302,16 +302,16 @@ def compute_pool_weight(pool: Floats, most: float) -> float:
         sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
 
     Moments, and not logarithms as Smyth has, because a subject whose scores never vary has none.
-    The belief is 2/most, with the weight of `LIKE_SUBJECTS`; so the result is *most* for one
+    The belief is 2/most, with the weight of `LIKE_SUBJECTS`; so the result is *most_weight* for one
     subject.
     """
-    _, variance, room, squared_room, squares = pool
+    _, variance, room, squared_room, squares = pool_sums
     if not variance > 0 or not room > 0:
-        return most
+        return most_weight
     alike = room**2 / squared_room  # so many subjects of equal room
     unlike = squares * alike / variance**2 - 1
-    squared = (LIKE_SUBJECTS * 2 / most + (alike - 1) * unlike) / (LIKE_SUBJECTS + alike - 1)
-    return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
+    squared = (LIKE_SUBJECTS * 2 / most_weight + (alike - 1) * unlike) / (LIKE_SUBJECTS + alike - 1)
+    return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most_weight))
 
 
 def make_rerun_scores(measured: Measured) -> Scores | None:
@@ -333,7 +333,9 @@ def make_scores_after_runs(measured: Measured, runs: Floats, degrees: Floats) ->
     is not one of those that vary, so the common dispersion keeps its full weight.
     """
     own = measured.rerun
-    drawn, weight = moderate_dispersions(own, own.pool_sums, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, weight = shrink_dispersions_to_pool(
+        own, own.pool_sums, measured.believed_rerun, WEIGHT_RERUN
+    )
     never = own.known & (own.degrees == 0)
     joint = np.where(never, WEIGHT_RERUN, weight) + degrees
     excess = measured.run_effects.compute_excess(own.room)
@@ -357,18 +359,18 @@ def make_new_scenarios_scores(measured: Measured) -> Scores | None:
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, _ = moderate_dispersions(
+    drawn, _ = shrink_dispersions_to_pool(
         own, own.pool_sums, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS
     )
     # the subjects share their scenarios, so a pool of many adds none for how hard these happen to
     # be
     degrees = np.maximum(own.degrees, DEGREES_NEW_SCENARIOS)
     return make_plain_scores(
-        measured.mean, drawn + _compute_unseen_run_dispersion(measured), degrees
+        measured.mean, drawn + _compute_run_dispersion_beyond_scenarios(measured), degrees
     )
 
 
-def _compute_unseen_run_dispersion(measured: Measured) -> Floats:
+def _compute_run_dispersion_beyond_scenarios(measured: Measured) -> Floats:
     """Return the part of each subject's variance from run to run that its scenarios do not show,
     divided by mean x (1 - mean), [subjects].
 
@@ -383,7 +385,7 @@ def _compute_unseen_run_dispersion(measured: Measured) -> Floats:
     )
     if scores is None:
         return measured.believed_runs / measured.runs + of_sittings
-    drawn, _ = moderate_dispersions(own, own.pool_sums, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, _ = shrink_dispersions_to_pool(own, own.pool_sums, measured.believed_rerun, WEIGHT_RERUN)
     excess = np.maximum(
         measured.run_effects.compute_excess(own.room), measured.believed_runs / drawn
     )
@@ -399,7 +401,7 @@ def _compute_unseen_run_dispersion(measured: Measured) -> Floats:
 Pair = tuple[Scores, Scores]
 
 
-def make_rerun_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
+def make_rerun_pair_scores(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """Return the scores of the first and of the second subject of each pair, with their dispersions
     if the same scenarios were played again; None if no subject has two runs.
 
@@ -410,7 +412,9 @@ def make_rerun_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pai
     return None if scores is None else (scores.select_scores(first), scores.select_scores(second))
 
 
-def make_new_scenarios_pairs(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
+def make_new_scenarios_pair_scores(
+    measured: Measured, first: Numbers, second: Numbers
+) -> Pair | None:
     """Return the scores of the first and of the second subject of each pair, with their dispersions
     if other scenarios of the same kind were played; None if a dimension that counts has a single
     scenario.
@@ -423,14 +427,14 @@ def make_new_scenarios_pairs(measured: Measured, first: Numbers, second: Numbers
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, _ = moderate_dispersions(
+    drawn, _ = shrink_dispersions_to_pool(
         _measure_pair_variations(measured, own, first, second),
         measured.pair_pool_sums,
         measured.believed_new_scenarios,
         WEIGHT_NEW_SCENARIOS,
     )
     more, degrees = (
-        _compute_unseen_run_dispersion(measured),
+        _compute_run_dispersion_beyond_scenarios(measured),
         np.maximum(own.degrees, DEGREES_NEW_SCENARIOS),
     )
     one, other = (

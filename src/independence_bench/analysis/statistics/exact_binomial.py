@@ -55,24 +55,24 @@ def compute_exact_limits(share: Floats, trials: Floats, outside: Floats) -> tupl
     return np.minimum(low, share), np.maximum(high, share)
 
 
-def _find_success_chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
+def _find_success_chance(successes: Floats, trials: Floats, wanted_upper_tail: Floats) -> Floats:
     """Return the success chance at which *successes* or more of *trials* have the probability
-    *wanted*; 0 for no success.
+    *wanted_upper_tail*; 0 for no success.
 
     All successes and one success have a formula, which is most of the cases; the others take a
     bisection.
     """
     chance = np.where(
         successes == trials,
-        wanted ** (1 / trials),
-        np.where(successes == 1, 1 - (1 - wanted) ** (1 / trials), 0),
+        wanted_upper_tail ** (1 / trials),
+        np.where(successes == 1, 1 - (1 - wanted_upper_tail) ** (1 / trials), 0),
     )
     between = (successes > 1) & (successes < trials)
     if between.any():
         successes, trials, wanted = (
             successes[between],
             trials[between],
-            np.broadcast_to(wanted, chance.shape)[between],
+            np.broadcast_to(wanted_upper_tail, chance.shape)[between],
         )
         ends = np.zeros_like(successes), np.ones_like(successes)
         chance[between] = find_last_true(
@@ -118,7 +118,7 @@ def compute_unconditional_p(
         ways[i + j] += float(comb(trials, int(i)) * comb(other_trials, int(j)))
     k = np.arange(every + 1)
 
-    def find_largest(low: float, high: float) -> tuple[float, float]:
+    def find_largest_probability_and_chance(low: float, high: float) -> tuple[float, float]:
         """Return the largest probability of so extreme a difference over success chances between
         *low* and *high*, and the success chance at which it occurs.
         """
@@ -127,6 +127,8 @@ def compute_unconditional_p(
         best = int(probabilities.argmax())
         return float(probabilities[best]), float(chances[best, 0])
 
-    p, at = find_largest(0.0, 0.5)  # above one half it is symmetric
-    nearer, _ = find_largest(max(at - 0.5 / _GRID, 0.0), min(at + 0.5 / _GRID, 1.0))
+    p, at = find_largest_probability_and_chance(0.0, 0.5)  # above one half it is symmetric
+    nearer, _ = find_largest_probability_and_chance(
+        max(at - 0.5 / _GRID, 0.0), min(at + 0.5 / _GRID, 1.0)
+    )
     return min(max(p, nearer), 1.0)

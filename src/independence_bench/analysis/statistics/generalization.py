@@ -24,10 +24,10 @@ from independence_bench.analysis.statistics.intervals import (
     Limits,
     compute_critical_value,
     compute_detectable_difference,
+    compute_difference_degrees,
     compute_difference_limits,
     compute_intervals,
     compute_p_values,
-    compute_shared_degrees,
     find_significant_pairs,
     join_scores,
     widen_limits,
@@ -45,24 +45,24 @@ from independence_bench.analysis.statistics.values import (
     Standing,
 )
 
-_SIDES = dispersion.make_rerun_pairs, dispersion.make_new_scenarios_pairs  # by question
+_SIDES = dispersion.make_rerun_pair_scores, dispersion.make_new_scenarios_pair_scores  # by question
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_scenarios
 # of a score; degrees on top for the tail of p
 ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]
 
 
-def estimate_limits(
-    asked: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
+def estimate_rerun_new_scenarios_limits(
+    measured_scores: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
 ) -> list[tuple[Limits | None, Limits | None]]:
-    """Return for each score in *asked* the 95% intervals of all subjects, as a pair: for the same
-    scenarios (rerun) and for new ones. Each half is (low, high), two arrays over subjects, or None
-    if it is not known.
+    """Return for each score in *measured_scores* the 95% intervals of all subjects, as a pair: for
+    the same scenarios (rerun) and for new ones. Each half is (low, high), two arrays over subjects,
+    or None if it is not known.
 
-    All scores are calculated at once, as in `estimate_score_differences`.
+    All scores are calculated at once, as in `estimate_score_differences_per_pair`.
     """
     sides = [
         None if scores is None else add_judge_variance(scores, noise)
-        for measured, noise in asked
+        for measured, noise in measured_scores
         for scores in (
             dispersion.make_rerun_scores(measured),
             dispersion.make_new_scenarios_scores(measured),
@@ -85,46 +85,47 @@ def estimate_limits(
             None if new_scenarios is None else widen_limits(new_scenarios, rerun),
         )
         for (measured, _), rerun, new_scenarios in zip(
-            asked, limits[::2], limits[1::2], strict=True
+            measured_scores, limits[::2], limits[1::2], strict=True
         )
     ]
 
 
-def estimate_score_differences(
-    asked: Sequence[ComparedScore],
+def estimate_score_differences_per_pair(
+    measured_scores: Sequence[ComparedScore],
     first: Numbers,
     second: Numbers,
 ) -> list[Answers]:
-    """Return for each score in *asked* the differences of pairs of subjects, *first* minus
-    *second*, as a pair: for the same scenarios (rerun) and for new ones. Each half has intervals,
-    p-values and minimum detectable differences, or is None if it is not known.
+    """Return for each score in *measured_scores* the differences of pairs of subjects, *first*
+    minus *second*, as a pair: for the same scenarios (rerun) and for new ones. Each half has
+    intervals, p-values and minimum detectable differences, or is None if it is not known.
 
     *first* and *second* are the subjects' numbers. All scores are calculated at once: on a small
     leaderboard one score takes as long as all of them.
     """
     sides = [
-        tuple(_make_pair_sides(measured, noise, first, second)) for measured, noise, _ in asked
+        tuple(_make_pair_scores_per_question(measured, noise, first, second))
+        for measured, noise, _ in measured_scores
     ]
-    more = [degrees for *_, degrees in asked]
+    more = [degrees for *_, degrees in measured_scores]
     both = (
-        _estimate_question_differences([of[question] for of in sides], more)
+        _estimate_differences_per_pair([of[question] for of in sides], more)
         for question in range(2)
     )
     return [
         _combine_questions(measured, *of_both)
-        for (measured, *_), *of_both in zip(asked, *both, strict=True)
+        for (measured, *_), *of_both in zip(measured_scores, *both, strict=True)
     ]
 
 
-def _estimate_question_differences(
-    sides: Sequence[dispersion.Pair | None], more: Sequence[float]
+def _estimate_differences_per_pair(
+    sides: Sequence[dispersion.Pair | None], extra_degrees: Sequence[float]
 ) -> list[PairDifferences | None]:
     """Return the differences of pairs of subjects in each score, with intervals, p-values and
     minimum detectable differences, for one question (same scenarios or new scenarios); None for a
     score whose *sides* are None.
 
     *sides* has for each score the scores of the first and of the second subject of every pair;
-    *more* has for each score the degrees of freedom that are added for its p-values.
+    *extra_degrees* has for each score the degrees of freedom that are added for its p-values.
     """
     of_scores: list[PairDifferences | None] = [None] * len(sides)
     alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(
@@ -136,8 +137,10 @@ def _estimate_question_differences(
     for those in alike.values():
         places, pairs = zip(*those, strict=True)
         one, other = map(join_scores, zip(*pairs, strict=True))
-        degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
-        critical = compute_critical_value(LEVEL, compute_shared_degrees(one, other))
+        degrees = np.repeat(
+            [extra_degrees[place] for place in places], len(one.mean) // len(places)
+        )
+        critical = compute_critical_value(LEVEL, compute_difference_degrees(one, other))
         low, high = compute_difference_limits(one, other, LEVEL, critical)
         p_value = np.minimum(compute_p_values(one, other, degrees), 1.0)
         seen = compute_detectable_difference(one, other, LEVEL, critical)
@@ -174,35 +177,39 @@ def _combine_questions(
 AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
 
 
-def find_better_subjects(
-    measured: dispersion.Measured, noise: JudgeNoise | None, outside: float
+def find_better_than_matrices(
+    measured: dispersion.Measured, noise: JudgeNoise | None, largest_p: float
 ) -> tuple[Bools | None, Bools | None]:
     """Return two matrices, for the same scenarios (rerun) and for new scenarios: [i, j] is True if
-    subject i is better than subject j, by a two-sided p-value of at most *outside*. None instead of
-    a matrix if that is not known.
+    subject i is better than subject j, by a two-sided p-value of at most *largest_p*. None instead
+    of a matrix if that is not known.
 
     For new scenarios, i must be better than j for the same scenarios, too.
     """
     number = len(measured.mean)
     pairs = list_pairs(number)
 
-    def list_significant_pairs(question: int) -> Bools | None:
+    def mask_significant_pairs(asks_new_scenarios: int) -> Bools | None:
         """Return a mask over all pairs of subjects: True for a pair whose scores differ
-        significantly, for the same scenarios (*question* 0) or for new ones (1). None if it is not
-        known.
+        significantly, for the same scenarios (*asks_new_scenarios* 0) or for new ones (1). None if
+        it is not known.
         """
         parts = []
         for some in np.array_split(np.arange(len(pairs[0])), len(pairs[0]) // AT_ONCE + 1):
             first, second = (of[some] for of in pairs)
-            sides = _SIDES[question](measured, first, second)
+            sides = _SIDES[asks_new_scenarios](measured, first, second)
             if sides is None:
                 return None
-            more = 0 if question else count_ranking_degrees(number, bool(measured.trials.any()))
+            more = (
+                0
+                if asks_new_scenarios
+                else count_extra_ranking_degrees(number, bool(measured.trials.any()))
+            )
             both = add_pair_judge_variance(*sides, noise, first, second)
-            parts.append(find_significant_pairs(*both, 1 - outside, more))
+            parts.append(find_significant_pairs(*both, 1 - largest_p, more))
         return np.concatenate(parts)
 
-    rerun, new_scenarios = list_significant_pairs(0), list_significant_pairs(1)
+    rerun, new_scenarios = mask_significant_pairs(0), mask_significant_pairs(1)
     if rerun is not None and new_scenarios is not None:
         new_scenarios &= rerun
     found: list[Bools | None] = []
@@ -218,7 +225,7 @@ def find_better_subjects(
     return found[0], found[1]
 
 
-def _make_pair_sides(
+def _make_pair_scores_per_question(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> Iterator[dispersion.Pair | None]:
     """Yield, first for the same scenarios and then for new ones, the scores of the first and of the
@@ -236,11 +243,11 @@ def _make_pair_sides(
 RANKING_DEGREES = 20
 
 
-def count_ranking_degrees(number: int, binary: bool) -> int:
-    """Return how many degrees of freedom are added to the t-tests of a ranking of *number*
+def count_extra_ranking_degrees(subject_count: int, binary: bool) -> int:
+    """Return how many degrees of freedom are added to the t-tests of a ranking of *subject_count*
     subjects; 0 if their scores are *binary*.
     """
-    return 0 if binary else min(RANKING_DEGREES, number)
+    return 0 if binary else min(RANKING_DEGREES, subject_count)
 
 
 def find_holm_rejections(p_values: Floats) -> Bools:
@@ -279,7 +286,7 @@ def find_significant_differences(p_values: Sequence[float | None]) -> list[bool 
 def estimate_standings(
     measured: dispersion.Measured,
     noise: JudgeNoise | None,
-    least: Sequence[float] | None = None,
+    lowest_means: Sequence[float] | None = None,
 ) -> tuple[list[Standing] | None, list[Standing] | None]:
     """Return the best and worst rank that each subject may have, and whether it may be first, as
     two lists over subjects: for the same scenarios (rerun) and for new scenarios. None instead of a
@@ -289,17 +296,21 @@ def estimate_standings(
     one-sided tests that share the 5% (Bonferroni). So the best subject is left out in at most 5% of
     rankings (S. S. Gupta, Technometrics 7, 1965, 225-245; J. C. Hsu, Annals of Statistics 9, 1981,
     1026-1034). A rank lies between 1 + (number of better subjects) and n - (number of worse
-    subjects), by `find_better_among_all`. A subject that may not be first has rank 2 at best.
-    *least*: each mean if the lost replies had got the worst score; a subject that is not ahead with
-    that is not better.
+    subjects), by `find_corrected_better_than_matrices`. A subject that may not be first has rank 2
+    at best. *lowest_means*: each mean if the lost replies had got the worst score; a subject that
+    is not ahead with that is not better.
     """
     number = len(measured.mean)
-    surely = measured.mean if least is None else np.minimum(measured.mean, np.asarray(least))
+    surely = (
+        measured.mean
+        if lowest_means is None
+        else np.minimum(measured.mean, np.asarray(lowest_means))
+    )
     ahead = surely[:, None] > measured.mean[None, :]
     found: list[list[Standing] | None] = []
     for one_sided, two_sided in zip(
-        find_better_subjects(measured, noise, min(2 * _split_error_rate(number), 1.0)),
-        find_better_among_all(measured, noise),
+        find_better_than_matrices(measured, noise, min(2 * _split_error_rate(number), 1.0)),
+        find_corrected_better_than_matrices(measured, noise),
         strict=True,
     ):
         if one_sided is None or two_sided is None:
@@ -317,21 +328,21 @@ def estimate_standings(
     return found[0], found[1]
 
 
-def find_better_among_all(
+def find_corrected_better_than_matrices(
     measured: dispersion.Measured, noise: JudgeNoise | None
 ) -> tuple[Bools | None, Bools | None]:
     """Return two matrices, for the same scenarios (rerun) and for new scenarios: [i, j] is True if
     subject i is better than subject j by a two-sided test. The n - 1 tests of each subject share an
     error of 5% (Bonferroni). None instead of a matrix if that is not known.
     """
-    return find_better_subjects(measured, noise, _split_error_rate(len(measured.mean)))
+    return find_better_than_matrices(measured, noise, _split_error_rate(len(measured.mean)))
 
 
-def _split_error_rate(number: int) -> float:
-    """Return the error rate of each of the *number* - 1 tests that compare one subject with all
-    others and share 5% (Bonferroni).
+def _split_error_rate(subject_count: int) -> float:
+    """Return the error rate of each of the *subject_count* - 1 tests that compare one subject with
+    all others and share 5% (Bonferroni).
     """
-    return (1 - LEVEL) / max(number - 1, 1)
+    return (1 - LEVEL) / max(subject_count - 1, 1)
 
 
 def list_pairs(number: int) -> tuple[Numbers, Numbers]:

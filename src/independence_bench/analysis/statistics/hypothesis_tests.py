@@ -41,8 +41,8 @@ import numpy as np
 from independence_bench.analysis.statistics.dispersion import (
     Measured,
     Pair,
-    make_new_scenarios_pairs,
-    make_rerun_pairs,
+    make_new_scenarios_pair_scores,
+    make_rerun_pair_scores,
 )
 from independence_bench.analysis.statistics.intervals import (
     LEVEL,
@@ -73,13 +73,13 @@ def compute_lower_p(before: Values, now: Values) -> float:
     total, chances = 0, np.ones(1)
     for old, new in zip(before, now, strict=True):
         if old and new:
-            ranks = _compute_midranks([*old, *new])
+            ranks = _compute_doubled_shifted_midranks([*old, *new])
             total += sum(ranks[len(old) :])
             chances = _convolve_chances(chances, _compute_sum_chances(ranks, len(new)))
     return min(float(chances[: total + 1].sum()), 1.0)
 
 
-def _compute_midranks(values: Sequence[int]) -> list[int]:
+def _compute_doubled_shifted_midranks(values: Sequence[int]) -> list[int]:
     """Return twice the midrank of each of *values* among them, less the smallest, so that the
     lowest value has 0. This shift changes no probability.
     """
@@ -89,17 +89,17 @@ def _compute_midranks(values: Sequence[int]) -> list[int]:
     return [ranks[value] - ranks[min(values)] for value in values]
 
 
-def _compute_sum_chances(values: Sequence[int], number: int) -> Floats:
-    """Return the probability of each possible sum of *number* of the *values*, drawn without
+def _compute_sum_chances(values: Sequence[int], draws: int) -> Floats:
+    """Return the probability of each possible sum of *draws* of the *values*, drawn without
     replacement, as an array whose index is the sum.
     """
     # ways: (how many are drawn, from *fewest*; their sum)
     ways, fewest, left = np.ones((1, 1)), 0, len(values)
     for value, count in sorted(Counter(values).items()):
         left -= count
-        low, high = max(number - left, 0), min(number, len(values) - left)
-        taken = np.zeros((high - low + 1, ways.shape[1] + value * min(count, number)))
-        for drawn in range(min(count, number) + 1):
+        low, high = max(draws - left, 0), min(draws, len(values) - left)
+        taken = np.zeros((high - low + 1, ways.shape[1] + value * min(count, draws)))
+        for drawn in range(min(count, draws) + 1):
             first, last = max(fewest, low - drawn), min(fewest + len(ways) - 1, high - drawn)
             if first <= last:
                 rows = slice(first + drawn - low, last + drawn - low + 1)
@@ -107,7 +107,7 @@ def _compute_sum_chances(values: Sequence[int], number: int) -> Floats:
                 part = ways[first - fewest : last - fewest + 1] * (comb(count, drawn) / 2**count)
                 taken[rows, drawn * value : drawn * value + ways.shape[1]] += part
         ways, fewest = taken, low
-    ways = ways[0, : sum(sorted(values)[-number:]) + 1]
+    ways = ways[0, : sum(sorted(values)[-draws:]) + 1]
     chances: Floats = ways / ways.sum()
     return chances
 
@@ -125,18 +125,18 @@ def _convolve_chances(first: Floats, second: Floats) -> Floats:
 
 
 def estimate_lower_power(
-    items: Values, before: int, now: int, level: float, share: float = DROP_SHARE
+    items: Values, replays_before: int, replays_now: int, level: float, share: float = DROP_SHARE
 ) -> float:
     """Return the power, in [0, 1], of the test for lower scores (`compute_lower_p`) at *level*, if
     a *share* of the items that can score lower do so by one step. By simulation.
 
-    *items* has every known replay of each item; *before* and *now* are the numbers of replays that
-    are drawn of each item. Replays are drawn from the item's own and from half a replay one step
-    away. The rank sum is taken as normal. 0.0 if no item can be lower.
+    *items* has every known replay of each item; *replays_before* and *replays_now* are the numbers
+    of replays that are drawn of each item. Replays are drawn from the item's own and from half a
+    replay one step away. The rank sum is taken as normal. 0.0 if no item can be lower.
     """
     known = [values for values in items if values]
     room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
-    if not room or not before or not now:
+    if not room or not replays_before or not replays_now:
         return 0.0
     rng = np.random.default_rng(0)  # the same answer each time
     steps = max(map(max, known)) + 2
@@ -146,13 +146,18 @@ def estimate_lower_power(
     distance, variance = np.zeros(_DRAWS), np.zeros(_DRAWS)
     for number, values in enumerate(known):
         shape = _compute_value_chances(values, steps)
-        old, new = rng.multinomial(before, shape, _DRAWS), rng.multinomial(now, shape, _DRAWS)
+        old, new = (
+            rng.multinomial(replays_before, shape, _DRAWS),
+            rng.multinomial(replays_now, shape, _DRAWS),
+        )
         fallen = np.column_stack([new[:, 0] + new[:, 1], new[:, 2:], np.zeros(_DRAWS, int)])
         new = np.where(lower[:, [number]], fallen, new)
-        both, every = old + new, before + now
+        both, every = old + new, replays_before + replays_now
         ranks = 2 * np.cumsum(both, axis=1) - both - every  # twice the midrank, less its mean
         distance += (new * ranks).sum(axis=1)
-        variance += before * now / (every * (every - 1)) * (both * ranks**2).sum(axis=1)
+        variance += (
+            replays_before * replays_now / (every * (every - 1)) * (both * ranks**2).sum(axis=1)
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (distance + 1) / np.sqrt(variance)  # half a rank for continuity
     return float((score <= NormalDist().inv_cdf(level)).mean())
@@ -169,23 +174,25 @@ def _compute_value_chances(values: Sequence[int], steps: int) -> Floats:
     return chances
 
 
-def count_replays_needed(items: Values, before: int | None, level: float) -> int | None:
+def count_replays_needed(items: Values, replays_before: int | None, level: float) -> int | None:
     """Return how many replays of each item are needed now so that the test for lower scores has a
     power of `POWER` at *level*; None if no number up to the limit of `find_fewest_runs` is enough.
 
-    *before* is the number of replays of the baseline; None means as many as now.
+    *replays_before* is the number of replays of the baseline; None means as many as now.
     """
     return find_fewest_runs(
-        lambda now: estimate_lower_power(items, before or now, now, level) >= POWER
+        lambda now: estimate_lower_power(items, replays_before or now, now, level) >= POWER
     )
 
 
-def find_fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
+def find_fewest_fallen_items(
+    items: Values, replays_before: int, replays_now: int, level: float
+) -> int | None:
     """Return the smallest number of items that must score one step lower for the test at *level* to
     find it with a power of `POWER`; None if not even all items that can score lower are enough.
 
-    *items* has the known replays of each item; *before* and *now* are the numbers of replays of
-    each.
+    *items* has the known replays of each item; *replays_before* and *replays_now* are the numbers
+    of replays of each.
     """
     room = sum(sum(values) >= len(values) > 0 for values in items)
     shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
@@ -193,7 +200,7 @@ def find_fewest_items(items: Values, before: int, now: int, level: float) -> int
         (
             few
             for few, share in shares
-            if estimate_lower_power(items, before, now, level, share) >= POWER
+            if estimate_lower_power(items, replays_before, replays_now, level, share) >= POWER
         ),
         None,
     )
@@ -216,16 +223,16 @@ class MarginTest:
     level: float
     spread: float = 1.0  # factor of standard errors to foresee other gates
 
-    def decide_verdict(self, margin: float | None, decidable: float | None) -> Verdict:
+    def decide_verdict(self, margin: float | None, decidable_drop: float | None) -> Verdict:
         """Return whether the new build's score fell by more than *margin*, in [0, 1]: "fail" if the
         whole interval lies below minus the margin, "pass" if it lies above, else "undecided".
 
         If *margin* is None, the test is for any drop: it fails if the whole interval lies below 0,
-        and passes if a drop of *decidable* (from `find_smallest_drop`) lies outside it.
+        and passes if a drop of *decidable_drop* (from `find_smallest_drop`) lies outside it.
         """
         if self.interval.high < -(margin or 0.0):
             return "fail"
-        excluded = decidable if margin is None else margin
+        excluded = decidable_drop if margin is None else margin
         return "pass" if excluded is not None and self.interval.low > -excluded else "undecided"
 
     def _compute_detectable_distance(self, mean: float) -> float:
@@ -267,7 +274,7 @@ class RunsNeeded:
     both: int | None  # of each of the two
 
 
-def compute_look_level(looks: int) -> float:
+def compute_confidence_level_per_look(looks: int) -> float:
     """Return the level of each of so many intervals (*looks*), such that with a chance of 95% all
     of them contain their true values (Bonferroni).
     """
@@ -275,64 +282,72 @@ def compute_look_level(looks: int) -> float:
 
 
 def make_margin_test(
-    measured: Measured, now: int, before: int, level: float = LEVEL
+    measured: Measured, now_subject: int, before_subject: int, level: float = LEVEL
 ) -> MarginTest | None:
-    """Return the test that compares two builds of a model: the score of subject number *now* minus
-    that of subject number *before*, with its interval at *level*.
+    """Return the test that compares two builds of a model: the score of subject number
+    *now_subject* minus that of subject number *before_subject*, with its interval at *level*.
 
     None if whole runs are shifted too much for any validated interval, if no subject has two runs
     and a dimension that counts has a single scenario, and if a score is missing.
     """
     over_scenarios = not measured.rerun.known.any()
-    sides = (make_new_scenarios_pairs if over_scenarios else make_rerun_pairs)(
-        measured, np.array([now]), np.array([before])
+    sides = (make_new_scenarios_pair_scores if over_scenarios else make_rerun_pair_scores)(
+        measured, np.array([now_subject]), np.array([before_subject])
     )
     if (
         sides is None
         or measured.run_effects.is_beyond_validated_range
-        or np.isnan(measured.mean[[now, before]]).any()
+        or np.isnan(measured.mean[[now_subject, before_subject]]).any()
     ):
         return None
     low, high = compute_difference_limits(*sides, level)
-    gap = float(measured.mean[now] - measured.mean[before])
+    gap = float(measured.mean[now_subject] - measured.mean[before_subject])
     interval = Interval(float(low[0]), float(high[0]))
-    return MarginTest(gap, interval, over_scenarios, sides, level, _compute_spread_factor(measured))
+    return MarginTest(
+        gap, interval, over_scenarios, sides, level, _compute_prediction_spread_factor(measured)
+    )
 
 
 def count_runs_needed(
-    measured: Measured, now: int, before: int, margin: float, level: float = LEVEL
+    measured: Measured, now_subject: int, before_subject: int, margin: float, level: float = LEVEL
 ) -> RunsNeeded:
-    """Return how many runs would decide, in 80 of 100 repetitions, whether subject number *now* is
-    worse than subject number *before* by more than *margin*, in [0, 1]. The true difference is
-    taken to be the one found, and dispersions to stay as they are.
+    """Return how many runs would decide, in 80 of 100 repetitions, whether subject number
+    *now_subject* is worse than subject number *before_subject* by more than *margin*, in [0, 1].
+    The true difference is taken to be the one found, and dispersions to stay as they are.
 
     If no subject has two runs, the dispersions are those believed beforehand.
     """
-    away = abs(float(measured.mean[now] - measured.mean[before]) + margin)
-    away /= _compute_spread_factor(measured)
+    away = abs(float(measured.mean[now_subject] - measured.mean[before_subject]) + margin)
+    away /= _compute_prediction_spread_factor(measured)
     own = measured.runs
 
-    def can_decide(runs: Floats) -> bool:
-        """Return whether so many *runs*, a number for each subject, make the difference between the
-        two builds detectable.
+    def is_difference_detectable(runs_per_subject: Floats) -> bool:
+        """Return whether so many *runs_per_subject*, a number for each subject, make the difference
+        between the two builds detectable.
         """
-        scores = predict_scores(measured, runs)
-        one, other = scores.select_scores(np.array([now])), scores.select_scores(np.array([before]))
+        scores = predict_scores(measured, runs_per_subject)
+        one, other = (
+            scores.select_scores(np.array([now_subject])),
+            scores.select_scores(np.array([before_subject])),
+        )
         return bool(compute_detectable_difference(one, other, level)[0] <= away)
 
-    few, number = max(int(own[now]) + 1, 2), np.arange(len(own))
-    both = np.isin(number, (now, before))
+    few, number = max(int(own[now_subject]) + 1, 2), np.arange(len(own))
+    both = np.isin(number, (now_subject, before_subject))
     return RunsNeeded(
         now=find_fewest_runs(
-            lambda runs: can_decide(np.where(number == now, float(runs), own)), few
+            lambda runs: is_difference_detectable(
+                np.where(number == now_subject, float(runs), own)
+            ),
+            few,
         ),
         both=find_fewest_runs(
-            lambda runs: can_decide(np.where(both, np.maximum(own, runs), own)), few
+            lambda runs: is_difference_detectable(np.where(both, np.maximum(own, runs), own)), few
         ),
     )
 
 
-def _compute_spread_factor(measured: Measured) -> float:
+def _compute_prediction_spread_factor(measured: Measured) -> float:
     """Return the factor, at least 1, by which standard errors are enlarged to predict later tests
     of builds. It is above 1 if something shifts whole runs together: the variance is then enlarged
     by one standard error of the ratio of run variances.

@@ -42,14 +42,14 @@ def compute_critical_value(level: float | Floats, degrees: float | Floats) -> Fl
     the number of standard errors on each side.
     """
     if np.ndim(level) == np.ndim(degrees) == 0:
-        return _cache_critical_value(float(level), float(degrees))
+        return _compute_cached_critical_value(float(level), float(degrees))
     return compute_t_quantile((1 + np.asarray(level)) / 2, degrees)
 
 
 # one at a time it is the most of what an interval costs, and boards have the same degrees again and
 # again
 @lru_cache(maxsize=4096)
-def _cache_critical_value(level: float, degrees: float) -> Floats:
+def _compute_cached_critical_value(level: float, degrees: float) -> Floats:
     """Return the two-sided critical value of Student's t at one *level* with one number of
     *degrees* of freedom; results are kept in a cache.
     """
@@ -92,7 +92,7 @@ def shrink_dispersion(
     return np.asarray((believed_away + away) / (believed_room + room))
 
 
-def join_limits(
+def compute_weighted_sum_limits(
     weights: Floats, estimates: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
     """Return the limits low and high of the sum of weight x estimate over the first axis, from the
@@ -110,7 +110,9 @@ def join_limits(
     return total - below, total + above
 
 
-def find_edge_distance(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+def find_critical_reaching_zero(
+    gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]
+) -> Floats:
     """Return the number of standard errors at which 0 lies on the edge of the interval around
     *gap*; 0 if *gap* is 0. *limits* takes a number of standard errors and returns the interval's
     low and high, which move apart as it grows.
@@ -202,11 +204,13 @@ def widen_limits(limits: Limits, included: Limits | None) -> Limits:
 
 def compute_intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Return the interval of each score at *level*, as two arrays low and high in [0, 1]."""
-    below, above, added = _compute_limit_distances(scores, 2.0)
+    below, above, added = _compute_distances_and_judge_variance(scores, 2.0)
     degrees = _combine_degrees(
         (below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees)
     )
-    below, above, added = _compute_limit_distances(scores, compute_critical_value(level, degrees))
+    below, above, added = _compute_distances_and_judge_variance(
+        scores, compute_critical_value(level, degrees)
+    )
     low, high = scores.mean - np.sqrt(below**2 + added), scores.mean + np.sqrt(above**2 + added)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
@@ -217,37 +221,40 @@ def compute_difference_limits(
     """Return the interval of *first* minus *second* at *level*, as two arrays low and high in [-1,
     1]. The two scores of a difference are independent.
 
-    Square-and-add, as in `join_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high
-    likewise. *critical* is the critical value for their `compute_shared_degrees`, if it is at hand.
+    Square-and-add, as in `compute_weighted_sum_limits`: low = d - sqrt((a - low_a)^2 + (high_b -
+    b)^2), high likewise. *critical* is the critical value for their `compute_difference_degrees`,
+    if it is at hand.
     """
     critical = (
-        compute_critical_value(level, compute_shared_degrees(first, second))
+        compute_critical_value(level, compute_difference_degrees(first, second))
         if critical is None
         else critical
     )
-    low, high = _compute_unclipped_limits(first, second, critical)
+    low, high = _compute_unclipped_difference_limits(first, second, critical)
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
 
 
-def compute_p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
+def compute_p_values(first: Scores, second: Scores, extra_degrees: float | Floats = 0.0) -> Floats:
     """Return the two-sided p-value of no difference for each pair of scores *first* and *second*: 1
     minus the level at which 0 is on the edge of the difference's interval.
 
-    1 if the two means are the same. *more* degrees of freedom are added to those of the interval; a
-    negative number takes degrees off, and one is left at least. For two exact shares it is the
-    exact p-value (`exact_binomial.py`), which is smaller: joined limits are wider than they need
-    be. For scores that are worth few trials it is no smaller than the exact one.
+    1 if the two means are the same. *extra_degrees* degrees of freedom are added to those of the
+    interval; a negative number takes degrees off, and one is left at least. For two exact shares it
+    is the exact p-value (`exact_binomial.py`), which is smaller: joined limits are wider than they
+    need be. For scores that are worth few trials it is no smaller than the exact one.
     """
     exact, few = first.exact and second.exact, _find_few_trial_pairs(first, second)
     p = np.ones(np.shape(first.mean))
     apart = first.mean != second.mean
     if (by_limits := apart & ~few if exact else apart).any():  # exact limits take long
         one, other = first.select_scores(by_limits), second.select_scores(by_limits)
-        distance = find_edge_distance(
-            one.mean - other.mean, lambda critical: _compute_unclipped_limits(one, other, critical)
+        distance = find_critical_reaching_zero(
+            one.mean - other.mean,
+            lambda critical: _compute_unclipped_difference_limits(one, other, critical),
         )
-        p[by_limits] = compute_t_tail(
-            distance, _compute_tail_degrees(one, other, np.broadcast_to(more, p.shape)[by_limits])
+        p[by_limits] = compute_two_sided_t_tail(
+            distance,
+            _compute_tail_degrees(one, other, np.broadcast_to(extra_degrees, p.shape)[by_limits]),
         )
     for at in map(tuple, np.argwhere(few)):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
@@ -258,30 +265,35 @@ def compute_p_values(first: Scores, second: Scores, more: float | Floats = 0.0) 
     return p
 
 
-def find_significant_pairs(first: Scores, second: Scores, level: float, more: float = 0.0) -> Bools:
+def find_significant_pairs(
+    first: Scores, second: Scores, level: float, extra_degrees: float = 0.0
+) -> Bools:
     """Return a mask over pairs of scores *first* and *second*: True if the p-value of no difference
-    (`compute_p_values`, with *more* degrees of freedom) is at most 1 - *level*, so that 0 is
-    outside the interval of the difference.
+    (`compute_p_values`, with *extra_degrees* degrees of freedom) is at most 1 - *level*, so that 0
+    is outside the interval of the difference.
     """
     gap = first.mean - second.mean
-    low, high = _compute_unclipped_limits(
-        first, second, compute_critical_value(level, _compute_tail_degrees(first, second, more))
+    low, high = _compute_unclipped_difference_limits(
+        first,
+        second,
+        compute_critical_value(level, _compute_tail_degrees(first, second, extra_degrees)),
     )
     outside = np.where(gap > 0, low > 0, (gap < 0) & (high < 0))
     few = _find_few_trial_pairs(first, second)
     if few.any():
         outside[few] = (
-            compute_p_values(first.select_scores(few), second.select_scores(few), more) <= 1 - level
+            compute_p_values(first.select_scores(few), second.select_scores(few), extra_degrees)
+            <= 1 - level
         )
     return outside
 
 
-def _compute_tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
+def _compute_tail_degrees(first: Scores, second: Scores, extra_degrees: float | Floats) -> Floats:
     """Return the degrees of freedom for the p-value of each difference: those of its interval plus
-    *more*, but at least `LEAST_DEGREES`.
+    *extra_degrees*, but at least `LEAST_DEGREES`.
     """
-    degrees = compute_shared_degrees(first, second)
-    return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
+    degrees = compute_difference_degrees(first, second)
+    return np.maximum(degrees + extra_degrees, np.minimum(degrees, LEAST_DEGREES))
 
 
 def _find_few_trial_pairs(first: Scores, second: Scores) -> Bools:
@@ -305,7 +317,7 @@ def compute_detectable_difference(
     The variance is that at the middles of the two intervals, because at an end itself nothing seems
     to vary. *critical*: as in `compute_difference_limits`.
     """
-    degrees = compute_shared_degrees(first, second)
+    degrees = compute_difference_degrees(first, second)
     critical = compute_critical_value(level, degrees) if critical is None else critical
     limits = [
         compute_score_limits(side.mean, side.dispersion, critical) for side in (first, second)
@@ -320,7 +332,7 @@ def compute_detectable_difference(
     return smallest
 
 
-def _compute_limit_distances(
+def _compute_distances_and_judge_variance(
     scores: Scores, critical: float | Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return three arrays over *scores*: the distance from the mean down to its lower limit, the
@@ -329,7 +341,9 @@ def _compute_limit_distances(
     """
     low, high = compute_score_limits(scores.mean, scores.dispersion, critical)
     if scores.exact and (binary := scores.trials > 0).any():
-        outside = compute_t_tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
+        outside = compute_two_sided_t_tail(
+            np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL
+        )
         low, high = low.copy(), high.copy()
         low[binary], high[binary] = compute_exact_limits(
             scores.mean[binary], scores.trials[binary], outside
@@ -337,21 +351,21 @@ def _compute_limit_distances(
     return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
 
 
-def _compute_unclipped_limits(
+def _compute_unclipped_difference_limits(
     first: Scores, second: Scores, critical: Floats
 ) -> tuple[Floats, Floats]:
     """Return the limits low and high of *first* minus *second* at *critical* standard errors. They
     may lie beyond -1 and 1.
     """
-    below_a, above_a, added_a = _compute_limit_distances(first, critical)
-    below_b, above_b, added_b = _compute_limit_distances(second, critical)
+    below_a, above_a, added_a = _compute_distances_and_judge_variance(first, critical)
+    below_b, above_b, added_b = _compute_distances_and_judge_variance(second, critical)
     added, gap = added_a + added_b, first.mean - second.mean
     return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(
         above_a**2 + below_b**2 + added
     )
 
 
-def compute_shared_degrees(first: Scores, second: Scores) -> Floats:
+def compute_difference_degrees(first: Scores, second: Scores) -> Floats:
     """Return the degrees of freedom of the difference of each pair of scores *first* and *second*.
 
     Each side counts by the squares of its distances to its limits, which are not 0 at an end as its
@@ -359,8 +373,8 @@ def compute_shared_degrees(first: Scores, second: Scores) -> Floats:
     variance that the judges, who are the same for both, add.
     """
     (below, above, added), (below_other, above_other, added_other) = (
-        _compute_limit_distances(first, 2.0),
-        _compute_limit_distances(second, 2.0),
+        _compute_distances_and_judge_variance(first, 2.0),
+        _compute_distances_and_judge_variance(second, 2.0),
     )
     one, other = below**2 + above**2, below_other**2 + above_other**2
     judges = (2 * (added + added_other), np.minimum(first.added_degrees, second.added_degrees))
@@ -391,14 +405,14 @@ _NEAR = 3e-4  # a step that leaves its cube to be gone
 _TINY = 1e-300
 
 
-def compute_t_tail(
-    distance: float | Floats, degrees: float | Floats, ratios: Floats | None = None
+def compute_two_sided_t_tail(
+    distance: float | Floats, degrees: float | Floats, log_gamma_ratios: Floats | None = None
 ) -> Floats:
     """Return the two-sided p-value of Student's t, in [0, 1]: the chance of being *distance* or
     farther from 0, on either side.
 
-    Arrays are broadcast; *distance* is finite, *degrees* > 0. *ratios*: `_compute_gamma_ratio` of
-    half of each of the degrees, if at hand.
+    Arrays are broadcast; *distance* is finite, *degrees* > 0. *log_gamma_ratios*:
+    `_compute_log_gamma_ratio` of half of each of the degrees, if at hand.
     """
     t, df = np.broadcast_arrays(
         np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64)
@@ -406,10 +420,14 @@ def compute_t_tail(
     near = df > FEW + FAR * t * t
     outside, far = np.empty(t.shape), ~near
     if near.any():
-        outside[near] = _approximate_tail(t[near], df[near])
+        outside[near] = _approximate_two_sided_t_tail(t[near], df[near])
     if far.any():
-        outside[far] = _compute_beta_tail(
-            t[far], df[far], _compute_gamma_ratio(df[far] / 2) if ratios is None else ratios[far]
+        outside[far] = _compute_t_tail_by_beta(
+            t[far],
+            df[far],
+            _compute_log_gamma_ratio(df[far] / 2)
+            if log_gamma_ratios is None
+            else log_gamma_ratios[far],
         )
     return outside
 
@@ -429,12 +447,12 @@ def compute_t_quantile(share: float | Floats, degrees: float | Floats) -> Floats
     # Cornish and Fisher's first two terms; at the middle the logarithm would have no start
     square = z * z
     t = z * (1 + (square + 1) / (4 * df) + ((5 * square + 16) * square + 3) / (96 * df * df))
-    t, ratios = np.maximum(t, 1e-9), _compute_gamma_ratio(df / 2)
+    t, ratios = np.maximum(t, 1e-9), _compute_log_gamma_ratio(df / 2)
     # those that are not there yet, each for itself: a number must not depend on the others
     at = np.arange(len(t))
     for _ in range(_STEPS):
         now, of, ratio = t[at], df[at], ratios[at]
-        left = compute_t_tail(now, of, ratio)
+        left = compute_two_sided_t_tail(now, of, ratio)
         logarithm = ratio - (of + 1) / 2 * np.log1p(now * now / of)
         # the density at t in brackets
         slope = -2 * now * (np.exp(logarithm) / np.sqrt(of * np.pi)) / left
@@ -448,7 +466,7 @@ def compute_t_quantile(share: float | Floats, degrees: float | Floats) -> Floats
     return np.where(outside == 1, 0.0, np.where(below < 0.5, -t, t)).reshape(shape)
 
 
-def _compute_gamma_ratio(a: Floats) -> Floats:
+def _compute_log_gamma_ratio(a: Floats) -> Floats:
     """Return log(gamma(a + 1/2) / gamma(a)). A large *a* takes its series, because the two
     logarithms differ by less than their rounding.
 
@@ -461,10 +479,10 @@ def _compute_gamma_ratio(a: Floats) -> Floats:
     return np.where(small, exact, series)
 
 
-def _compute_beta_tail(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
+def _compute_t_tail_by_beta(t: Floats, degrees: Floats, log_gamma_ratio: Floats) -> Floats:
     """Return the two-sided p-value of Student's t at the distance *t* from 0, as the incomplete
-    beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2). *ratio* is
-    `_compute_gamma_ratio` of half the degrees.
+    beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2). *log_gamma_ratio* is
+    `_compute_log_gamma_ratio` of half the degrees.
 
     DLMF 8.17.22's continued fraction, on the side where it converges soon; I_x(a, b) = 1 -
     I_(1-x)(b, a) for the other side.
@@ -478,12 +496,12 @@ def _compute_beta_tail(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
     # 1 / (a B(a, b)) x^a (1 - x)^b, the same on both sides but for its first factor
     with np.errstate(divide="ignore"):
         powers = np.log(square) / 2 - (degrees + 1) / 2 * np.log1p(square)
-    front = np.exp(ratio + powers) / (a * math.sqrt(math.pi))
-    part = front * _evaluate_fraction(a, b, at)
+    front = np.exp(log_gamma_ratio + powers) / (a * math.sqrt(math.pi))
+    part = front * _evaluate_beta_continued_fraction(a, b, at)
     return np.where(turned, 1 - part, part)
 
 
-def _evaluate_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
+def _evaluate_beta_continued_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Return the value of the continued fraction 1 / (1 + d1 / (1 + d2 / ...)) of the incomplete
     beta function, by the method of W. J. Lentz (Applied Optics 15, 1976, 668-671), without a
     division by 0.
@@ -505,7 +523,7 @@ def _evaluate_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     return value
 
 
-def _approximate_tail(t: Floats, degrees: Floats) -> Floats:
+def _approximate_two_sided_t_tail(t: Floats, degrees: Floats) -> Floats:
     """Return the two-sided p-value of Student's t at the distance *t* from 0 for many *degrees*,
     approximated by the normal distribution: G. W. Hill, Communications of the ACM 13, 1970, no.
     395.

@@ -1,6 +1,6 @@
 """Agreement of marks with known states, and its limits. Pure functions.
 
-    measure_agreement        kappa of marks with known states
+    measure_kappa_with_states        kappa of marks with known states
     average_figures          the mean over several marks of the same questions
     estimate_figure_limits   the interval of such a figure for other questions like these
     compute_share_limits     the same for a share of questions
@@ -65,12 +65,12 @@ class Figure:
     asked: float  # questions with an item; of a mean of figures the harmonic mean of theirs
 
     @property
-    def distance(self) -> float:
+    def distance_from_perfect(self) -> float:
         """Distance of the coefficient of agreement from 1, its best value; in [0, worst]."""
         return 1 - self.value
 
 
-def measure_agreement(items: Items, questions: int) -> Figure | None:
+def measure_kappa_with_states(items: Items, questions: int) -> Figure | None:
     """Return Cohen's kappa of a judge's scores with the known states of the same *items*, and the
     influence of each question on it. *questions* is the number of questions, some of which may have
     no item.
@@ -171,7 +171,7 @@ def estimate_figure_limits(figure: Figure) -> Interval | None:
     questions = figure.asked
     if questions < FEWEST:
         return None
-    share = min(figure.distance / figure.worst, 1.0)
+    share = min(figure.distance_from_perfect / figure.worst, 1.0)
     of_one = share * (1 - share)  # the variance of one question that is all right or all wrong
     observed = 0.0
     if of_one > _NOTHING:  # else all questions are right, or all are wrong

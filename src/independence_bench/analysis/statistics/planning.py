@@ -45,32 +45,33 @@ class Expected:
 
 
 def estimate_score_variation(
-    design: dispersion.Design, measured: Measured | None = None, shifted: bool = False
+    design: dispersion.Design, measured: Measured | None = None, shifted_by_session: bool = False
 ) -> Expected:
     """Return the expected variation of the score of a subject that was not played yet. It comes
     from the subjects *measured* with the same *design*, or from prior beliefs if *measured* is
     None.
 
-    *shifted*: whether a session can shift the score, which more runs in the same session do not
-    reduce. Dispersions are the common ones of eq. 1. The degrees of a run are the median of the
-    subjects with two runs, else those of Satterthwaite's formula if each conversation varies as its
-    weight says.
+    *shifted_by_session*: whether a session can shift the score, which more runs in the same session
+    do not reduce. Dispersions are the common ones of eq. 1. The degrees of a run are the median of
+    the subjects with two runs, else those of Satterthwaite's formula if each conversation varies as
+    its weight says.
     """
-    blank = dispersion.measure_score(design, [np.full((1, *design.weights.shape), 0.5)])
+    blank = dispersion.measure_score_of_subjects(design, [np.full((1, *design.weights.shape), 0.5)])
     pool = measured or blank
     parts = np.square(design.weights.sum(axis=0))
     common = _compute_common_dispersion(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
     sittings = (
         BELIEVED_SITTINGS
         if pool.sittings is None
-        else pool.sittings.estimate_variance(pool.rerun.room)
+        else pool.sittings.estimate_latent_variance(pool.rerun.room)
     )
     return Expected(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
         borrowed=dispersion.compute_pool_weight(pool.rerun.pool_sums, dispersion.WEIGHT_RERUN),
-        degrees=_compute_typical_degrees(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
+        degrees=_compute_median_degrees_per_run(pool)
+        or float(parts.sum() ** 2 / np.square(parts).sum()),
         subjects=int(np.count_nonzero(pool.rerun.known)),
-        between_sittings=sittings if shifted else 0.0,
+        between_sittings=sittings if shifted_by_session else 0.0,
         average_room=0.0 if measured is None else float(measured.rerun.room.mean()),
     )
 
@@ -106,13 +107,15 @@ def estimate_detectable_difference(expected: Expected, mean: float, runs: int) -
     )
 
 
-def find_fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
-    """Return the smallest number of runs from *few* to `MOST_RUNS` for which *enough* is true; None
-    if there is none. If *enough* is true for a number, it must be true for all larger ones.
+def find_fewest_runs(enough: Callable[[int], bool], least_runs: int = 1) -> int | None:
+    """Return the smallest number of runs from *least_runs* to `MOST_RUNS` for which *enough* is
+    true; None if there is none. If *enough* is true for a number, it must be true for all larger
+    ones.
     """
     many = MOST_RUNS
-    if few > many or not enough(many):
+    if least_runs > many or not enough(many):
         return None
+    few = least_runs
     while few < many:
         middle = (few + many) // 2
         few, many = (few, middle) if enough(middle) else (middle + 1, many)
@@ -130,7 +133,7 @@ def predict_scores(measured: Measured, runs: Floats | Sequence[float]) -> interv
     of_a_run = np.where(
         more,
         own.degrees / np.where(more, measured.runs - 1, 1.0),
-        _compute_typical_degrees(measured),
+        _compute_median_degrees_per_run(measured),
     )
     return dispersion.make_scores_after_runs(measured, asked, (asked - 1) * of_a_run)
 
@@ -141,10 +144,12 @@ def _compute_common_dispersion(
     """Return the dispersion (variance / (mean x (1 - mean))) that is expected of a subject that was
     not measured: the common one of all subjects in *pool*, with *believed* as one more subject.
     """
-    return float(dispersion.moderate_dispersions(NOBODY, pool.pool_sums, believed, weight)[0][0])
+    return float(
+        dispersion.shrink_dispersions_to_pool(NOBODY, pool.pool_sums, believed, weight)[0][0]
+    )
 
 
-def _compute_typical_degrees(measured: Measured) -> float:
+def _compute_median_degrees_per_run(measured: Measured) -> float:
     """Return the median over subjects of the degrees of freedom that each run after the first has
     added to a subject's variance; 0 if no subject has two runs that differ.
     """

@@ -45,9 +45,9 @@ from independence_bench.analysis.statistics.intervals import (
     compute_critical_value,
     compute_score_limits,
     compute_t_quantile,
-    compute_t_tail,
-    find_edge_distance,
-    join_limits,
+    compute_two_sided_t_tail,
+    compute_weighted_sum_limits,
+    find_critical_reaching_zero,
     shrink_dispersion,
 )
 from independence_bench.analysis.statistics.values import Floats, Interval
@@ -163,10 +163,12 @@ class Contrast:
         0 lies on the edge of its interval. 1 if the sum is 0.
         """
         value, means, dispersion = self.value, self._means, self._compute_dispersion()
-        distance = find_edge_distance(
+        distance = find_critical_reaching_zero(
             value, lambda critical: compute_contrast_limits(self.signs, means, dispersion, critical)
         )
-        return np.where(np.abs(value) < ROUNDING, 1.0, compute_t_tail(distance, self._degrees))
+        return np.where(
+            np.abs(value) < ROUNDING, 1.0, compute_two_sided_t_tail(distance, self._degrees)
+        )
 
     def compute_detectable_contrast(self) -> Floats:
         """Return the minimum detectable value of the signed sum of means, [...], in its own unit:
@@ -350,9 +352,11 @@ def compute_contrast_limits(
 ) -> tuple[Floats, Floats]:
     """Return the limits low and high of the sum of weight x mean over the first axis, at *critical*
     standard errors. Each mean, in [0, 1], gets its own limits (`compute_score_limits`), which
-    `join_limits` combines.
+    `compute_weighted_sum_limits` combines.
 
     With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for
     two proportions (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
     """
-    return join_limits(weights, means, *compute_score_limits(means, dispersion, critical))
+    return compute_weighted_sum_limits(
+        weights, means, *compute_score_limits(means, dispersion, critical)
+    )

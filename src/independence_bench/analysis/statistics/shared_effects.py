@@ -46,10 +46,9 @@ NOTABLE = 0.05
 MOST_RATIO = 3.0
 CERTAIN = 0.01
 # Sessions vary a score's latent variable by this variance, and so a score by its room times the
-# standard deviation: by
-# 1.8 points at an index of 89, where the room is 0.1. Measured on the 15 published subjects that
-# were played in two sessions, with their information (`SessionEffects.estimate_variance`). It is an
-# assumption, and said with every number.
+# standard deviation: by 1.8 points at an index of 89, where the room is 0.1. Measured on the 15
+# published subjects that were played in two sessions, with their information
+# (`SessionEffects.estimate_latent_variance`). It is an assumption, and said with every number.
 BELIEVED_SITTINGS = 0.031
 BELIEVED_INFORMATION = 0.21
 BELIEVED_SUBJECTS = 15
@@ -163,29 +162,33 @@ class RunEffects:
 
 
 def group_subjects_by_sessions(
-    added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
+    conversation_points: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
     """Yield groups of subjects that have the same number of runs in the same *sittings* (sessions):
-    the subjects' numbers, their points *added* [subjects, runs, conversations], and the session
-    number of each run.
+    the subjects' numbers, their points *conversation_points* [subjects, runs, conversations], and
+    the session number of each run.
 
     A calculation over a thousand subjects at once takes little longer than over one. The session
     numbers are () if they are not known.
     """
     together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
-    for number, runs in enumerate(added):
+    for number, runs in enumerate(conversation_points):
         together[len(runs), tuple(sittings[number]) if sittings else ()].append(number)
     for (_, of_runs), numbers in together.items():
-        yield np.array(numbers), np.array([added[number] for number in numbers]), of_runs
+        yield (
+            np.array(numbers),
+            np.array([conversation_points[number] for number in numbers]),
+            of_runs,
+        )
 
 
 def measure_run_effects(
-    added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
+    conversation_points: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> RunEffects:
     """Return how much the scores of whole runs vary beyond the variation of their conversations.
-    *added* has for each subject the points that each conversation adds to each run, [runs,
-    conversations]. *sittings* has the session of each run; the variation is then taken within
-    sessions.
+    *conversation_points* has for each subject the points that each conversation adds to each run,
+    [runs, conversations]. *sittings* has the session of each run; the variation is then taken
+    within sessions.
 
     Let V be the variance between runs and W the sum of their conversations' variances. V - W is the
     sum over pairs of different conversations k, l of their covariance over runs. If the runs of one
@@ -194,8 +197,8 @@ def measure_run_effects(
     likely: each covariance has the variance s2_k s2_l / (R - 1), and any two of them are
     uncorrelated.
     """
-    columns = np.zeros((4, len(added)))
-    for subjects, runs, of_run in group_subjects_by_sessions(added, sittings):
+    columns = np.zeros((4, len(conversation_points)))
+    for subjects, runs, of_run in group_subjects_by_sessions(conversation_points, sittings):
         numbers = np.array(of_run or [1] * runs.shape[1])
         weight = len(numbers) - len(np.unique(numbers))
         if not weight:
@@ -228,7 +231,7 @@ class SessionEffects:
     # effective number of sessions: N^2 / sum n^2; infinite if nothing is known of them
     number: Floats
 
-    def estimate_variance(self, room: Floats) -> float:
+    def estimate_latent_variance(self, room: Floats) -> float:
         """Return the variance between sessions of the latent variable behind the scores, at least
         0: the mean of the believed and the observed variance, weighted by their information. *room*
         is mean x (1 - mean), [subjects].
@@ -245,14 +248,16 @@ class SessionEffects:
         """Return the variance of each subject's score from one session to another, [subjects], in
         squares of the scale [0, 1]. *room* is mean x (1 - mean), [subjects].
         """
-        of_each: Floats = self.estimate_variance(room) * room * _raise_small_rooms(room)
+        of_each: Floats = self.estimate_latent_variance(room) * room * _raise_small_rooms(room)
         return of_each
 
-    def compute_dispersions(self, room: Floats) -> Floats:
+    def compute_mean_score_dispersions(self, room: Floats) -> Floats:
         """Return the variance of each subject's mean score due to sessions, divided by its mean x
         (1 - mean), [subjects]. *room* is mean x (1 - mean), [subjects].
         """
-        of_each: Floats = self.estimate_variance(room) * _raise_small_rooms(room) / self.number
+        of_each: Floats = (
+            self.estimate_latent_variance(room) * _raise_small_rooms(room) / self.number
+        )
         return of_each
 
 
@@ -265,17 +270,17 @@ def _raise_small_rooms(room: Floats) -> Floats:
 
 
 def measure_session_effects(
-    added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float
+    conversation_points: Sequence[Floats], sittings: Sequence[Sequence[int]], run_excess: float
 ) -> SessionEffects:
     """Return how much each subject's score varies between sessions (sets of runs played close
-    together). *added* has for each subject the points that each conversation adds to each run,
-    [runs, conversations]; *sittings* has the session number of each run.
+    together). *conversation_points* has for each subject the points that each conversation adds to
+    each run, [runs, conversations]; *sittings* has the session number of each run.
 
-    *excess*: the share by which the variance of a run is larger than that of its conversations,
+    *run_excess*: the share by which the variance of a run is larger than that of its conversations,
     which is no effect of a session. A subject whose sessions are not known, (), has no effect.
     """
-    columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
-    for subjects, runs, of_run in group_subjects_by_sessions(added, sittings):
+    columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(conversation_points))
+    for subjects, runs, of_run in group_subjects_by_sessions(conversation_points, sittings):
         if not of_run:
             continue
         _, sitting, counts = np.unique(of_run, return_inverse=True, return_counts=True)
@@ -286,7 +291,7 @@ def measure_session_effects(
         squares = float(np.square(counts).sum())
         columns[:2, subjects] = (
             (counts * np.square(means - scores.mean(axis=1, keepdims=True))).sum(axis=1),
-            (len(counts) - 1) * conversations * (1 + excess),
+            (len(counts) - 1) * conversations * (1 + run_excess),
         )
         columns[2:, subjects] = [
             [len(of_run) - squares / len(of_run)],
@@ -314,14 +319,16 @@ class JuryMarks:
     voices: Floats
 
 
-def measure_jury_differences(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
+def measure_jury_differences(weights: Floats, subject_shares: Sequence[Floats]) -> JuryMarks:
     """Return how far the judges of a jury differ on each subject's score, and how much each judge
     contributes to it. *weights* [dimensions, conversations], whose sum is 1, make up the score;
-    each of *subjects* has the judges' scores of one subject.
+    each of *subject_shares* has the judges' scores of one subject.
 
     These are [judges, runs, dimensions, conversations], in [0, 1]; NaN where a judge gave no score.
     """
-    parts = zip(*(_compare_subject_judges(weights, shares) for shares in subjects), strict=True)
+    parts = zip(
+        *(_compare_subject_judges(weights, shares) for shares in subject_shares), strict=True
+    )
     return JuryMarks(*map(np.array, parts))
 
 
@@ -401,7 +408,7 @@ def add_judge_variance(scores: Scores, noise: JudgeNoise | None) -> Scores:
     """
     if noise is None:
         return scores
-    few, many = _compute_judge_degrees(noise)
+    few, many = _compute_severity_taste_degrees(noise)
     total = noise.severity + noise.taste
     below = noise.severity**2 / few + noise.taste**2 / many
     # the severity of two or three judges that happen to be alike seems to be none, so the degrees
@@ -422,7 +429,7 @@ def add_pair_judge_variance(
     """
     if noise is None:
         return first, second
-    few, many = _compute_judge_degrees(noise)
+    few, many = _compute_severity_taste_degrees(noise)
     uneven = noise.severity * np.square(noise.voices[one] - noise.voices[other]).sum(axis=1) / 2
     sides = []
     for side, at in ((first, one), (second, other)):
@@ -435,7 +442,7 @@ def add_pair_judge_variance(
     return sides[0], sides[1]
 
 
-def _compute_judge_degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
+def _compute_severity_taste_degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
     """Return the degrees of freedom of the variance of judges' severity and of that of their taste
     for single subjects, two arrays [subjects]. A judge that contributes half as much to a score as
     the others is half a judge.

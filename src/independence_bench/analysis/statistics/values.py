@@ -174,14 +174,15 @@ class ScoreDifferences:
         from 0.
         """
         rerun, new_scenarios = (
-            _pick_pair(differences, number) for differences in (self.rerun, self.new_scenarios)
+            _pick_interval_detectable_and_p(differences, number)
+            for differences in (self.rerun, self.new_scenarios)
         )
         intervals = Uncertainty(rerun[0], new_scenarios[0])
         seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
         return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
 
 
-def _pick_pair(
+def _pick_interval_detectable_and_p(
     every: PairDifferences | None, number: int
 ) -> tuple[Interval | None, float | None, float | None]:
     """Return the interval, the minimum detectable difference and the p-value of pair *number* of

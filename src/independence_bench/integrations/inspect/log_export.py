@@ -28,16 +28,16 @@ from independence_bench.analysis.results import (
     Results,
     read_counted_judgements,
 )
-from independence_bench.dataset.export import build_folder
+from independence_bench.dataset.export import build_folder_atomically
 from independence_bench.dataset.row_checks import StoreLookups
 from independence_bench.dataset.schema import EXPORT_TABLES, make_export_row
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.hashing import hash_content
 from independence_bench.integrations.inspect.log_import import INSTALL, SUFFIX
 from independence_bench.integrations.inspect.log_sample import (
-    add_usages,
     format_moment,
     make_log_sample,
+    sum_usages_by_name,
 )
 from independence_bench.integrations.inspect.rows import Rows
 from independence_bench.integrations.inspect.samples import (
@@ -45,11 +45,11 @@ from independence_bench.integrations.inspect.samples import (
     PREFIX,
     ROLE,
     SCORER,
+    encode_protocol_source,
     make_inspect_name,
     make_log_header,
     make_sample_id,
     make_sample_metadata,
-    make_source,
 )
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -83,7 +83,7 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
     except ImportError:
         raise WrongUse(f"logs of Inspect need inspect-ai: {INSTALL}") from None
     logs = samples = 0
-    with build_folder(folder) as building:
+    with build_folder_atomically(folder) as building:
         for name, made in make_logs(store):
             log = EvalLog.model_validate(made)
             recompute_metrics(log)
@@ -115,8 +115,8 @@ def make_logs(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                         for configuration in results.configurations
                     )
                     called = (
-                        f"{_clean_name(name)}-{hash_[:8]}_{_clean_name(place)}"
-                        f"_{_clean_name(subjects[subject])}-{subject[:8]}"
+                        f"{_clean_file_name(name)}-{hash_[:8]}_{_clean_file_name(place)}"
+                        f"_{_clean_file_name(subjects[subject])}-{subject[:8]}"
                     )
                     yield f"{called}{SUFFIX}", of.make_log(mine)
 
@@ -142,11 +142,11 @@ class _Subject:
     subject: ChatModel
     judge: tuple[str, str] | None  # hash, label; None: nothing is judged yet
 
-    def make_log(self, mine: Sequence[CountedConversation]) -> dict[str, Any]:
+    def make_log(self, own_conversations: Sequence[CountedConversation]) -> dict[str, Any]:
         protocol, configurations = self.protocol, self.results.configurations
-        samples = list(self._make_samples(mine))
-        seconds = [conversation.row.finished_at for conversation in mine]
-        runs = sorted({conversation.row.run for conversation in mine})
+        samples = list(self._make_item_samples(own_conversations))
+        seconds = [conversation.row.finished_at for conversation in own_conversations]
+        runs = sorted({conversation.row.run for conversation in own_conversations})
         id_ = hash_content(
             [
                 protocol.hash,
@@ -154,7 +154,7 @@ class _Subject:
                 self.subject.hash,
             ]
         )
-        source = make_source(protocol, self.files)
+        source = encode_protocol_source(protocol, self.files)
         task = f"{PREFIX}/" + (
             protocol.name if protocol.name in list_shipped() and source == protocol.name else "own"
         )
@@ -171,7 +171,9 @@ class _Subject:
             "metrics": [{"name": f"{PREFIX}/{name}", "options": {}} for name in METRICS],
         }
         judge = (
-            {ROLE: {"model": self._judge_name, "config": {}, "args": {}}} if self.judge else None
+            {ROLE: {"model": self._judge_inspect_name, "config": {}, "args": {}}}
+            if self.judge
+            else None
         )
         return {
             "version": 2,
@@ -200,14 +202,14 @@ class _Subject:
             "stats": {
                 "started_at": format_moment(min(seconds)),
                 "completed_at": format_moment(max(seconds)),
-                "model_usage": add_usages(sample["model_usage"] for sample in samples),
-                "role_usage": add_usages(sample["role_usage"] for sample in samples),
+                "model_usage": sum_usages_by_name(sample["model_usage"] for sample in samples),
+                "role_usage": sum_usages_by_name(sample["role_usage"] for sample in samples),
             },
             "samples": samples,
         }
 
     @property
-    def _judge_name(self) -> str:
+    def _judge_inspect_name(self) -> str:
         """The name by which Inspect can call the log's judge again; for a judge that is no model,
         its label.
         """
@@ -216,31 +218,35 @@ class _Subject:
         model = registry.parse_model(spec)
         return make_inspect_name(model.endpoint, model.model) if model else self.judge[1]
 
-    def _make_samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
+    def _make_item_samples(
+        self, own_conversations: Sequence[CountedConversation]
+    ) -> Iterator[dict[str, Any]]:
         judged = {
-            judgement.about: judgement
+            judgement.text_and_rubric_hashes: judgement
             for judgement in read_counted_judgements(self.connection, [self.results])
             if self.judge is not None and judgement.judge_hash == self.judge[0]
         }
         by_item: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
         order = {scenario.id: number for number, scenario in enumerate(self.protocol.scenarios)}
-        for one in sorted(mine, key=lambda one: (one.row.run, order[one.scenario.id])):
+        for one in sorted(own_conversations, key=lambda one: (one.row.run, order[one.scenario.id])):
             by_item[one.row.run, one.configuration, one.scenario.item].append(one)
         rows = _Lookup(self.connection)
         made = partial(
             make_log_sample,
             self.protocol,
             subject=self.subject,
-            judge=self._judge_name if self.judge else None,
+            judge=self._judge_inspect_name if self.judge else None,
         )
         for (run, configuration, item_id), conversations in by_item.items():
             about = make_sample_metadata(
                 self.protocol, configuration, item_id, self.results.configurations
             )
-            kept = rows.find_subject_rows(
+            kept = rows.find_conversation_rows(
                 self.subject, [conversation.row.id for conversation in conversations]
             )
-            by_judges = rows.find_judge_rows({conversation.key for conversation in conversations})
+            by_judges = rows.find_judgement_rows(
+                {conversation.key for conversation in conversations}
+            )
             given = {
                 conversation.row.id: judged[conversation.key]
                 for conversation in conversations
@@ -251,7 +257,7 @@ class _Subject:
             given = {
                 id_: Judgement(
                     one.key,
-                    *one.about,
+                    *one.text_and_rubric_hashes,
                     one.judge_hash,
                     one.marks,
                     marks[one.key]["reasoning"],
@@ -260,7 +266,14 @@ class _Subject:
                 for id_, one in given.items()
             }
             id_ = make_sample_id(configuration, item_id, self.results.configurations)
-            yield made(id_=id_, about=about, run=run, kept=kept, by_judges=by_judges, given=given)
+            yield made(
+                id_=id_,
+                sample_metadata=about,
+                run=run,
+                conversation_rows=kept,
+                judgement_rows=by_judges,
+                counted_judgements=given,
+            )
 
 
 class _Lookup:
@@ -270,44 +283,51 @@ class _Lookup:
         self.stored = StoreLookups(connection)
         self.connection = connection
 
-    def find_subject_rows(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
+    def find_conversation_rows(self, subject: ChatModel, transcript_ids: Sequence[str]) -> Rows:
         """Return table -> the export rows that belong to the conversations of *subject* with the
-        ids *transcripts*: the model, the conversations, the options read from them, their replies,
-        and the calls and attempts for the replies.
+        ids *transcript_ids*: the model, the conversations, the options read from them, their
+        replies, and the calls and attempts for the replies.
         """
-        stored = self.stored.find_rows("transcripts", "id", transcripts, _BLOBS)
-        stored.sort(key=lambda row: transcripts.index(row["id"]))
+        stored = self.stored.find_rows("transcripts", "id", transcript_ids, _BLOBS)
+        stored.sort(key=lambda row: transcript_ids.index(row["id"]))
         rows = [make_export_row(_TABLES["transcripts"], row, {}) for row in stored]
         keys = list(dict.fromkeys(key for row in rows for key in row["reply_keys"]))
-        readings = self.stored.find_rows("readings", "transcript", transcripts)
+        readings = self.stored.find_rows("readings", "transcript", transcript_ids)
         return {
-            "subjects": [{"hash": subject.hash, "label": subject.label, "spec": subject.spec}],
+            "subjects": [
+                {"hash": subject.hash, "label": subject.label, "spec": subject.settings_json}
+            ],
             "transcripts": rows,
             "readings": [make_export_row(_TABLES["readings"], row, {}) for row in readings],
-            **self._find_answer_rows("replies", "key", keys),
+            **self._find_answer_and_call_rows("replies", "key", keys),
         }
 
-    def find_judge_rows(self, about: Collection[tuple[str, str]]) -> Rows:
-        """Return table -> the export rows of every judgement of the conversations *about*, pairs
-        (hash of the words, hash of the rubric), with their judges, calls and attempts.
+    def find_judgement_rows(self, heard_rubric_hashes: Collection[tuple[str, str]]) -> Rows:
+        """Return table -> the export rows of every judgement of the conversations
+        *heard_rubric_hashes*, pairs (hash of the words, hash of the rubric), with their judges,
+        calls and attempts.
         """
-        heard = sorted({heard_hash for heard_hash, _ in about})
+        heard = sorted({heard_hash for heard_hash, _ in heard_rubric_hashes})
         every = self.stored.find_rows("judgements", "heard_hash", heard)
-        judged = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
+        judged = [
+            row for row in every if (row["heard_hash"], row["rubric_hash"]) in heard_rubric_hashes
+        ]
         judges = self.stored.find_rows("judges", "hash", {row["judge_hash"] for row in judged})
-        answers = self._find_answer_rows("judgements", "key", [row["key"] for row in judged])
+        answers = self._find_answer_and_call_rows(
+            "judgements", "key", [row["key"] for row in judged]
+        )
         return {
             "judges": [make_export_row(_TABLES["judges"], row, {}) for row in judges],
             **answers,
         }
 
-    def _find_answer_rows(self, table: str, column: str, keys: Sequence[str]) -> Rows:
+    def _find_answer_and_call_rows(self, table: str, column: str, keys: Sequence[str]) -> Rows:
         """Return table -> export rows: the rows of *table* (`replies` or `judgements`) that have
         one of *keys* in *column*, their calls, and every attempt at these calls that has ended.
         """
         made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in split_chunks(keys):
-            attempts = self.stored.find_attempts(chunk)
+            attempts = self.stored.find_ended_attempts(chunk)
             numbers = {
                 attempt["id"]: attempt["number"]
                 for at_call in attempts.values()
@@ -329,7 +349,7 @@ class _Lookup:
         return made
 
 
-def _clean_name(name: str) -> str:
+def _clean_file_name(name: str) -> str:
     """Return *name* in a form that a file's name can have: letters, digits, dots, plus signs and
     hyphens, at most 60 characters; `unnamed` if nothing is left.
     """

@@ -39,7 +39,7 @@ class _Unreadable(ValueError):
     """A log, or a part of one, that is not as Inspect writes it."""
 
 
-def is_log(path: Path) -> bool:
+def is_log_or_log_folder(path: Path) -> bool:
     """Return whether *path* is a log file of Inspect (.eval), or a folder that has some in it."""
     return (path.suffix == SUFFIX and path.is_file()) or bool(_find_logs(path))
 
@@ -66,7 +66,7 @@ def import_logs(path: Path, store: Store) -> Imported:
         try:
             for log in logs:
                 try:
-                    _read_log(log, writer, allowance, refused)
+                    _copy_log_rows(log, writer, allowance, refused)
                 except (_Unreadable, zipfile.BadZipFile, OSError, TooLarge) as error:
                     refused.append(f"{log.name}: {_format_error(error)}")
         finally:
@@ -99,7 +99,7 @@ class _RowWriter:
         self._known: set[str] = set()
         self.written = 0  # conversations
 
-    def add_row(self, table: str, row: Any) -> None:
+    def add_row_once(self, table: str, row: Any) -> None:
         """Write *row* to the export file of *table*, unless an equal row was written before."""
         line = json.dumps(row, ensure_ascii=False)
         if (key := hash_text(f"{table} {line}")) not in self._known:
@@ -107,21 +107,23 @@ class _RowWriter:
             self._files[table].write(line + "\n")
             self.written += table == "transcripts"
 
-    def add_rows(self, rows: Any) -> None:
+    def add_rows_by_table(self, rows: Any) -> None:
         """Write the rows in *rows* (table's name -> rows) to the export files of their tables.
         *rows* may be anything: unknown tables and other types are ignored.
         """
         for table in self._files:
             of = rows.get(table) if isinstance(rows, dict) else None
             for row in of if isinstance(of, list) else []:
-                self.add_row(table, row)
+                self.add_row_once(table, row)
 
     def close(self) -> None:
         for file in self._files.values():
             file.close()
 
 
-def _read_log(path: Path, writer: _RowWriter, allowance: Allowance, refused: list[str]) -> None:
+def _copy_log_rows(
+    path: Path, writer: _RowWriter, allowance: Allowance, refused: list[str]
+) -> None:
     """Write all rows that the Inspect log *path* has of this benchmark with *writer*; samples that
     cannot be read are listed in *refused*. *allowance* bounds the bytes that are unpacked. Raises
     the errors of a damaged file, TooLarge, and _Unreadable if it is no log of this benchmark.
@@ -147,14 +149,14 @@ def _read_log(path: Path, writer: _RowWriter, allowance: Allowance, refused: lis
             raise _Unreadable("it is a log of another task")
         played = _parse_time(eval_.get("created"))
         listed = [{"path": path, "text": text} for path, text in sorted(files.items())]
-        writer.add_row(
+        writer.add_row_once(
             "protocols", {"hash": hash_, "name": name, "files": listed, "played_at": played}
         )
         begun: dict[tuple[str, str, int], None] = {}
         subjects: dict[str, None] = {}
         for sample in _read_samples(path, file, members, size, allowance, refused):
-            _add_sample(sample, writer)
-            if (place := _find_begun_run(sample)) is not None:
+            _add_sample_rows(sample, writer)
+            if (place := _find_system_delivery_run(sample)) is not None:
                 begun[place] = None
             subjects |= dict.fromkeys(
                 _list_hashes(_find_part(_find_part(sample, "store"), KEY).get("subjects"))
@@ -163,7 +165,7 @@ def _read_log(path: Path, writer: _RowWriter, allowance: Allowance, refused: lis
         for system, delivery, run in begun:
             for subject in subjects:
                 place_of = {"run": run, "system": system, "delivery": delivery}
-                writer.add_row(
+                writer.add_row_once(
                     "begun", {"protocol_hash": hash_, "subject_hash": subject, **place_of}
                 )
 
@@ -172,7 +174,7 @@ def _read_samples(
     path: Path,
     file: IO[bytes],
     members: Mapping[str, zipfile.ZipInfo],
-    size: int,
+    file_size: int,
     allowance: Allowance,
     refused: list[str],
 ) -> Iterator[Mapping[str, Any]]:
@@ -180,14 +182,14 @@ def _read_samples(
         if not (name.startswith("samples/") and name.endswith(".json")):
             continue
         try:
-            sample = _parse_json(_unpack_member(file, info, size, allowance))
+            sample = _parse_json(_unpack_member(file, info, file_size, allowance))
         except _Unreadable as error:
             refused.append(f"{path.name}, {name[:80]}: {_format_error(error)}")
             continue
         yield sample
 
 
-def _find_begun_run(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
+def _find_system_delivery_run(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
     """Return (system prompt, delivery mode, run) of an Inspect sample, whether it ended or not;
     None if the sample does not state them.
     """
@@ -197,11 +199,11 @@ def _find_begun_run(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
     return (system, delivery, epoch) if known else None
 
 
-def _add_sample(sample: Mapping[str, Any], writer: _RowWriter) -> None:
-    writer.add_rows(_find_part(_find_part(sample, "store"), KEY))
+def _add_sample_rows(sample: Mapping[str, Any], writer: _RowWriter) -> None:
+    writer.add_rows_by_table(_find_part(_find_part(sample, "store"), KEY))
     for score in _find_part(sample, "scores").values():
         inside = _find_part(_find_part(score if isinstance(score, dict) else {}, "metadata"), KEY)
-        writer.add_rows(_find_part(inside, ROWS))
+        writer.add_rows_by_table(_find_part(inside, ROWS))
 
 
 def _list_hashes(rows: Any) -> list[str]:
@@ -215,13 +217,13 @@ def _list_hashes(rows: Any) -> list[str]:
 
 
 def _unpack_member(
-    file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance
+    file: IO[bytes], info: zipfile.ZipInfo, file_size: int, allowance: Allowance
 ) -> bytes:
     """Return the unpacked bytes of one member of a zip file. The sizes that the zip states are not
     trusted: raises TooLarge for more than `LARGEST_TEXT` bytes or more than *allowance* has left,
-    _Unreadable if the member is damaged. *size*: bytes of the whole zip file.
+    _Unreadable if the member is damaged. *file_size*: bytes of the whole zip file.
     """
-    if info.compress_size > size or info.flag_bits & 1:
+    if info.compress_size > file_size or info.flag_bits & 1:
         raise _Unreadable("it is damaged, or locked by a password")
     file.seek(info.header_offset)
     head = file.read(_HEADER)

@@ -44,35 +44,44 @@ def make_log_sample(
     subject: ChatModel,
     judge: str | None,
     id_: str,
-    about: Mapping[str, Any],
+    sample_metadata: Mapping[str, Any],
     run: int,
-    kept: Rows,
-    by_judges: Rows,
-    given: Mapping[str, Judgement],
+    conversation_rows: Rows,
+    judgement_rows: Rows,
+    counted_judgements: Mapping[str, Judgement],
 ) -> dict[str, Any]:
     """Return the sample *id_* of an Inspect log as JSON values: messages, replies, score and usage
-    of one item in one *run*. *kept* has the export rows of its conversations, *by_judges* those of
-    all its judgements.
+    of one item in one *run*. *conversation_rows* has the export rows of its conversations,
+    *judgement_rows* those of all its judgements.
 
-    *given*: transcript's id -> the main judge's judgement; *judge*: the name that Inspect has for
-    that judge, None if there is none.
+    *counted_judgements*: transcript's id -> the main judge's judgement; *judge*: the name that
+    Inspect has for that judge, None if there is none.
     """
-    name, last = make_inspect_name(subject.endpoint, subject.model), kept["transcripts"][0]
-    configuration = Configuration(about["system"], about["delivery"])
+    name, last = (
+        make_inspect_name(subject.endpoint, subject.model),
+        conversation_rows["transcripts"][0],
+    )
+    configuration = Configuration(sample_metadata["system"], sample_metadata["delivery"])
     begun = start_scenario(protocol, configuration, protocol.find_scenario(last["scenario"]))
     shown = build_messages(extract_transcript(last), configuration.delivery, protocol)
-    score = score_sample(protocol, about, run, kept, given, by_judges)
+    score = score_sample(
+        protocol, sample_metadata, run, conversation_rows, counted_judgements, judgement_rows
+    )
     messages = encode_messages(shown)
     replies = [one for one in messages if one["role"] == "assistant"]
-    judged = {judgement.key for judgement in given.values()}
-    usage = add_usages({name: encode_usage(_read_usage(row))} for row in kept["attempts"])
-    of_judge = add_usages(
+    judged = {judgement.key for judgement in counted_judgements.values()}
+    usage = sum_usages_by_name(
+        {name: encode_usage(_read_usage(row))} for row in conversation_rows["attempts"]
+    )
+    of_judge = sum_usages_by_name(
         {ROLE: encode_usage(_read_usage(row))}
-        for row in by_judges.get("attempts", [])
+        for row in judgement_rows.get("attempts", [])
         if row["call_key"] in judged
     )
-    times = [row[name] for row in kept["attempts"] for name in ("started_at", "finished_at")]
-    times += [row["finished_at"] for row in kept["transcripts"]]
+    times = [
+        row[name] for row in conversation_rows["attempts"] for name in ("started_at", "finished_at")
+    ]
+    times += [row["finished_at"] for row in conversation_rows["transcripts"]]
     return {
         "id": id_,
         "epoch": run,
@@ -92,16 +101,18 @@ def make_log_sample(
                 "metadata": score.metadata,
             }
         },
-        "metadata": dict(about),
-        "store": {KEY: kept},
-        "events": list(_make_events(protocol, name, kept)),
-        "model_usage": add_usages([usage, {judge: of_judge[ROLE]} if judge and of_judge else {}]),
+        "metadata": dict(sample_metadata),
+        "store": {KEY: conversation_rows},
+        "events": list(_make_reply_events(protocol, name, conversation_rows)),
+        "model_usage": sum_usages_by_name(
+            [usage, {judge: of_judge[ROLE]} if judge and of_judge else {}]
+        ),
         "role_usage": of_judge,
         "started_at": format_moment(min(times)),
         "completed_at": format_moment(max(times)),
         "total_time": max(times) - min(times),
         "uuid": hash_content(
-            ["sample", about["protocol_hash"], subject.hash, id_, str(configuration), run]
+            ["sample", sample_metadata["protocol_hash"], subject.hash, id_, str(configuration), run]
         )[:22],
     }
 
@@ -139,14 +150,16 @@ def encode_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return made
 
 
-def _make_events(protocol: Protocol, model: str, kept: Rows) -> Iterator[dict[str, Any]]:
-    """Yield each reply in the conversations *kept* as the JSON of an Inspect event for a call of
-    *model*; a reply that several branches share is yielded once.
+def _make_reply_events(
+    protocol: Protocol, model: str, conversation_rows: Rows
+) -> Iterator[dict[str, Any]]:
+    """Yield each reply in the conversations *conversation_rows* as the JSON of an Inspect event for
+    a call of *model*; a reply that several branches share is yielded once.
     """
-    attempts = {(row["call_key"], row["number"]): row for row in kept["attempts"]}
-    number_of = {row["key"]: row["attempt"] for row in kept["replies"]}
+    attempts = {(row["call_key"], row["number"]): row for row in conversation_rows["attempts"]}
+    number_of = {row["key"]: row["attempt"] for row in conversation_rows["replies"]}
     known: set[str] = set()
-    for row in kept["transcripts"]:
+    for row in conversation_rows["transcripts"]:
         talk = extract_transcript(row)
         replies = [at for at, line in enumerate(talk.lines) if line.name]
         for key, at in zip(row["reply_keys"], replies, strict=False):
@@ -194,7 +207,9 @@ def _read_usage(attempt: Row) -> Usage:
     return Usage(*map(attempt.get, names))
 
 
-def add_usages(usages: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+def sum_usages_by_name(
+    usages: Iterable[Mapping[str, Mapping[str, Any]]],
+) -> dict[str, dict[str, Any]]:
     """Return name of a model or role -> its usage numbers, summed over all *usages*; a number that
     no usage states is None.
     """

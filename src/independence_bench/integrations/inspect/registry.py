@@ -49,14 +49,14 @@ from independence_bench.integrations.inspect.samples import (
     SCORER,
     SLOT,
     choose_configurations,
+    encode_protocol_source,
     make_inspect_name,
     make_judging_input,
     make_log_header,
     make_sample_id,
     make_sample_metadata,
-    make_source,
+    read_protocol_source,
     read_scoring_plan,
-    read_source,
     score_sample,
 )
 from independence_bench.integrations.inspect.solver import (
@@ -72,7 +72,7 @@ from independence_bench.judging.prompt import JudgingInput, make_judge_request, 
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import build_messages, start_scenario
-from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score_runs
+from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score_model_runs
 from independence_bench.store.results import Judgement
 
 __all__ = [
@@ -133,11 +133,11 @@ def make_task(source: str, variants: Several, modes: Several) -> Task:
     Raises PrerequisiteError, which Inspect prints as one line, for an unknown name.
     """
     try:
-        protocol, files = read_source(source)
+        protocol, files = read_protocol_source(source)
         configurations = choose_configurations(protocol, variants, modes)
     except BenchError as error:
         raise PrerequisiteError(str(error)) from None
-    kept = make_source(protocol, files)
+    kept = encode_protocol_source(protocol, files)
     samples = [
         make_dataset_sample(protocol, one, item.id, configurations)
         for one in configurations
@@ -219,7 +219,7 @@ def index_interval() -> Metric:
         subject_scores = score_samples(scores)
         if subject_scores is None or subject_scores.index is None:
             return {}
-        protocol, configurations, marks = _read_marks(scores)
+        protocol, configurations, marks = _read_plan_and_marks(scores)
         (row,) = measure_board(protocol, configurations, [marks]).list_row_uncertainties()
         interval = row.index.rerun
         return {} if interval is None else {"index_low": interval.low, "index_high": interval.high}
@@ -233,10 +233,10 @@ def score_samples(scores: Sequence[SampleScore]) -> SubjectScore | None:
     """
     if not scores:
         return None
-    return score_runs(*_read_marks(scores))[1]
+    return score_model_runs(*_read_plan_and_marks(scores))[1]
 
 
-def _read_marks(
+def _read_plan_and_marks(
     scores: Sequence[SampleScore],
 ) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
     plans = [sample.sample_metadata[PLAN] for sample in scores if sample.sample_metadata]
@@ -269,7 +269,7 @@ def independence(protocol: str | None = None) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         del target
-        loaded, _ = read_source(protocol or state.metadata["protocol"])
+        loaded, _ = read_protocol_source(protocol or state.metadata["protocol"])
         if state.metadata["protocol_hash"] != loaded.hash:
             raise BenchError(
                 f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was"

@@ -136,7 +136,7 @@ def make_conversation_rows(played: PlayedJob, now: float) -> Rows:
         "reason": played.reason,
         "system_prompt": talk.system,
         "lines": [line.make_record() for line in talk.lines],
-        **played.counts,
+        **played.reply_counts,
         "reply_keys": [key for key, _ in played.said],
         "heard_hash": talk.heard_hash,
         "script_hash": job.script_hash,
@@ -172,7 +172,7 @@ def make_model_rows(table: str, model: ChatModel) -> Rows:
     """Return the export row (hash, label, settings) of *model*, in the named table: `subjects` or
     `judges`.
     """
-    return {table: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
+    return {table: [{"hash": model.hash, "label": model.label, "spec": model.settings_json}]}
 
 
 def join_rows(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:

@@ -38,7 +38,7 @@ from independence_bench.protocol.loader import (
     load_protocol_and_files,
     parse_protocol,
 )
-from independence_bench.protocol.plan import list_configurations
+from independence_bench.protocol.plan import list_possible_configurations
 from independence_bench.protocol.scoring import Marks, Slot
 from independence_bench.store.results import Judgement
 
@@ -46,10 +46,10 @@ INSIDE = "{"  # begins a source that is the files of a protocol instead of its n
 
 
 @lru_cache(maxsize=16)
-def read_source(source: str) -> tuple[Protocol, Files]:
+def read_protocol_source(source: str) -> tuple[Protocol, Files]:
     """Return the protocol that *source* names, and the texts of its files by path. *source* is a
-    shipped name, a folder, a sheet (a YAML file), or the output of `make_source`. Raises WrongUse
-    if it cannot be read.
+    shipped name, a folder, a sheet (a YAML file), or the output of `encode_protocol_source`. Raises
+    WrongUse if it cannot be read.
     """
     if source.startswith(INSIDE):
         try:
@@ -66,9 +66,9 @@ def read_source(source: str) -> tuple[Protocol, Files]:
     return load_protocol_and_files(source)
 
 
-def make_source(protocol: Protocol, files: Files) -> str:
-    """Return a text from which `read_source` can load *protocol* on every machine: the name of a
-    shipped protocol, else all *files* as JSON.
+def encode_protocol_source(protocol: Protocol, files: Files) -> str:
+    """Return a text from which `read_protocol_source` can load *protocol* on every machine: the
+    name of a shipped protocol, else all *files* as JSON.
     """
     if protocol.name in list_shipped() and load_protocol(protocol.name).hash == protocol.hash:
         return protocol.name
@@ -93,7 +93,7 @@ def choose_configurations(
     )
     if variants is None and modes is None:
         return own
-    known = list_configurations(protocol)
+    known = list_possible_configurations(protocol)
     for name, given, there in (
         ("variants", systems, sorted({configuration.system for configuration in known})),
         ("modes", deliveries, sorted({configuration.delivery for configuration in known})),
@@ -264,26 +264,26 @@ class SampleMarks:
 
 def score_sample(
     protocol: Protocol,
-    about: Mapping[str, Any],
+    sample_metadata: Mapping[str, Any],
     run: int,
-    kept: Mapping[str, Any],
-    given: Mapping[str, Judgement],
-    rows: Rows,
+    conversation_rows: Mapping[str, Any],
+    counted_judgements: Mapping[str, Judgement],
+    judgement_rows: Rows,
 ) -> SampleMarks:
-    """Return the score of one Inspect sample: of one item (or scenario) in one run. *about* is the
-    sample's metadata, *kept* the rows in the sample's store.
+    """Return the score of one Inspect sample: of one item (or scenario) in one run.
+    *sample_metadata* is the sample's metadata, *conversation_rows* the rows in the sample's store.
 
-    *given*: transcript's id -> the judgement that counts; *rows*: the rows of judge and judgements,
-    which are kept in the score's metadata. The value is empty, with a reason, if a conversation is
-    invalid or not judged.
+    *counted_judgements*: transcript's id -> the judgement that counts; *judgement_rows*: the rows
+    of judge and judgements, which are kept in the score's metadata. The value is empty, with a
+    reason, if a conversation is invalid or not judged.
     """
     marks: dict[Slot, Marks] = {}
     lines: list[str] = []
     invalid = False
-    for row in kept.get("transcripts", []):
+    for row in conversation_rows.get("transcripts", []):
         slot, judgement = (
             (Configuration(row["system"], row["delivery"]), row["scenario"]),
-            given.get(row["id"]),
+            counted_judgements.get(row["id"]),
         )
         if row["state"] != "complete":
             invalid = True
@@ -296,10 +296,17 @@ def score_sample(
         else:
             marks[slot] = judgement.marks
             lines.append(f"{row['scenario']}: {judgement.reasoning}")
-    place = Configuration(about["system"], about["delivery"]), about["unit"]
+    place = (
+        Configuration(sample_metadata["system"], sample_metadata["delivery"]),
+        sample_metadata["unit"],
+    )
     value = dict(compute_item_marks(protocol, marks).get(place, {}))
     reason = None if value else "no_response" if invalid or not lines else "grader_failed"
     metadata = {
-        KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}
+        KEY: {
+            RUN: run,
+            SLOT: [sample_metadata["system"], sample_metadata["delivery"], sample_metadata["unit"]],
+            ROWS: judgement_rows,
+        }
     }
     return SampleMarks(value, "\n\n".join(lines) or None, reason, metadata)

@@ -46,7 +46,7 @@ from independence_bench.integrations.inspect.rows import (
     make_model_rows,
     make_reply_rows,
 )
-from independence_bench.integrations.inspect.samples import PREFIX, read_source
+from independence_bench.integrations.inspect.samples import PREFIX, read_protocol_source
 from independence_bench.models.messages import (
     AttemptFacts,
     ChatRequest,
@@ -58,7 +58,7 @@ from independence_bench.models.messages import (
     ToolCall,
     Usage,
 )
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -114,12 +114,12 @@ def convert_completion(output: ModelOutput) -> Completion:
         part.summary or part.reasoning for part in parts if isinstance(part, ContentReasoning)
     ]
     return Completion(
-        content=clean_text(message.text if message else ""),
+        content=replace_unstorable_characters(message.text if message else ""),
         tool_calls=tuple(
             ToolCall(call.id, call.function, json.dumps(call.arguments, ensure_ascii=False))
             for call in (message and message.tool_calls) or ()
         ),
-        reasoning=clean_text("\n\n".join(text for text in thoughts if text)),
+        reasoning=replace_unstorable_characters("\n\n".join(text for text in thoughts if text)),
         usage=_convert_usage(output.usage),
         seconds=output.time or 0.0,
         finish_reason=None if output.empty else _ENDS.get(output.stop_reason, output.stop_reason),
@@ -176,15 +176,15 @@ async def ask_model(
     model: Model,
     request: ChatRequest,
     read: Callable[[Completion], Accepted[A] | Rejected],
-    none: Callable[[str], A],
-    again: Callable[[Completion, str], ChatRequest] | None = None,
+    make_fallback_answer: Callable[[str], A],
+    make_next_request: Callable[[Completion, str], ChatRequest] | None = None,
 ) -> Answered[A]:
     """Ask Inspect's *model* until a reply is an answer to *request*, and return the answer with all
     attempts. *read* turns a completion into an answer or rejects it; if every attempt is rejected,
-    *none* makes the answer from the reason.
+    *make_fallback_answer* makes the answer from the reason.
 
-    *again* makes the next request from a rejected completion and the reason; None: the same request
-    is sent again. Raises what Inspect's providers raise.
+    *make_next_request* makes the next request from a rejected completion and the reason; None: the
+    same request is sent again. Raises what Inspect's providers raise.
     """
     tried: list[TriedOnce] = []
     answer: tuple[int, A] | None = None
@@ -208,7 +208,11 @@ async def ask_model(
             config,
         )
         completion = convert_completion(output)
-        given = Rejected(clean_text(output.error)) if output.error else read(completion)
+        given = (
+            Rejected(replace_unstorable_characters(output.error))
+            if output.error
+            else read(completion)
+        )
         number, kind, why = len(tried) + 1, ANSWERED, None
         if given.cut_off and not cut_off:
             cut_off, kind = True, CUT_OFF
@@ -218,11 +222,11 @@ async def ask_model(
         else:
             broken += 1
             kind, why = Kind.BROKEN.value, given.reason
-            if again is not None and not output.error:
-                request = again(completion, why)
+            if make_next_request is not None and not output.error:
+                request = make_next_request(completion, why)
             if given.cut_off or broken >= POLICY.broken:
                 tries = f"even with {limit} tokens" if given.cut_off else f"{broken} tries"
-                answer = spare or (number, none(f"{why} ({tries})"))
+                answer = spare or (number, make_fallback_answer(f"{why} ({tries})"))
         facts = AttemptFacts(**completion.list_facts())
         tried.append(TriedOnce(started, time.time(), limit, kind, why, 200, facts))
     return Answered(answer[1], answer[0], tuple(tried))
@@ -235,12 +239,12 @@ Known = dict[str, tuple[Reply, Rows]]  # key -> a reply of this sample, with its
 def conversations(protocol: str) -> Solver:
     """Return an Inspect solver that plays all conversations of a sample with the model under test
     and puts their rows into the sample's store. *protocol*: a shipped name, a folder, a sheet, or
-    the output of `make_source`.
+    the output of `encode_protocol_source`.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate  # it appends to one list of messages, and branches need several
-        loaded, _ = read_source(protocol)
+        loaded, _ = read_protocol_source(protocol)
         model = get_model()
         config = model.config.merge(active_generate_config())
         subject = make_chat_model(model, config, loaded.temperature, loaded.max_tokens)
@@ -282,7 +286,7 @@ async def _play_scenario(protocol: Protocol, job: Job, known: Known) -> tuple[Pl
     talk = start_scenario(protocol, job.configuration, job.scenario)
     replies: list[tuple[str, Reply]] = []
     parts: list[Rows] = []
-    while talk.next_reply:
+    while talk.next_reply_name:
         asked = build_request(talk, job.subject, job.configuration, protocol)
         key = asked.make_key(job.run)
         if key not in known:
@@ -296,7 +300,7 @@ async def _play_scenario(protocol: Protocol, job: Job, known: Known) -> tuple[Pl
             break
         talk = talk.add_reply(Words(reply.text, reply.notes))
     invalid = replies[-1][1].reason
-    reason = None if invalid is None else f"{talk.next_reply}: {invalid}"
+    reason = None if invalid is None else f"{talk.next_reply_name}: {invalid}"
     return PlayedJob(job, protocol.hash, talk.transcript, replies, reason), join_rows(parts)
 
 

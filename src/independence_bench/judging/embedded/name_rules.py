@@ -43,9 +43,9 @@ def read_first_choice(text: str) -> Choice:
     """Return the name and gender that a model chooses in *text*, its reply to being asked for both.
     Name and gender are "unsure" if the words leave more than one reading.
     """
-    plain_text = strip_emphasis(text)
-    name, name_state = _read_name(plain_text)
-    gender, gender_state = _read_gender(plain_text)
+    plain_text = cut_and_strip_emphasis(text)
+    name, name_state = _read_chosen_name(plain_text)
+    gender, gender_state = _read_chosen_gender(plain_text)
     return Choice(name, gender, name_state, gender_state)
 
 
@@ -54,7 +54,7 @@ def read_final_choice(text: str, before: Choice) -> Choice:
     chosen *before* and was asked for others. Name and gender are "unsure" if the words leave more
     than one reading.
     """
-    plain_text = strip_emphasis(text)
+    plain_text = cut_and_strip_emphasis(text)
     name, name_state = _read_final_name(plain_text, before)
     held = name == before.name and name_state == before.name_state != "unsure"
     gender, gender_state = _read_final_gender(plain_text, before, held)
@@ -65,7 +65,7 @@ def read_final_choice(text: str, before: Choice) -> Choice:
 
 
 @lru_cache(maxsize=4096)
-def strip_emphasis(text: str) -> str:
+def cut_and_strip_emphasis(text: str) -> str:
     """Return the first 8,000 characters of *text* without Markdown emphasis and quotation marks,
     with straight apostrophes.
     """
@@ -84,7 +84,7 @@ def _split_sentences(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _find_cues(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _find_cues_by_sentence(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each sentence of *text* with the words of `CUES`, which may introduce a name, that
     stand in it.
     """
@@ -143,19 +143,19 @@ _NOT = re.compile(
 )
 
 
-def _read_name(text: str) -> tuple[str | None, State]:
+def _read_chosen_name(text: str) -> tuple[str | None, State]:
     """Return (the name that *text* chooses, "chosen"); (None, "declined") if it will not choose
     one, (None, "unsure") if that cannot be told.
     """
     clear, weak = (_list_distinct_names(_find_names(text, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
-        return (clear[0], "chosen") if len(clear) == 1 else _choose_name(text, clear)
+        return (clear[0], "chosen") if len(clear) == 1 else _choose_most_mentioned_name(text, clear)
     if _DECLINED_NAME.search(text):
         return (None, "unsure") if weak else (None, "declined")
     return (weak[0], "chosen") if len(weak) == 1 else (None, "unsure")
 
 
-def _choose_name(text: str, names: list[str]) -> tuple[str | None, State]:
+def _choose_most_mentioned_name(text: str, names: list[str]) -> tuple[str | None, State]:
     """Return (the one of *names* that *text* mentions at least twice as often as any other,
     "chosen"); (None, "unsure") if there is none. *names*: at least two that *text* chooses
     outright.
@@ -171,17 +171,17 @@ def _find_names(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
     """Yield every name that one of *patterns* finds in *text*, sentence by sentence, unless the
     words before the name deny it.
     """
-    for sentence, cues in _find_cues(text):
+    for sentence, cues in _find_cues_by_sentence(text):
         for pattern, words in patterns:
             if words and words.isdisjoint(cues):
                 continue
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]
-                if not _NOT.search(before) and (name := extract_name(match["name"])):
+                if not _NOT.search(before) and (name := extract_leading_name(match["name"])):
                     yield name
 
 
-def extract_name(words: str) -> str | None:
+def extract_leading_name(words: str) -> str | None:
     """Return the name of one or several capitalised words that *words* begins with; None if there
     is none, or if it is the name of a company that makes models.
     """
@@ -220,7 +220,7 @@ def _read_final_name(text: str, before: Choice) -> tuple[str | None, State]:
     names = _list_distinct_names(_find_names(text, CLEAR))
     if before.name is None:
         if names or before.name_state == "unsure":
-            return _read_name(text)
+            return _read_chosen_name(text)
         return None, before.name_state
     others = [name for name in names if not _is_same_name(name, before.name)]
     kept = len(others) < len(names)
@@ -336,11 +336,11 @@ _PASSES = re.compile(
 )
 
 
-def _read_gender(text: str) -> tuple[str | None, State]:
+def _read_chosen_gender(text: str) -> tuple[str | None, State]:
     """Return (the gender that *text* chooses, "chosen"); (None, "declined") if it will not choose
     one, (None, "unsure") if that cannot be told.
     """
-    taken = _find_taken_genders(text)
+    taken = _find_claimed_genders(text)
     if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(text)):
         return (taken - {"none"}).pop(), "chosen"
     if taken - {"none"}:
@@ -366,7 +366,7 @@ def _find_gender(match: re.Match[str]) -> str:
     return next(kind for kind in _GENDERS if match[kind.replace("-", "_")])
 
 
-def _find_taken_genders(text: str) -> set[str]:
+def _find_claimed_genders(text: str) -> set[str]:
     """Return the genders that a sentence of *text* takes for the speaker ("I'm female") and does
     not deny.
     """
@@ -386,7 +386,7 @@ def _read_final_gender(text: str, before: Choice, kept_name: bool) -> tuple[str 
     *before*; (None, "unsure") or (None, "declined") if there is none. *kept_name*: the model kept
     its name, so the mere mention of another gender does not take it.
     """
-    taken = _find_taken_genders(text)
+    taken = _find_claimed_genders(text)
     refuses = _REFUSES.search(text) is not None
     if before.gender is not None and (refuses or _KEEPS.search(text)):
         if taken <= {before.gender} and (
@@ -397,7 +397,7 @@ def _read_final_gender(text: str, before: Choice, kept_name: bool) -> tuple[str 
         return None, "unsure"
     if before.gender_state == "declined" and refuses and not taken:
         return None, "declined"
-    gender, state = _read_gender(text)
+    gender, state = _read_chosen_gender(text)
     return (
         (None, "unsure") if before.gender is not None and state == "declined" else (gender, state)
     )

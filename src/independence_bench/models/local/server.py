@@ -96,7 +96,7 @@ async def serve_models(
     if importlib.util.find_spec("xllamacpp") is None:
         raise LocalModelError("model files need their runtime: pip install xllamacpp")
     named = [
-        f"{model.name}={model.template or ''}={model.repeat_penalty}={model.path}"
+        f"{model.name}={model.replacement_template or ''}={model.repeat_penalty}={model.path}"
         for model in models
     ]
     with (
@@ -179,7 +179,7 @@ def _make_error(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> 
 # ---------------------------------------------------------------- the child
 
 
-def count_threads(at_once: int) -> int:
+def count_threads_per_server(at_once: int) -> int:
     """Return the number of compute threads of each of *at_once* servers: half of the cores between
     them, 1 at least.
 
@@ -193,12 +193,12 @@ def count_threads(at_once: int) -> int:
     return max(1, usable // 2 // at_once)
 
 
-def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None:
-    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never
-    returns normally.
+def main(state_folder: Path, context: int, at_once: int, model_specs: Sequence[str]) -> None:
+    """Serve the files of *model_specs*, *at_once* replies of each, until standard input is closed.
+    Never returns normally.
 
-    *named*: name, path of a chat template or nothing for the file's own, repeat penalty and path,
-    with = between them.
+    *model_specs*: name, path of a chat template or nothing for the file's own, repeat penalty and
+    path, with = between them.
     """
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -217,11 +217,11 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
         settings.n_ctx = context
         settings.fit_params = False  # the context is what was asked for, whatever memory is free
         settings.n_predict = REPLY_TOKENS
-        settings.cpuparams.n_threads = count_threads(at_once)
-        settings.cpuparams_batch.n_threads = count_threads(at_once)
+        settings.cpuparams.n_threads = count_threads_per_server(at_once)
+        settings.cpuparams_batch.n_threads = count_threads_per_server(at_once)
         settings.cache_ram_mib = 0  # what a prompt begins with is kept by `_Server`
         settings.cache_idle_slots = False
-        settings.slot_save_path = f"{folder}{os.sep}"
+        settings.slot_save_path = f"{state_folder}{os.sep}"
         settings.hostnames = [HOST]
         settings.port = 0  # the system chooses a free one, so there is no race for it
         settings.cors_origins = f"http://{HOST}"  # not every page open in the user's browser
@@ -237,39 +237,39 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
 
     running: list[object] = []
     servers = {}
-    for item in named:
+    for item in model_specs:
         name, template, penalty, path = item.split("=", 3)
         servers[name] = [start_server(name, template, float(penalty), path) for _ in range(at_once)]
-    asyncio.run(_serve_until_closed(servers, folder, report))
+    asyncio.run(_serve_then_exit_process(servers, state_folder, report))
 
 
-async def _serve_until_closed(
-    servers: Mapping[str, Sequence[str]], folder: Path, report: IO[str]
+async def _serve_then_exit_process(
+    addresses_by_model: Mapping[str, Sequence[str]], state_folder: Path, report: IO[str]
 ) -> None:
-    async with open_front_server(servers, folder) as address:
+    async with open_front_server(addresses_by_model, state_folder) as address:
         print(address, file=report, flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(state_folder, ignore_errors=True)
         # nothing to save, and the runtime's own shutdown would wait for calls in flight
         os._exit(0)
 
 
 @asynccontextmanager
 async def open_front_server(
-    servers: Mapping[str, Sequence[str]], folder: Path
+    addresses_by_model: Mapping[str, Sequence[str]], state_folder: Path
 ) -> AsyncIterator[str]:
-    """Serve one address in front of *servers*, by model, and give it until the block is left; each
-    server has one slot and its files in *folder*.
+    """Serve one address in front of *addresses_by_model*, by model, and give it until the block is
+    left; each server has one slot and its files in *state_folder*.
     """
     app = web.Application(client_max_size=LONGEST)
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(None), read_bufsize=LONGEST
     ) as session:
         free: dict[str, asyncio.Queue[_Server]] = {}
-        for model, addresses in servers.items():
+        for model, addresses in addresses_by_model.items():
             free[model] = asyncio.Queue()
             for address in addresses:
-                free[model].put_nowait(_Server(session, address, folder))
+                free[model].put_nowait(_Server(session, address, state_folder))
 
         async def answer_completion(request: web.Request) -> web.StreamResponse:
             sent = await request.read()
@@ -285,14 +285,17 @@ async def open_front_server(
 
         async def answer_models(_request: web.Request) -> web.Response:
             listed = []
-            for addresses in servers.values():
+            for addresses in addresses_by_model.values():
                 async with session.get(f"{addresses[0]}{MODELS}") as answer:
                     listed += (await answer.json())["data"]
             return web.json_response({"object": "list", "data": listed})
 
-        async def answer_other(request: web.Request) -> web.Response:
+        async def forward_other_request(request: web.Request) -> web.Response:
             """Return the first server's answer to anything that is no completion, as it is."""
-            url, body = f"{next(iter(servers.values()))[0]}{request.path_qs}", await request.read()
+            url, body = (
+                f"{next(iter(addresses_by_model.values()))[0]}{request.path_qs}",
+                await request.read(),
+            )
             async with session.request(request.method, url, data=body) as answer:
                 return web.Response(
                     body=await answer.read(), status=answer.status, content_type=answer.content_type
@@ -300,7 +303,7 @@ async def open_front_server(
 
         app.router.add_post(COMPLETIONS, answer_completion)
         app.router.add_get(MODELS, answer_models)
-        app.router.add_route("*", "/{path:.*}", answer_other)
+        app.router.add_route("*", "/{path:.*}", forward_other_request)
         # whoever goes away is not answered: the server stops, too
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
         await runner.setup()
@@ -352,7 +355,7 @@ class _Server:
         last step. None: it has no prompt, as the server will say.
         """
         try:
-            prompts = list_prompts(json.loads(sent))
+            prompts = list_growing_prompts(json.loads(sent))
             names = [f"{hash_content(prompt)}.state" for prompt in prompts]
         except (ValueError, TypeError, AttributeError, KeyError):
             return None
@@ -417,7 +420,7 @@ def _set_cached_tokens(data: bytes, there: int | None) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def list_prompts(body: Mapping[str, Any]) -> list[Body]:
+def list_growing_prompts(body: Mapping[str, Any]) -> list[Body]:
     """Return the prompts that are evaluated one after the other for the request *body*, each of
     them the start of the next.
 

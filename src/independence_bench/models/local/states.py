@@ -1,8 +1,8 @@
 """What the small model has in mind at a place in a text: its hidden states, by numpy alone.
 
     mind = FirstLayers(Path(find_model_file(SMOLLM2).path), layers=20)
-    _, so_far = mind.read_tokens(mind.encode("What came before, read once."))
-    states, _ = mind.read_tokens(mind.encode(" And what follows it."), so_far)
+    _, so_far = mind.compute_layer_states(mind.encode("What came before, read once."))
+    states, _ = mind.compute_layer_states(mind.encode(" And what follows it."), so_far)
     states[-1][20]  # what it makes of the last token after twenty layers, 576 numbers
 
 The runtime that serves the model gives the last layer only, and slowly: with many layers left out,
@@ -194,7 +194,9 @@ class FirstLayers:
             parts[first : first + 2] = [parts[first] + parts[first + 1]]
         return tuple(self._ids[part] for part in parts if part in self._ids)
 
-    def read_tokens(self, tokens: Sequence[int], past: Past | None = None) -> tuple[Floats, Past]:
+    def compute_layer_states(
+        self, tokens: Sequence[int], past: Past | None = None
+    ) -> tuple[Floats, Past]:
         """Read *tokens* (at least one) after *past*; return their states, and the past of what
         comes next.
 
@@ -239,7 +241,7 @@ class _Layer:
         self._up = np.concatenate([read_tensor("ffn_gate"), read_tensor("ffn_up")]).T.copy()
 
     def apply_layer(
-        self, x: Floats, past: tuple[Floats, Floats] | None, turn: Floats, hidden: Floats
+        self, x: Floats, past: tuple[Floats, Floats] | None, rotation: Floats, mask: Floats
     ) -> tuple[Floats, tuple[Floats, Floats]]:
         """Return the states after this layer, and its keys and values of all that was read."""
         heads = (
@@ -248,14 +250,14 @@ class _Layer:
             .transpose(1, 0, 2)
         )
         asking, keys, values = np.split(heads, [_HEADS, _HEADS + _SHARED])
-        asking, keys = _rotate_heads(asking, turn), _rotate_heads(keys, turn)
+        asking, keys = _rotate_heads(asking, rotation), _rotate_heads(keys, rotation)
         if past:
             keys, values = (
                 np.concatenate([past[0], keys], axis=1),
                 np.concatenate([past[1], values], axis=1),
             )
         asking = asking.reshape(_SHARED, _HEADS // _SHARED, len(x), _WIDTH)
-        near = asking @ keys[:, None].swapaxes(-1, -2) / np.sqrt(np.float32(_WIDTH)) + hidden
+        near = asking @ keys[:, None].swapaxes(-1, -2) / np.sqrt(np.float32(_WIDTH)) + mask
         near = np.exp(near - near.max(axis=-1, keepdims=True))
         near /= near.sum(axis=-1, keepdims=True)
         seen = (
@@ -281,9 +283,9 @@ def _compute_rotation(places: npt.NDArray[np.int64]) -> Floats:
     return np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
 
 
-def _rotate_heads(heads: Floats, turn: Floats) -> Floats:
+def _rotate_heads(heads: Floats, rotation: Floats) -> Floats:
     even, odd = heads[..., ::2], heads[..., 1::2]
-    cosine, sine = turn
+    cosine, sine = rotation
     turned = np.empty_like(heads)
     turned[..., ::2], turned[..., 1::2] = even * cosine - odd * sine, even * sine + odd * cosine
     return turned
