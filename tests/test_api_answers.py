@@ -62,10 +62,12 @@ def column(answer: Answer, name: str) -> list[Any]:
 @pytest.mark.parametrize(
     ("name", "options", "settings"),
     [
-        (V2, [], {}),
-        (V2, ["--judge", "lenient"], {"judge": "lenient"}),
         (V2, ["--jury", "anna,lenient"], {"jury": ["anna", "lenient"]}),
-        (V2, ["--models", ROCK, "--detailed"], {"models": ROCK, "detailed": True}),
+        (
+            V2,
+            ["--models", ROCK, "--judge", "lenient", "--detailed"],
+            {"models": ROCK, "judge": "lenient", "detailed": True},
+        ),
         (FIRST, [], {}),
         (PUBLISHED, ["--rules", "published"], {"rules": "published"}),
         (PERSONA, [], {}),
@@ -130,7 +132,6 @@ def test_without_pyarrow_or_pandas_it_says_what_to_install(
 @pytest.mark.parametrize(
     ("name", "options", "models", "settings"),
     [
-        (V2, [ROCK, "random"], [ROCK, "random"], {}),
         (V2, [ROCK, "random", "--judge", "lenient"], [ROCK, "random"], {"judge": "lenient"}),
         (PERSONA, ["keeper", "drops"], ["keeper", "drops"], {}),
         (PERSONA, ["--by", "version", "keeper"], ["keeper"], {"by": "version"}),
@@ -171,7 +172,6 @@ def test_what_cannot_be_compared_is_an_error(stores: Mapping[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "before", "now", "options", "settings"),
     [
-        (V2, ROCK, RANDOM, [], {}),
         (V2, ROCK, RANDOM, ["--max-drop", "70"], {"max_drop": 70.0}),
         (PERSONA, KEEPER, DROPS, [], {}),
     ],
@@ -277,7 +277,7 @@ def test_a_character_is_played_as_by_the_command(
 
 @pytest.mark.parametrize(
     ("name", "options", "settings"),
-    [(V2, [], {}), (V2, ["--judge", "lenient"], {"judge": "lenient"}), (PUBLISHED, [], {})],
+    [(V2, ["--judge", "lenient"], {"judge": "lenient"}), (PUBLISHED, [], {})],
 )
 def test_scenarios_have_the_numbers_of_the_command(
     stores: Mapping[str, str], name: str, options: list[str], settings: dict[str, Any]
@@ -345,7 +345,7 @@ def test_an_exam_is_taken_as_by_the_command(
     assert aib.costs().costs.whole == spent
 
 
-@pytest.mark.parametrize("name", [V2, PERSONA, PUBLISHED, EXAM, FIRST])
+@pytest.mark.parametrize("name", [PERSONA, PUBLISHED, EXAM])
 def test_costs_and_an_audit_are_those_of_the_command(stores: Mapping[str, str], name: str) -> None:
     """Every payment, and every finding of the protocol that was played last."""
     spent = printed("costs", "--store", stores[name])
