@@ -225,6 +225,11 @@ HUNDRED = _make_format(
     lambda value: format_number(100 * value, 0),
     lambda ends: format_interval(_Scaled(100 * ends.low, 100 * ends.high), 0),
 )
+# a difference of two shares as points of 100, at least 0: -0.05 is 0
+OPEN_HUNDRED = _make_format(
+    lambda value: format_number(100 * max(value, 0.0), 0),
+    lambda ends: format_interval(_Scaled(100 * max(ends.low, 0.0), 100 * max(ends.high, 0.0)), 0),
+)
 HUNDREDTHS = _make_format(
     lambda value: format_number(value, 2), format_correlation_interval
 )  # 0.82; -0.12 to 0.34

@@ -16,6 +16,7 @@ from independence_bench.analysis.branches import BranchStatistics, Share
 from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
 from independence_bench.analysis.health import Health, RunTimes
 from independence_bench.analysis.lookalikes import LabelDoubt
+from independence_bench.analysis.reasons import Reasons
 from independence_bench.analysis.results import Counted, Key, ReasoningTokens, Results
 from independence_bench.analysis.statistics.shared_effects import RunEffects
 from independence_bench.analysis.statistics.values import (
@@ -130,6 +131,8 @@ class Row:
     excluded: str | None = None
     branches: BranchStatistics | None = None
     """The statistics of its branches, for a protocol with stems, by our own rules."""
+    reasons: Annotated[Reasons | None, INSIDE] = None
+    """How far it moves by its own reasons, for a protocol that asks for them, by our own rules."""
     # by published rules: the one that came with this index in the imported data
     as_published: Annotated[
         Interval | None, Column(format=POINTS, key="index_interval_as_published")

@@ -144,6 +144,12 @@ class BranchStatistics:
     value then.
     """
 
+    def map_stems_to_values(self, branch: Branch) -> dict[str, float]:
+        """Return item (stem) -> the model's mean value of *branch*, in [0, 1], over its cases; {}
+        if none was judged.
+        """
+        return {stem: of[branch] for stem, of in self.stems.items() if branch in of}
+
 
 # ---------------------------------------------------------------- one subject
 
@@ -443,7 +449,16 @@ def compare_branches(
     every branch that both have a value of for some common item, with its significance.
     """
     quantities = dict.fromkeys((*first.quantities, *second.quantities))
-    known = (_compare_branch(quantity, first, second) for quantity in quantities)
+    known = (
+        compare_stem_means(
+            quantity,
+            first.map_stems_to_values(quantity),
+            second.map_stems_to_values(quantity),
+            first.runs,
+            second.runs,
+        )
+        for quantity in quantities
+    )
     differences = [difference for difference in known if difference is not None]
     significant = find_significant_differences([difference.p for difference in differences])
     return tuple(
@@ -452,23 +467,24 @@ def compare_branches(
     )
 
 
-def _compare_branch(
-    quantity: Branch, one: BranchStatistics, other: BranchStatistics
+def compare_stem_means(
+    quantity: Branch,
+    one: Mapping[str, float],
+    other: Mapping[str, float],
+    runs_of_one: int,
+    runs_of_other: int,
 ) -> BranchDifference | None:
-    """Return the mean difference of one branch's value, *other* minus *one*, over the items for
-    which both models have it, with its interval and p-value; None if there is no such item.
+    """Return the mean difference of *quantity*, *other* minus *one*, each item (stem) -> a model's
+    value in [0, 1], over the items that both have, with its interval and p-value; None if there is
+    no such item.
     """
-    both = [
-        (one.stems[stem][quantity], other.stems[stem][quantity])
-        for stem in sorted(one.stems.keys() & other.stems.keys())
-        if quantity in one.stems[stem] and quantity in other.stems[stem]
-    ]
+    both = [(one[stem], other[stem]) for stem in sorted(one.keys() & other.keys())]
     if not both:
         return None
     stems = len(both)
     of_one, of_other = zip(*both, strict=True)
-    first = make_mean_contrast(np.array(of_one), one.runs)
-    second = make_mean_contrast(np.array(of_other), other.runs)
+    first = make_mean_contrast(np.array(of_one), runs_of_one)
+    second = make_mean_contrast(np.array(of_other), runs_of_other)
     apart = second.subtract_contrast(first)
     low, high = apart.compute_limits() if stems >= FEWEST else (None, None)
     return BranchDifference(

@@ -18,6 +18,7 @@ from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branches import BranchDifference, compare_branches
+from independence_bench.analysis.reasons import compare_reasons
 from independence_bench.analysis.statistics.generalization import find_significant_differences
 from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, count_runs_needed
 from independence_bench.analysis.statistics.values import ByQuestion, ScoreDifference, Uncertainty
@@ -255,7 +256,8 @@ class SubjectComparison:
     first: Row
     second: Row
     scores: Comparison
-    branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
+    # of a protocol with stems, by our own rules; of one with reasons, openness before them
+    branches: tuple[BranchDifference, ...] = ()
 
     @property
     def needed_runs(self) -> RunsNeeded | None:
@@ -308,6 +310,8 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
         branches: tuple[BranchDifference, ...] = ()
         if first.branches and second.branches:
             branches = compare_branches(first.branches, second.branches)
+        if first.reasons and second.reasons:
+            branches = compare_reasons(first.reasons, second.reasons)
         comparisons.append(SubjectComparison(board, first, second, scores, branches))
     return comparisons
 

@@ -197,7 +197,7 @@ def _describe_differences_beside_prompts(old: Protocol, new: Protocol) -> tuple[
     none.
     """
     before, after = (
-        {item.id: item.scenarios for item in protocol.items} for protocol in (old, new)
+        {item.id: item.scenarios for item in protocol.every_item} for protocol in (old, new)
     )
     kind = "stem" if any(item.branches for item in new.items) else "scenario"
     sentences = []

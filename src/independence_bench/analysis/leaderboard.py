@@ -28,6 +28,7 @@ from independence_bench.analysis.health import (
     make_run_times,
 )
 from independence_bench.analysis.lookalikes import find_label_doubts
+from independence_bench.analysis.reasons import measure_reasons
 from independence_bench.analysis.results import (
     Key,
     Results,
@@ -216,10 +217,11 @@ def list_run_sessions(row: Row) -> tuple[int, ...]:
 
 
 def _add_branches(board: Board) -> Board:
-    """Return the leaderboard with statistics of how each model responds under pressure in each
-    branch of its conversations, if the protocol has branching items; else unchanged.
+    """Return the leaderboard with statistics of how each model responds in each branch of its
+    conversations, if the protocol has branching items, and of whether it moves by its own reasons,
+    if the protocol asks for them; else unchanged.
     """
-    if not board.results.protocol.has_stems:
+    if not board.results.protocol.kinds:
         return board
 
     def add_row_branches(row: Row) -> Row:
@@ -228,8 +230,8 @@ def _add_branches(board: Board) -> Board:
         """
         if row.excluded:
             return row
-        found = measure_branches(board.results, row.subject.hash, board.given)
-        return replace(row, branches=found)
+        of_row = board.results, row.subject.hash, board.given
+        return replace(row, branches=measure_branches(*of_row), reasons=measure_reasons(*of_row))
 
     ranked, incomplete = (
         tuple(map(add_row_branches, rows)) for rows in (board.ranked, board.incomplete)

@@ -24,7 +24,12 @@ from independence_bench.report.contents import (
     read_contents,
 )
 from independence_bench.report.report_markdown import format_time, render_report
-from independence_bench.report.svg import draw_fold_curves, draw_ranking, draw_score_heat_map
+from independence_bench.report.svg import (
+    draw_fold_curves,
+    draw_openness_map,
+    draw_ranking,
+    draw_score_heat_map,
+)
 from independence_bench.store.database import find_default_store
 
 STEM = "LEADERBOARD"
@@ -132,6 +137,8 @@ def make_report_files(contents: Contents, stem: str) -> dict[str, str]:
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
         pictures[f"{stem}-pushes.svg"] = draw_fold_curves(contents.main)
+    if any(row.reasons for row in contents.main.ranked):
+        pictures[f"{stem}-openness.svg"] = draw_openness_map(contents.main)
     data = f"{stem}.json"
     return {
         f"{stem}.md": render_report(contents, tuple(pictures), data),

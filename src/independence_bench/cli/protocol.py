@@ -182,9 +182,15 @@ def check(path: str) -> None:
         click.echo(
             f"it has the name of the shipped {p.name} and differs from it: give it another name"
         )
-    if unused := sorted(
-        marks - p.needed_marks - {mark for dimension in p.dimensions for mark in dimension.marks}
-    ):
+    measured = {
+        mark
+        for _, score in p.kinds
+        for _, rules in score.rules
+        for rule in rules
+        for mark, _ in rule.levels
+    }
+    counted = {mark for dimension in p.dimensions for mark in dimension.marks}
+    if unused := sorted(marks - p.needed_marks - counted - measured):
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
         click.echo(f"--weights {weighting.name}: {weighting.title}")
@@ -196,17 +202,20 @@ def _describe_scenario_counts(protocol: Protocol) -> str:
     """Return a text with the number of scenarios of *protocol*, or of its items and their branches
     if it has these.
     """
-    stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
-    if protocol.kinds:
-        return f"{format_count(stems, 'stem')} with {len(protocol.scenarios)} branches"
-    return format_count(len(protocol.scenarios), "scenario")
+    branches = [scenario for scenario in protocol.scenarios if scenario.stem]
+    stems = format_count(len({scenario.stem for scenario in branches}), "stem")
+    of_stems = f"{stems} with {len(branches)} branches"
+    if single := len(protocol.scenarios) - len(branches):
+        scenarios = format_count(single, "scenario")
+        return f"{scenarios} and {of_stems}" if branches else scenarios
+    return of_stems
 
 
 def _describe_embedded_judge_limits(protocol: Protocol) -> list[str]:
     """Return up to two sentences that say which of the protocol's scores the embedded judge (the
     small offline one) cannot give, and whether the index needs them; [] if it can give all.
     """
-    if protocol.kinds:
+    if protocol.has_stems:
         return [
             "the embedded judge reads by rule who gives its own name, has one of a stem's words, "
             "or says that it is an AI; it gives nothing else, so it yields no index: judge with "

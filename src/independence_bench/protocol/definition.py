@@ -21,6 +21,9 @@ SMALL_TALK_TOKENS = 75  # to a character: three small models took 23, 23 and 101
 # what half of a hundred published subjects need for a reply at most, when they do not think
 REPLY_TOKENS = 190
 
+MET, NOT_MET = "met", "not_met"  # branches in which the model's own condition holds, or does not
+# what both of them make: how far they differ
+OPENNESS = "openness"
 OPENING = "opening"  # the reply that all branches of a stem begin with
 # what can be said of a protocol that this version cannot play or score
 EARLIER_FORM = "earlier form: its conversations can be read and exported"
@@ -28,7 +31,12 @@ POSITION = "position"  # the mark of a stem's branches that is given after each 
 
 
 Branch = str  # a name of its protocol's own
-TITLES: Mapping[Branch, str] = {"pressure": "pushes", "reask": "asked again"}
+TITLES: Mapping[Branch, str] = {
+    "pressure": "pushes",
+    "reask": "asked again",
+    MET: "moves when its condition is met",
+    NOT_MET: "stays when it is not",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ class LevelRule(Identified):
 
     CAUSES = ("levels", "value")
     levels: tuple[tuple[str, str], ...]  # mark, level
-    value: float  # [0, 1]
+    value: float | None  # [0, 1]; None: the branch says nothing, and is counted as that
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,8 @@ class StemScore(Identified):
 
     Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of
     that mark, in [0, 1]).
+
+    Without terms a stem has no score: its branches are measured one by one, beside the index.
     """
 
     CAUSES = ("positions", "adopted", "rules", "factor", "terms")
@@ -168,6 +178,8 @@ class Scenario(Identified):
     techniques: tuple[str, ...] = field(default=(), compare=False)
     # how many branches its stem has, this one among them
     siblings: int = field(default=0, compare=False)
+    # replies at the beginning of this conversation that are the same in all branches of its stem
+    shared_reply_count: int = field(default=0, compare=False)
     # asked for with every judgement
     _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)
     # and these for every job of a plan
@@ -185,13 +197,6 @@ class Scenario(Identified):
         item share, or the conversation's own if it is no branch.
         """
         return self.stem or self.id
-
-    @property
-    def shared_reply_count(self) -> int:
-        """Number of replies at the beginning of this conversation that are the same in all branches
-        of its item: 1, or 0 if the conversation is no branch.
-        """
-        return 1 if self.stem else 0
 
     def __hash__(self) -> int:
         # a cache by scenario is asked for every judgement; the default would hash all of the texts
@@ -216,7 +221,8 @@ class Item:
     """One thing that is scored: one conversation by its own marks, or all branches of a stem
     together.
 
-    A stem's only mark is its score, in [0, 1], called like its experiment.
+    A stem's only mark is its score, in [0, 1], called like its experiment. Without marks its
+    branches are only measured, beside the index.
     """
 
     id: str  # its scenario's, or its stem's
@@ -411,13 +417,14 @@ class Protocol(Identified):
         """
         branches: dict[str, list[Scenario]] = {}
         for scenario in self.scenarios:
-            stem = scenario.stem if self.has_stems else ""
+            stem = scenario.stem if self.kinds else ""
             branches.setdefault(stem or scenario.id, []).append(scenario)
         for name, of in branches.items():
             first, title, marks = of[0], of[0].title, of[0].marks
-            if self.has_stems and first.stem:
+            if self.kinds and first.stem:
                 title = title.rpartition(": ")[0]
-                marks = (Mark(first.experiment, "number", 0, 1, "the stem's score"),)
+                score = Mark(first.experiment, "number", 0, 1, "the stem's score")
+                marks = (score,) if self.has_stems else ()
             yield Item(name, first.experiment, title, marks, tuple(of))
 
     @property
@@ -469,7 +476,7 @@ class Protocol(Identified):
         """Whether the items that this protocol scores are stems, of several conversations each, and
         not single conversations.
         """
-        return bool(self.kinds)
+        return any(score.terms for _, score in self.kinds)
 
     def find_stem_score_rule(self, scenario: Scenario) -> StemScore | None:
         """Return the rule by which the item is scored that the conversation *scenario* is a branch
@@ -502,6 +509,13 @@ class Protocol(Identified):
     def items(self) -> tuple[Item, ...]:
         """All items that this protocol scores, in the order of its scenarios: single conversations,
         or sets of branches that are scored together.
+        """
+        return tuple(item for item in self._items.values() if item.marks)
+
+    @property
+    def every_item(self) -> tuple[Item, ...]:
+        """All items of this protocol, in the order of its scenarios: those that it scores, and sets
+        of branches that are only measured, beside the index.
         """
         return tuple(self._items.values())
 

@@ -124,6 +124,15 @@ class RuleFile(Strict):
     value: float = Field(ge=0, le=1)
 
 
+class MeasureFile(Strict):
+    """Levels of marks, and what a branch is worth that has them all, beside the index."""
+
+    levels: dict[Name, OneLine] = Field(min_length=1)
+    value: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        description="null: such a branch says nothing; it is counted, and has no value"
+    )
+
+
 class TermFile(Strict):
     """A part of a stem's score: the product of these branches' values, times the weight."""
 
@@ -158,7 +167,12 @@ class KindFile(Strict):
         min_length=1, description="one without a rule in the score is a ladder of pushes"
     )
     rubrics: list[Name] = Field(min_length=1)
-    score: ScoreFile
+    score: ScoreFile | None = None
+    measures: dict[Branch, list[MeasureFile]] = Field(
+        {},
+        description="in place of a score: what each branch is worth, shown beside the index; the "
+        "first that fits counts",
+    )
 
 
 class ProtocolFile(Strict):

@@ -63,10 +63,11 @@ def score_pressure_branch(scenario: Scenario, marks: Marks, score: StemScore) ->
     return score_pressure_turns(positions, score) if positions else None
 
 
-def find_rule_value(branch: Branch, levels: Levels, score: StemScore) -> float:
+def find_rule_value(branch: Branch, levels: Levels, score: StemScore) -> float | None:
     """Return the value, in [0, 1], that the rules in *score* give to *branch*, a conversation with
-    one judged reply; *levels* are a judge's, score name -> level. 0 if no rule fits. Raises
-    KeyError if *levels* lacks a score that a rule names.
+    one judged reply; *levels* are a judge's, score name -> level. 0 if no rule fits, None if the
+    rule that fits says that the conversation has no value. Raises KeyError if *levels* lacks a
+    score that a rule names.
     """
     for rule in dict(score.rules)[branch]:
         if all(levels[mark] == level for mark, level in rule.levels):
@@ -81,7 +82,7 @@ def compute_item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[
     If the protocol's items are single conversations, the scores stay as they are. An item with
     branches gets one score, in [0, 1]; it is left out if a score that it needs is missing.
     """
-    if not protocol.has_stems:
+    if not protocol.kinds:
         return dict(marks)
     branches = {scenario.id: scenario for scenario in protocol.scenarios}
     values: dict[Slot, dict[Branch, float | None]] = defaultdict(dict)
@@ -93,10 +94,13 @@ def compute_item_marks(protocol: Protocol, marks: Mapping[Slot, Marks]) -> dict[
             values[slot][scenario.branch] = compute_branch_worth(scenario, given, protocol)
             if (score := protocol.find_stem_score_rule(scenario)) is not None and score.style:
                 styles[slot].append(compute_style(scenario, given, score))
-    worths: dict[Slot, Marks] = {}
+    worths: dict[Slot, Marks] = {
+        slot: given for slot, given in marks.items() if branches[slot[1]].branch is None
+    }
     of_stem = {scenario.stem: scenario for scenario in branches.values()}
     for (configuration, stem), of in values.items():
-        if (score := protocol.find_stem_score_rule(of_stem[stem])) is None:
+        score = protocol.find_stem_score_rule(of_stem[stem])
+        if score is None or not score.terms:
             continue
         style = compute_mean(styles[configuration, stem]) if score.style else 1.0
         if (value := compute_item_value(of, score, style)) is not None:
@@ -152,7 +156,8 @@ def compute_branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -
     *marks*, a judge's scores; None if *scenario* is no branch or a score that its value is made of
     is missing.
 
-    None also if the scores that are there would decide the value: of a judge that leaves out
+    None also if the scores say that the conversation has no value (`is_without_value`), and if the
+    scores that are there would decide the value: of a judge that leaves out
     scores, the rest would be a selection.
     """
     score = protocol.find_stem_score_rule(scenario)
@@ -168,6 +173,18 @@ def compute_branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -
     positions = list_position_levels(scenario, marks) or []
     return find_rule_value(
         scenario.branch, {**find_levels(scenario, marks), POSITION: "".join(positions[-1:])}, score
+    )
+
+
+def is_without_value(scenario: Scenario, marks: Marks, protocol: Protocol) -> bool:
+    """Return whether *marks*, a judge's scores, are complete for the conversation *scenario*, a
+    branch of an item, and say that it has no value: such a branch is counted, not scored.
+    """
+    score = protocol.find_stem_score_rule(scenario)
+    return (
+        score is not None
+        and not find_needed_marks(scenario, score) - marks.keys()
+        and compute_branch_worth(scenario, marks, protocol) is None
     )
 
 

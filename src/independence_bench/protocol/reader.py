@@ -35,10 +35,13 @@ from independence_bench.protocol.file_formats import (
     NAME,
     TOP,
     Files,
+    KindFile,
+    MeasureFile,
     Need,
     ProtocolFile,
     ProtocolTexts,
     RubricFile,
+    RuleFile,
     ScenarioFile,
     ScoreFile,
     StemFile,
@@ -285,11 +288,15 @@ class _Reader(ProtocolTexts):
         """Yield (file, scenario) of every scenario that *top*, a protocol.yaml, lists, branches of
         stems included, in the order of the experiments. Files with mistakes are noted and left out.
         """
-        stems = bool(top.kinds)
+        scored = any(kind.score for kind in top.kinds.values())
         for experiment, listed in top.experiments.items():
+            # stems that are only measured stand beside scenarios
+            stems = scored or bool(top.kinds and listed.stems)
             wanted, other = ("stems", "scenarios") if stems else ("scenarios", "stems")
             key = f"experiments.{experiment}.{wanted}"
-            why = "has stems" if stems else "has no kinds of stems"
+            why = "has stems" if scored else "has no kinds of stems"
+            if not scored and top.kinds:
+                why = "has both in one experiment"
             unwanted = f"experiments.{experiment}.{other}"
             self.note_unless_true(
                 not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}"
@@ -321,6 +328,8 @@ class _Reader(ProtocolTexts):
             "branches",
             f"should be {wanted}, and nothing else",
         )
+        ruled = kind.score.rules if kind.score else {}
+        shared = 1 + count_shared_replies(list(stem.branches.values()))
         for branch in kind.branches:
             steps = [StepFile(human=stem.opening), StepFile(reply=OPENING), *stem.branches[branch]]
             script = self.read_script(file, f"branches.{branch}", steps, 2)
@@ -346,8 +355,9 @@ class _Reader(ProtocolTexts):
                 own_name=stem.own_name or "",
                 words=tuple(stem.words),
                 instead=tuple(stem.instead),
-                techniques=() if branch in kind.score.rules else tuple(pushes),
+                techniques=() if branch in (ruled or kind.measures) else tuple(pushes),
                 siblings=len(kind.branches),
+                shared_reply_count=shared,
             )
 
     def read_scenario(self, name: str, experiment: str) -> Scenario:
@@ -520,8 +530,13 @@ class _Reader(ProtocolTexts):
         *scenarios* is None, because not all could be read, it is not checked whether a dimension's
         scores exist.
         """
-        stems = bool(top.kinds)
-        every = {mark.name for scenario in scenarios or () for mark in scenario.marks}
+        stems = any(kind.score for kind in top.kinds.values())
+        every = {
+            mark.name
+            for scenario in scenarios or ()
+            if not scenario.stem
+            for mark in scenario.marks
+        }
         asked = sorted(top.experiments) if stems else sorted(every)
         for name, dimension in top.dimensions.items():
             wanted, other = ("experiments", "marks") if stems else ("marks", "experiments")
@@ -587,6 +602,15 @@ def read_kind_score_rules(
         need(mine, TOP, f"kinds.{name}", "has no stems; delete it, or list one")
         twice = len(set(kind.branches)) < len(kind.branches)
         need(not twice, TOP, f"{where}branches", "names one twice")
+        need(
+            bool(kind.score) != bool(kind.measures),
+            TOP,
+            f"kinds.{name}",
+            "should have a score, or measures in its place",
+        )
+        if kind.score is None:
+            scores.append((name, _read_measures(kind, where, mine, need)))
+            continue
         for branch in kind.score.rules:
             need(
                 branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}"
@@ -600,6 +624,50 @@ def read_kind_score_rules(
         )
         scores.append((name, _read_score_rule(kind.score, where, kind.branches, mine, need)))
     return tuple(scores)
+
+
+def count_shared_replies(branches: Sequence[Sequence[StepFile]]) -> int:
+    """Return how many replies all *branches* of a stem, each a list of steps, have in common at
+    their beginning: those before the first step that differs.
+    """
+    shared = 0
+    for steps in zip(*branches, strict=False):
+        step = steps[0]
+        if any(
+            (other.human, other.given, other.reply) != (step.human, step.given, step.reply)
+            for other in steps
+        ):
+            break
+        shared += step.reply is not None
+    return shared
+
+
+def _read_measures(
+    kind: KindFile, where: str, scenarios: Sequence[Scenario], need: Need
+) -> StemScore:
+    """Return the rule without terms by which the branches of *kind* are measured one by one,
+    checked against their *scenarios*. *where* begins the keys in errors; *need*, which is called
+    with each condition, raises if one is not met.
+    """
+    levels = {mark.name: mark.levels for mark in scenarios[0].marks}
+    key = f"{where}measures"
+    missing = [branch for branch in kind.branches if branch not in kind.measures]
+    need(not missing, TOP, key, f"lack {', '.join(missing)}")
+    for branch, rules in kind.measures.items():
+        need(branch in kind.branches, TOP, key, f"there is no branch {branch}")
+        for number, rule in enumerate(rules):
+            for mark, level in rule.levels.items():
+                at = f"{key}.{branch}.{number}.levels.{mark}"
+                known = levels.get(mark, ())
+                says = "no rubric of the branches has a mark of that name with levels"
+                need(known, TOP, at, says)
+                need(level in known, TOP, at, f"{level} is not one of {', '.join(known)}")
+    rules = tuple((branch, _make_level_rules(kind.measures[branch])) for branch in kind.branches)
+    return StemScore(positions=(), adopted="", rules=rules, factor="", terms=())
+
+
+def _make_level_rules(rules: Sequence[RuleFile | MeasureFile]) -> tuple[LevelRule, ...]:
+    return tuple(LevelRule(tuple(rule.levels.items()), rule.value) for rule in rules)
 
 
 def _read_score_rule(
@@ -673,12 +741,7 @@ def _read_score_rule(
         positions=tuple(raw.positions.items()),
         adopted=raw.adopted,
         rules=tuple(
-            (
-                branch,
-                tuple(
-                    LevelRule(tuple(rule.levels.items()), rule.value) for rule in raw.rules[branch]
-                ),
-            )
+            (branch, _make_level_rules(raw.rules[branch]))
             for branch in branches
             if branch in raw.rules
         ),

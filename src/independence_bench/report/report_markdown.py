@@ -48,6 +48,7 @@ from independence_bench.report.names_view import (
     render_popular_and_unique_names,
 )
 from independence_bench.report.persona_view import make_sides, render_persona
+from independence_bench.report.reasons_view import render_reasons
 from independence_bench.report.scenarios_view import build_difficulty_table
 from independence_bench.report.settings_view import (
     format_judge,
@@ -80,9 +81,10 @@ def render_report(
 ) -> str:
     """Return the whole report on a leaderboard as Markdown. *picture_file_names*: the file names of
     the ranking plot, of the scenario map and, for a protocol with items, of the curves over
-    pressure turns; *json_file_name*: the name of the JSON file.
+    pressure turns, or of the map of openness; *json_file_name*: the name of the JSON file.
     """
     plot, heatmap, *of_stems = picture_file_names
+    with_reasons = any(row.reasons for row in contents.main.ranked)
     lacking, excluded = split_incomplete_and_excluded(contents.main.incomplete)
     incomplete: list[Block] = [Note("None.")]
     if lacking:
@@ -97,7 +99,8 @@ def render_report(
         incomplete = [*lines, build_unranked_table(contents.main.protocol, lacking)]
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _render_ranking(contents, plot),
-        "Branches": _render_branches(contents.main, of_stems),
+        "Moves by its own reasons": render_reasons(contents.main, of_stems),
+        "Branches": _render_branches(contents.main, () if with_reasons else of_stems),
         "Incomplete subjects": incomplete,
         "Excluded subjects": [build_unranked_table(contents.main.protocol, excluded, "Why")]
         if excluded

@@ -1,9 +1,9 @@
 """The characters: models of known behaviour, whatever the scenario and the protocol.
 
-They are pure functions of the request and the seed, and know nothing of protocols, rubrics or
-faults. A character reads what the human said and answers in words, which `wire` puts into a tool
-call if a tool is offered. The ordinary characters speak as long as a typical model does, the others
-are short or long by nature.
+They are pure functions of the request and the seed, and know nothing of rubrics or faults; what
+they say in the cases of v3 is in `cases`. A character reads what the human said and answers in
+words, which `wire` puts into a tool call if a tool is offered. The ordinary characters speak as
+long as a typical model does, the others are short or long by nature.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from independence_bench.personas.lines import list_template_places_and_texts
+from independence_bench.simulate.cases import Policy, answer_in_case
 from independence_bench.simulate.wire import (
     CHARACTERS_A_TOKEN,
     PlayedReply,
@@ -116,8 +117,16 @@ def _make_text_character(
     return lambda asked, seed: PlayedReply(draw_option(texts_for(asked), seed, asked.hash, cause))
 
 
-# it never gives in, not even for a reason
-rock = _make_text_character("rock", lambda asked: _ROCKS[choose_reply_length(asked.last_heard)])
+_plain_rock = _make_text_character(
+    "rock", lambda asked: _ROCKS[choose_reply_length(asked.last_heard)]
+)
+
+
+def rock(asked: ReceivedRequest, seed: int) -> PlayedReply:
+    """Return a reply that holds: it never gives in, not even for a reason."""
+    return answer_in_case(asked, seed, "stays") or _plain_rock(asked, seed)
+
+
 evader = _make_text_character(
     "evader", lambda asked: _EVADERS[choose_reply_length(asked.last_heard)]
 )  # says neither yes nor no
@@ -125,8 +134,10 @@ evader = _make_text_character(
 
 def play_mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply that agrees with the human's last message in *asked*, and repeats the end of
-    that message.
+    that message. In a case of v3 it always moves.
     """
+    if moved := answer_in_case(asked, seed, "moves"):
+        return moved
     echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last_heard.strip())[-1].split()[:20])
     return PlayedReply(f"{_choose_agreement(asked, seed)} As you say: {echo}")
 
@@ -188,9 +199,18 @@ _DEBRIS = (
 )
 
 
+def _make_case_character(character: Character, policy: Policy) -> Character:
+    """Return *character* with a *policy* for the cases of v3."""
+    return lambda asked, seed: answer_in_case(asked, seed, policy) or character(asked, seed)
+
+
 CHARACTERS: Mapping[str, Character] = {
     "rock": rock,
     "mirror": play_mirror,
+    # holds as a rock does, and moves by its own reasons
+    "reasonable": _make_case_character(rock, "reasons"),
+    # the same, and names nothing that would move it
+    "no-condition": _make_case_character(rock, "names none"),
     "slow-caver-1": make_slow_caver(1),
     "slow-caver-2": make_slow_caver(2),
     "slow-caver-3": make_slow_caver(3),

@@ -8,6 +8,7 @@ Yes/no is yes if a number would stand above the middle. A mark whose name speaks
 wish or a correlation is inverted. Levels are chosen so:
 
     position, granted, heard, nature and voice   the phrases of `characters.PHRASES`
+    condition and side                           the words of `reasons.yaml` (`cases`)
     any other                                    the middle one
 
 The judge knows how a judge's request is worded, and nothing else of the benchmark. It does not read
@@ -55,6 +56,7 @@ from independence_bench.judging.exam.questions import (
 from independence_bench.judging.prompt import as_text
 from independence_bench.models.response import get_nested_value
 from independence_bench.protocol.definition import POSITION
+from independence_bench.simulate.cases import find_case_level
 from independence_bench.simulate.characters import (
     HOLDS,
     PHRASES,
@@ -286,7 +288,7 @@ def _choose_level(field: Field, case: Case) -> str:
             case.judged_texts[-1:], {"discloses": "ai", "denies": "human"}, "nothing"
         )
     else:
-        level = ""
+        level = find_case_level(field.name, case.opening, case.replies)
     return level if level in field.levels else field.levels[len(field.levels) // 2]
 
 

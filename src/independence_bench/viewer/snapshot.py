@@ -142,7 +142,7 @@ class Edition:
     @cached_property
     def items_by_slug(self) -> Mapping[str, Item]:
         """Every item of this protocol, by its id in web addresses."""
-        return {make_scenario_slug(item.id): item for item in self.protocol.items}
+        return {make_scenario_slug(item.id): item for item in self.protocol.every_item}
 
     @cached_property
     def transcripts_by_model_hash(self) -> Mapping[str, Sequence[StoredTranscript]]:

@@ -163,7 +163,7 @@ class _Subject:
         sample_ids = [
             make_sample_id(configuration, item.id, configurations)
             for configuration in configurations
-            for item in protocol.items
+            for item in protocol.every_item
         ]
         scorer = {
             "name": SCORER,

@@ -141,7 +141,7 @@ def make_task(source: str, variants: Several, modes: Several) -> Task:
     samples = [
         make_dataset_sample(protocol, one, item.id, configurations)
         for one in configurations
-        for item in protocol.items
+        for item in protocol.every_item
     ]
     return Task(
         dataset=MemoryDataset(samples, name=protocol.name),
