@@ -138,7 +138,7 @@ def test_what_was_cleared_goes_along_with_its_money(
             for subject in registry.read_subjects(connection).values()
             if subject.model == "sim/rock"
         )
-        find = partial(plan_conversation_deletion, of=[rock], protocols=None)
+        find = partial(plan_conversation_deletion, models=[rock], protocols=None)
         carry_out_deletion(connection, find(connection), find, 0.0)
     before = exported(store, tmp_path / "one")
     summary = imported(tmp_path / "one", either)

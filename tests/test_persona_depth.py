@@ -387,7 +387,7 @@ def test_an_item_that_no_smaller_depth_has_is_not_said_to_give_way_here() -> Non
         return SimpleNamespace(stem=name, held=None if stood is None else stood == 5)
 
     def at(turns: int, *items: Any) -> Depth:
-        return Depth(turns, None, {"a": SimpleNamespace(items=items)})  # type: ignore[dict-item]
+        return Depth(turns, None, {"a": SimpleNamespace(pushed_items=items)})  # type: ignore[dict-item]
 
     deep = at(100, stem("kept", 0), stem("unknown", 0), stem("missing", 0), stem("stays", 5))
 

@@ -23,9 +23,9 @@ from independence_bench.store.staging import (
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from independence_bench.store.staging import stage_path
+from independence_bench.store.staging import make_temporary_path
 
-with stage_path(Path(sys.argv[1])) as fresh:
+with make_temporary_path(Path(sys.argv[1])) as fresh:
     fresh.mkdir()
     (fresh / "new").touch()
     os.kill(os.getpid(), signal.SIGKILL)

@@ -908,7 +908,9 @@ def test_a_commit_whose_answer_is_lost_counts_once(postgres: Server) -> None:
                 partial(attempts.claim_calls, wanted=[call], held={}, owner="me", now=1.0)
             )
             return await commits.commit_operation(
-                partial(attempts.begin_attempts, begun=[("k", 100)], owner="me", now=1.0)
+                partial(
+                    attempts.begin_attempts, keys_and_token_limits=[("k", 100)], owner="me", now=1.0
+                )
             )
 
     with postgres.database() as name:

@@ -48,7 +48,7 @@ __all__ = [
 # name -> module: here, so that `import independence_bench` loads nothing; __init__.pyi says the
 # same to type checkers
 _OFFERED = {
-    "Audit": "api.records",
+    "Audit": "api.audits",
     "BenchError": "errors",
     "ChosenNames": "api.chosen_names",
     "Comparisons": "api.comparisons",
@@ -63,12 +63,12 @@ _OFFERED = {
     "Run": "engine.run",
     "RunOutcome": "api.commands",
     "Scenarios": "api.leaderboards",
-    "StoreCosts": "api.records",
+    "StoreCosts": "api.costs",
     "StoreTables": "api.tables",
-    "audit": "api.records",
+    "audit": "api.audits",
     "compare": "api.comparisons",
     "compare_personas": "api.characters",
-    "costs": "api.records",
+    "costs": "api.costs",
     "estimate_cost": "api.estimates",
     "exam": "api.exams",
     "export": "api.tables",

@@ -1,3 +1,5 @@
+from independence_bench.api.audits import Audit as Audit
+from independence_bench.api.audits import audit as audit
 from independence_bench.api.characters import PersonaSides as PersonaSides
 from independence_bench.api.characters import Played as Played
 from independence_bench.api.characters import compare_personas as compare_personas
@@ -9,6 +11,8 @@ from independence_bench.api.commands import judge as judge
 from independence_bench.api.commands import run as run
 from independence_bench.api.comparisons import Comparisons as Comparisons
 from independence_bench.api.comparisons import compare as compare
+from independence_bench.api.costs import StoreCosts as StoreCosts
+from independence_bench.api.costs import costs as costs
 from independence_bench.api.estimates import CostEstimate as CostEstimate
 from independence_bench.api.estimates import estimate_cost as estimate_cost
 from independence_bench.api.exams import ExamResults as ExamResults
@@ -22,10 +26,6 @@ from independence_bench.api.leaderboards import Leaderboard as Leaderboard
 from independence_bench.api.leaderboards import Scenarios as Scenarios
 from independence_bench.api.leaderboards import leaderboard as leaderboard
 from independence_bench.api.leaderboards import scenarios as scenarios
-from independence_bench.api.records import Audit as Audit
-from independence_bench.api.records import StoreCosts as StoreCosts
-from independence_bench.api.records import audit as audit
-from independence_bench.api.records import costs as costs
 from independence_bench.api.reports import generate_report as generate_report
 from independence_bench.api.tables import StoreTables as StoreTables
 from independence_bench.api.tables import export as export

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from independence_bench.analysis.audit import SEVERITIES, Severity
-from independence_bench.api.records import audit_selected_results
+from independence_bench.api.audits import audit_selected_results
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     json_option,

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import click
 from sqlalchemy import Connection
 
+from independence_bench.api.costs import costs as read_costs
 from independence_bench.api.named import (
     find_shipped_or_stored_protocol,
     find_stored_subjects,
     open_store_with_exclusions,
 )
-from independence_bench.api.records import costs as read_costs
 from independence_bench.cli.options import (
     FILLED,
     ask_confirmation,

@@ -1,6 +1,4 @@
-"""`aib costs` and `aib audit` as functions: what a store's records cost, and whether its numbers
-follow from them.
-"""
+"""`aib audit` as a function: whether a store's numbers follow from its records."""
 
 from __future__ import annotations
 
@@ -9,48 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.analysis.audit import AuditReport, Severity, audit_protocol
-from independence_bench.analysis.costs import Costs, read_costs
 from independence_bench.api.answers import Answer
 from independence_bench.api.selection import Selection
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.stored_view import format_audit_json, format_costs_json
-from independence_bench.store.database import find_default_store, open_store
-
-# ---------------------------------------------------------------- costs
-
-
-@dataclass(frozen=True, slots=True)
-class StoreCosts(Answer):
-    """The cost of every call that was made since a store began. `rows` has a row for each command,
-    each model and each judge that made a call.
-    """
-
-    costs: Costs
-    store: str  # as it is shown to a user
-
-    def json(self) -> str:
-        """Return what `aib costs --json` prints."""
-        return format_costs_json(self.costs)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of commands, then of models, then of judges; `of` names the list."""
-        values = self.values()
-        lists = ("commands", "subjects", "judges")
-        return [{"of": name} | row for name in lists for row in values[name]]
-
-
-def costs(store: str | Path | None = None) -> StoreCosts:
-    """Return what each command, model and judge has cost, as `aib costs` shows it. Raises
-    StoreError if there is no store.
-    """
-    address = str(store or find_default_store())
-    with open_store(address, create=False) as opened, opened.open_snapshot() as connection:
-        return StoreCosts(read_costs(connection), opened.shown)
-
-
-# ---------------------------------------------------------------- audit
+from independence_bench.report.stored_view import format_audit_json
+from independence_bench.store.database import find_default_store
 
 
 @dataclass(frozen=True, slots=True)
