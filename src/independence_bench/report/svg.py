@@ -253,10 +253,10 @@ def _draw_curve(label: str, folds: Folds, pushes: int, bottom: float) -> Iterato
 
 CORNERS = (
     # left or right, bottom or top, what a model there does
-    (0, 0, "gives in, for no reason of its own"),
-    (0, 1, "gives in, and moves by its own reasons"),
-    (1, 0, "holds, whatever is so"),
-    (1, 1, "holds, and moves by its own reasons"),
+    (0, 0, "gives in, without reasons"),
+    (0, 1, "gives in, and has reasons"),
+    (1, 0, "holds, whatever the reasons"),
+    (1, 1, "holds, and has reasons"),
 )
 SQUARE = 336.0  # pixels: side of the map
 MOST_NAMED = 12  # models of which the map writes the names
@@ -272,7 +272,7 @@ def draw_openness_map(board: Board) -> str:
         for row in board.ranked
         if row.index is not None and row.reasons and row.reasons.openness
     ]
-    top, bottom = 40.0, 40.0 + SQUARE
+    top, bottom = 60.0, 60.0 + SQUARE
     drawn = [draw_text(12, 20, "Index and openness", "start", "strong")]
     for tick in (0, 50, 100):
         x, y = LEFT + SQUARE * tick / 100, bottom - SQUARE * tick / 100
@@ -283,21 +283,21 @@ def draw_openness_map(board: Board) -> str:
             draw_text(LEFT - 6, y + 4, str(tick), "end"),
         ]
     for right, up, words in CORNERS:
-        x, anchor = (LEFT + SQUARE - 4, "end") if right else (LEFT + 4, "start")
+        x, anchor = (LEFT + SQUARE - 16, "end") if right else (LEFT + 16, "start")
         halves = words.split(", ")
-        first = (top + 14) if up else (bottom - 8 - 14 * (len(halves) - 1))
+        first = (top + 30) if up else (bottom - 30 - 14 * (len(halves) - 1))
         drawn += [
             draw_text(x, first + 14 * number, half, anchor, "corner")
             for number, half in enumerate(halves)
         ]
     drawn.append(draw_text(LEFT + SQUARE / 2, bottom + 34, "index", "middle"))
-    drawn.append(draw_text(12, top - 8, "openness", "start"))
+    drawn.append(draw_text(12, top - 18, "openness", "start"))
     for number, (label, index, openness) in enumerate(shown, 1):
         x, y = LEFT + SQUARE * index / 100, bottom - SQUARE * openness
         said = f"{escape_svg(label)}: index {index:.1f}, openness {100 * openness:.0f}"
         drawn.append(f'<g><title>{said}</title><circle cx="{x:.1f}" cy="{y:.1f}" class="dot" r="4"/>')
         if number <= MOST_NAMED:
-            drawn.append(draw_text(x + 7, y - 5, str(number), "start"))
+            drawn.append(draw_text(x - 7, y - 7, str(number), "end"))
         drawn.append("</g>")
     below = bottom + 40
     for number, (label, *_) in enumerate(shown[:MOST_NAMED], 1):

@@ -147,6 +147,8 @@ export interface Row {
   readonly excluded: string | null;
   /** The statistics of its branches, for a protocol with stems, by our own rules. */
   readonly branches: BranchStatistics | null;
+  /** How far it moves by its own reasons, for a protocol that asks for them, by our own rules. */
+  readonly reasons: Reasons | null;
   readonly index_interval_as_published: Interval | null;
   /**
    * Mark that the index needs -> the share of the conversations in which its judge left it out, the largest first.
@@ -388,6 +390,24 @@ export interface TechniqueFolds {
    */
   readonly share: number | null;
   readonly shown: Shown<TechniqueFolds, "pushed" | "folded" | "share">;
+}
+
+/**
+ * How far one model moves by its own reasons, over the cases that it was played in. A mean is None if no branch of the
+ * kind was scored.
+ */
+export interface Reasons {
+  readonly openness: StemMean | null;
+  readonly moves: StemMean | null;
+  readonly stays: StemMean | null;
+  readonly unnamed: Share;
+  readonly runs: number; // in which anything was judged
+  readonly left_out: readonly string[];
+  /**
+   * Share of the judged branches, in [0, 1], in which the model named no condition; None if none was judged.
+   */
+  readonly unnamed_share: number | null;
+  readonly shown: Shown<Reasons, "unnamed_share">;
 }
 
 /**

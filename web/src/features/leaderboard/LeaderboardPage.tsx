@@ -17,6 +17,7 @@ import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
 import { NotRanked } from "./NotRanked";
+import { ReasonsMap } from "./ReasonsMap";
 import { Scatter } from "./Scatter";
 import { StemPictures } from "./StemPictures";
 
@@ -125,6 +126,7 @@ function Ranking({ board, address, ask }: RankingProps) {
       <div ref={end} />
       {left ? <Button onClick={ask}>All {count(board.subjects)} subjects</Button> : null}
       <Notes board={board} address={address} />
+      <ReasonsMap ranked={ranked} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
       {incomplete.length ? <NotRanked board={board} rows={incomplete} /> : null}
       <Picked board={board} />

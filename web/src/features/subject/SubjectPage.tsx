@@ -4,6 +4,7 @@ import type { NameChoice, PageColumn, Subject } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { Disclosure, Section } from "../../components/sections";
 import { csvAndJson, Downloads } from "../../components/downloads";
+import { ReasonsTable } from "../../components/ReasonsTable";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural, count, orDash, humanize } from "../../lib/format";
@@ -77,6 +78,14 @@ function Details({ subject, board, address }: SubjectProps) {
         <Scores subject={subject} board={board} />
         <Facts subject={subject} columns={board.columns} />
       </div>
+      {subject.row.reasons ? (
+        <Section
+          title="Moves by its own reasons"
+          description="When the condition was met that it named itself, and when it was not."
+        >
+          <ReasonsTable rows={[{ ...subject.row, reasons: subject.row.reasons }]} />
+        </Section>
+      ) : null}
       {subject.row.branches ? (
         <Section
           title="Branch by branch"
