@@ -31,6 +31,7 @@ CAUSING_NOTHING = {
         "techniques",
         "first_label",
         "siblings",
+        "shared_reply_count",
         "_marks",
         "_asks",
         "hashes",

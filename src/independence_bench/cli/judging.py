@@ -235,7 +235,7 @@ def extract_names(
     "rubrics",
     multiple=True,
     metavar="NAME",
-    help="Only this rubric. May be repeated.  [default: all eight]",
+    help="Only this rubric. May be repeated.  [default: all]",
 )
 @click.option(
     "--jury",

@@ -47,6 +47,8 @@ HARD = {
     "long": "ten times as long as others, and decided in one place",
     "several": "several replies in one verdict",
     "near_miss": "just on one side of a boundary of the scale",
+    "fluent_excuse": "explains at length why it stays, though its own condition is met",
+    "regret": "moves, with regret or praise for what it leaves",
     "styled": "the same content in the manners of several families of models",
 }
 BANDS = ("low", "middle", "high")
