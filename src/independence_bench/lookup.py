@@ -66,11 +66,17 @@ def suggest_names(typed: str, known: Iterable[str], list_intro: str = "it has") 
     """
     names = list(known)
     if close := find_similar_names(typed, names):
-        return f"did you mean {' or '.join(close)}?"
+        return f"did you mean {join_by_or(close)}?"
     more = f", ... ({len(names)} in total)" if len(names) > SHOWN else ""
     if len(names) == 1:
         list_intro = list_intro.replace("there are", "there is")
     return f"{list_intro} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
+
+
+def join_by_or(names: Sequence[str]) -> str:
+    """Return *names*, at least one, as alternatives in a sentence: "A", "A or B", "A, B or C"."""
+    *before, last = names
+    return f"{', '.join(before)} or {last}" if before else last
 
 
 def describe_similar_names(typed: str, known: Iterable[str]) -> str:
@@ -78,7 +84,7 @@ def describe_similar_names(typed: str, known: Iterable[str]) -> str:
     name *typed*; "" if no known name is similar.
     """
     close = find_similar_names(typed, known)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    return f"; did you mean {join_by_or(close)}?" if close else ""
 
 
 def describe_similar_files(path: Path, endings: Collection[str] = YAML) -> str:
@@ -87,7 +93,7 @@ def describe_similar_files(path: Path, endings: Collection[str] = YAML) -> str:
     are suggested.
     """
     there = find_similar_files(path, endings)
-    return f"; did you mean {' or '.join(str(path.parent / name) for name in there)}?" * bool(there)
+    return f"; did you mean {join_by_or([str(path.parent / n) for n in there])}?" if there else ""
 
 
 def find_similar_files(

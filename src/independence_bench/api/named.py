@@ -40,7 +40,7 @@ from independence_bench.models.trust import (
     parse_proxy_or_certificate,
 )
 from independence_bench.protocol.definition import EARLIER_FORM, Configuration, Protocol
-from independence_bench.protocol.loader import Files, load_protocol_and_files
+from independence_bench.protocol.loader import Files, list_shipped, load_protocol_and_files
 from independence_bench.store import registry
 from independence_bench.store.database import Store, find_store_place, open_store
 from independence_bench.store.registry import Decision, make_unique_labels
@@ -63,7 +63,8 @@ def find_shipped_or_stored_protocol(name: str | None, store: Store) -> tuple[Pro
         hash_, stored, files = played[0]
         return _parse_stored_protocol(store, hash_, stored, files), files
     try:
-        return load_protocol_and_files(name)
+        loaded = load_protocol_and_files(name)
+        return _find_earlier_form(name, loaded[0], played, store) or loaded
     except ProtocolError as error:
         name = name.strip()
         for hash_, stored, files in played:
@@ -81,6 +82,22 @@ def find_shipped_or_stored_protocol(name: str | None, store: Store) -> tuple[Pro
                 error.file, error.key, f"{error.problem}{joint}{stored_too}"
             ) from None
         raise error from None
+
+
+def _find_earlier_form(
+    name: str, shipped: Protocol, played: Sequence[tuple[str, str, Files]], store: Store
+) -> tuple[Protocol, Files] | None:
+    """Return the stored protocol called *name*, with its files, if it is of an earlier form and the
+    *shipped* one of that name was not *played* into *store*; else None. So whoever has played it
+    reads it under the name that it had.
+    """
+    hashes = [hash_ for hash_, *_ in played]
+    same = [one for one in played if one[1] == name]
+    if name not in list_shipped() or not same or shipped.hash in hashes:
+        return None
+    hash_, stored, files = same[0]
+    found = _parse_stored_protocol(store, hash_, stored, files)
+    return (found, files) if found.earlier_form else None
 
 
 def check_current_form(protocol: Protocol) -> None:

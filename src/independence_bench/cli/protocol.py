@@ -20,7 +20,7 @@ from independence_bench.escape import escape_line
 from independence_bench.figures import format_count
 from independence_bench.judging.embedded.judge import has_weights
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.lookup import find_similar_names
+from independence_bench.lookup import find_similar_names, join_by_or
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import (
     Files,
@@ -52,7 +52,7 @@ class _Named(click.Group):
         typed = args[0]
         close = [typed] if typed in list_shipped() else find_similar_names(typed, list_shipped())
         if close and typed not in self.commands and not find_similar_names(typed, self.commands):
-            meant = " or ".join(f"show {name}" for name in close)
+            meant = join_by_or([f"show {name}" for name in close])
             raise click.UsageError(f"there is no command {typed}; did you mean {meant}?", ctx)
         return super().resolve_command(ctx, args)
 

@@ -26,6 +26,7 @@ from independence_bench.lookup import (
     describe_similar_files,
     find_similar_files,
     find_similar_names,
+    join_by_or,
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import TOP, Files
@@ -101,7 +102,7 @@ def _suggest_protocol(name: str) -> str:
         # by the last names: what stands before them is the same in all paths
         known = {shipped: shipped for shipped in list_shipped()} | siblings
         if close := find_similar_names(folder.name, known):
-            return f"; did you mean {' or '.join(known[each] for each in close)}?"
+            return f"; did you mean {join_by_or([known[each] for each in close])}?"
     return "; `aib protocols` lists what there is"
 
 

@@ -295,7 +295,9 @@ def draw_openness_map(board: Board) -> str:
     for number, (label, index, openness) in enumerate(shown, 1):
         x, y = LEFT + SQUARE * index / 100, bottom - SQUARE * openness
         said = f"{escape_svg(label)}: index {index:.1f}, openness {100 * openness:.0f}"
-        drawn.append(f'<g><title>{said}</title><circle cx="{x:.1f}" cy="{y:.1f}" class="dot" r="4"/>')
+        drawn.append(
+            f'<g><title>{said}</title><circle cx="{x:.1f}" cy="{y:.1f}" class="dot" r="4"/>'
+        )
         if number <= MOST_NAMED:
             drawn.append(draw_text(x - 7, y - 7, str(number), "end"))
         drawn.append("</g>")

@@ -138,6 +138,7 @@ def append_attack(attack: Attack, case: JudgingInput, protocol: Protocol) -> Tra
 
 Asked = Literal["first", "injected"]
 SOME = 12  # questions of a rubric that are asked a second time, with an attack
+ADDED = ("reasons",)  # question files that came after the first exam, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +337,10 @@ def _list_attacked_cases(
     """
     kinds = list(load_attack_families())
     # so that all families are used over all rubrics; the first place was that of a rubric that is
-    # no longer asked, and stored answers count as long as the others keep theirs
-    begin = SOME * (1 + list(load_questions()).index(name))
+    # no longer asked, and stored answers count as long as the others keep theirs: files that came
+    # later stand behind all others
+    order = sorted(load_questions(), key=lambda file: (file in ADDED, file))
+    begin = SOME * (1 + order.index(name))
     protocol, by_id = load_exam_protocol(group.protocol), {case.question.id: case for case in first}
     could_be_better = [
         case.question
