@@ -110,12 +110,16 @@ class Results:
 
     @cached_property
     def needed_marks_by_scenario(self) -> Mapping[str, frozenset[str]]:
-        """Names of the scores by judges that the index needs, by the id of their scenario."""
+        """Names of the scores by judges that the index needs, by the id of their scenario; none for
+        a branch that is only measured beside the index.
+        """
         score_of, needed = self.protocol.find_stem_score_rule, self.protocol.needed_marks
         return {
             scenario.id: needed & {mark.name for mark in scenario.marks}
             if (score := score_of(scenario)) is None
             else find_needed_marks(scenario, score)
+            if score.terms
+            else frozenset()
             for scenario in self.protocol.scenarios
         }
 

@@ -116,14 +116,17 @@ def format_quantity_title(branch: Branch) -> str:
 
 
 def explain_omitted_judge_marks(board: Board) -> list[str]:
-    """Return one sentence, in a list, that explains which scores the leaderboard's judge never
-    gives, so that models have no index; [] if no scores are left out.
+    """Return the sentences that explain which scores the leaderboard's judge never gives, so that
+    models have no index, or no openness; [] if no scores are left out.
     """
+    unmeasured = dict.fromkeys(
+        mark for row in board.rows if row.reasons for mark in row.reasons.left_out
+    )
     gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
         for mark, of_row in row.left_out.items():
             gone[mark].append(of_row)
-    if not gone or board.judge is None:
+    if board.judge is None or not (gone or unmeasured):
         return []
     name = "the embedded judge" if board.by_table and not board.jurors else escape_line(board.judge)
     marks: list[str] = []
@@ -137,7 +140,12 @@ def explain_omitted_judge_marks(board: Board) -> list[str]:
             else f" in {format_number(count, 0)} of {format_number(of, 0)} conversations"
         )
         marks.append(f"no {escape_line(mark.replace('_', ' '))}{where}")
-    return [f"{name[0].upper()}{name[1:]} gives {', '.join(marks)}: no index."]
+    omitted = {"index": marks, "openness": [f"no {escape_line(mark)}" for mark in unmeasured]}
+    return [
+        f"{name[0].upper()}{name[1:]} gives {', '.join(of)}: no {what}."
+        for what, of in omitted.items()
+        if of
+    ]
 
 
 def build_branch_comparison(
