@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from embedded_judge import with_model
 from simulated_endpoint import aib, simulating
 
 from independence_bench.errors import ProtocolError
@@ -253,6 +254,25 @@ def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
     scenarios = aib(folder, "scenarios", *store).stdout
     assert "own_memory" in scenarios
     assert "evening" not in scenarios
+
+
+def test_a_judge_that_gives_no_states_leaves_openness_out(
+    played: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """The embedded judge marks what the index needs of the rock, and says that it has no openness:
+    on the terminal, in the report and beside a ranked row.
+    """
+    folder = with_model(tmp_path)
+    shutil.copy(played[0] / "aib.db", folder / "aib.db")
+    common = ("--protocol", "v3", "--store", "aib.db", "--judge", "embedded")
+    judged = aib(folder, "judge", "--models", "rock", *common)
+    assert judged.returncode == 0, judged.stderr
+    sentence = "The embedded judge gives no condition, no side: no openness."
+    shown = aib(folder, "leaderboard", *common).stdout
+    assert " ".join(shown.split()).count(sentence) == 1
+    assert aib(folder, "generate-report", "--out", "report", *common).returncode == 0
+    report = (folder / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
+    assert report.count(sentence) == 1
 
 
 def test_policies_that_understand_nothing_are_open_to_nothing(tmp_path: Path) -> None:

@@ -116,19 +116,13 @@ def format_quantity_title(branch: Branch) -> str:
 
 
 def explain_omitted_judge_marks(board: Board) -> list[str]:
-    """Return the sentences that explain which scores the leaderboard's judge never gives, so that
-    models have no index, or no openness; [] if no scores are left out.
+    """Return the sentence that explains which scores the leaderboard's judge never gives, so that
+    models have no index; [] if no scores are left out.
     """
-    unmeasured = dict.fromkeys(
-        mark for row in board.rows if row.reasons for mark in row.reasons.left_out
-    )
     gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
         for mark, of_row in row.left_out.items():
             gone[mark].append(of_row)
-    if board.judge is None or not (gone or unmeasured):
-        return []
-    name = "the embedded judge" if board.by_table and not board.jurors else escape_line(board.judge)
     marks: list[str] = []
     for mark, shares in gone.items():
         count, of = (sum(getattr(share, field) for share in shares) for field in ("count", "of"))
@@ -139,13 +133,29 @@ def explain_omitted_judge_marks(board: Board) -> list[str]:
             if count == of
             else f" in {format_number(count, 0)} of {format_number(of, 0)} conversations"
         )
-        marks.append(f"no {escape_line(mark.replace('_', ' '))}{where}")
-    omitted = {"index": marks, "openness": [f"no {escape_line(mark)}" for mark in unmeasured]}
-    return [
-        f"{name[0].upper()}{name[1:]} gives {', '.join(of)}: no {what}."
-        for what, of in omitted.items()
-        if of
-    ]
+        marks.append(f"{mark.replace('_', ' ')}{where}")
+    return _explain_what_the_judge_omits(board, marks, "index")
+
+
+def explain_missing_openness(board: Board) -> list[str]:
+    """Return the sentence that explains which states the leaderboard's judge never gives, so that
+    models have no openness; [] if every row has one, or the protocol measures none.
+    """
+    unmeasured = dict.fromkeys(
+        mark for row in board.rows if row.reasons for mark in row.reasons.left_out
+    )
+    return _explain_what_the_judge_omits(board, list(unmeasured), "openness")
+
+
+def _explain_what_the_judge_omits(board: Board, marks: Sequence[str], lacking: str) -> list[str]:
+    """Return the sentence that the judge gives no *marks*, and that models therefore lack what is
+    named in *lacking*; [] without marks, or on a leaderboard without a judge.
+    """
+    if board.judge is None or not marks:
+        return []
+    name = "the embedded judge" if board.by_table and not board.jurors else escape_line(board.judge)
+    omitted = ", ".join(f"no {escape_line(mark)}" for mark in marks)
+    return [f"{name[0].upper()}{name[1:]} gives {omitted}: no {lacking}."]
 
 
 def build_branch_comparison(

@@ -30,6 +30,7 @@ from independence_bench.report.board_view import (
     split_incomplete_and_excluded,
 )
 from independence_bench.report.branches_view import (
+    explain_missing_openness,
     explain_omitted_judge_marks,
     render_branches,
 )
@@ -87,6 +88,7 @@ def render_board(
         if len(rows) < (of := len(board.ranked) + len(board.unshown)):
             yield Note(f"Shown: {len(rows)} of {format_count(of, 'ranked subject')}.")
         yield build_board_legend(board)
+        yield from (Note(Prose(line)) for line in explain_missing_openness(board))
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _build_configuration_indices(board, rows)

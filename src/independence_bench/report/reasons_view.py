@@ -11,7 +11,8 @@ from independence_bench.analysis.branches import StemMean
 from independence_bench.analysis.reasons import Reasons
 from independence_bench.columns import list_table_columns
 from independence_bench.figures import HUNDRED, OPEN_HUNDRED, SHARE, Format
-from independence_bench.report.table import Block, Column, Name, Note, Table
+from independence_bench.report.branches_view import explain_missing_openness
+from independence_bench.report.table import Block, Column, Name, Note, Prose, Table
 
 PICTURE = (
     "Each ranked subject by its index, from left to right, and by its openness, upward. In the "
@@ -27,6 +28,7 @@ def render_reasons(board: Board, picture_file_names: Sequence[str]) -> Iterator[
     if not shown:
         return
     yield build_reasons_table(shown)
+    yield from (Note(Prose(line)) for line in explain_missing_openness(board))
     for name in picture_file_names:
         yield Note(f"![{PICTURE}]({name})")
 

@@ -36,7 +36,10 @@ from independence_bench.report.board_notes import (
     describe_similar_labels,
 )
 from independence_bench.report.board_view import describe_run_effects
-from independence_bench.report.branches_view import explain_omitted_judge_marks
+from independence_bench.report.branches_view import (
+    explain_missing_openness,
+    explain_omitted_judge_marks,
+)
 from independence_bench.report.encode import Cell, encode_csv
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score
@@ -350,7 +353,7 @@ def _list_remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.has_embedded_judge else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *(board.interval_method or ())]
-    remarks += explain_omitted_judge_marks(board)
+    remarks += [*explain_omitted_judge_marks(board), *explain_missing_openness(board)]
     remarks += [
         f"By the weights “{weighting.name}”, not by the protocol's own: {weighting.title}."
         for weighting in board.protocol.weightings
