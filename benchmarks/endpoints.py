@@ -88,9 +88,7 @@ def work(name: str, subjects: str, judges: str, runs: int, at_once: int, folder:
             times.append(time.monotonic())
         await asyncio.Event().wait()
 
-    judged = replace(
-        order, roster=roster, judge=f"{JUDGES}:{JUDGE}", limits=replace(order.limits, budget=PLENTY)
-    )
+    judged = replace(order, roster=roster, judge=f"{JUDGES}:{JUDGE}", budget=PLENTY)
     play(judged, folder / "store.db", watch)
     began, played = times
     return Result(played - began, time.monotonic() - began)

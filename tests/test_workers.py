@@ -159,7 +159,7 @@ def test_what_is_no_cluster_is_refused(typed: str, shard: str | None, said: str)
 
 
 @contextmanager
-def two_workers(either: str) -> Iterator[tuple[Connection, str, str, workers.Drawn]]:
+def two_workers(either: str) -> Iterator[tuple[Connection, str, str, workers.Grant]]:
     """A transaction, two workers of one job with a budget of 1, and what the first has drawn of
     0.75.
     """

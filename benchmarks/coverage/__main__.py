@@ -101,8 +101,8 @@ def _chances(store: Path) -> Floats:
     protocol, board = read_board(store, PROTOCOL)
     given = {
         name: smoothed(
-            published_marks(board, protocol, protocol.mark(name), dimension.inverted),
-            round(protocol.mark(name).high - protocol.mark(name).low) + 1,
+            published_marks(board, protocol, protocol.find_mark(name), dimension.inverted),
+            round(protocol.find_mark(name).high - protocol.find_mark(name).low) + 1,
         )
         for dimension in protocol.dimensions
         if dimension.weight

@@ -88,7 +88,7 @@ class Writer:
         talk = start_scenario(self.protocol, job.configuration, job.scenario)
         said = []
         with self.store.open_transaction() as connection:
-            while (name := talk.next_reply) is not None:
+            while (name := talk.next_reply_name) is not None:
                 spoken = say(job, name, chance)
                 key = hash_content([job.transcript_id, len(said)])
                 heard = [line.text for line in talk.transcript.lines]
@@ -153,7 +153,7 @@ class Writer:
             ended = Ended(
                 ANSWERED, "", usage, 2.5, "{}", 200, "stop", judge.model, "Acme Cloud", "id"
             )
-            attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
+            attempts.record_attempt_ends(connection, [(attempt, ended)], NOW + 2.5)
             attempts.release_claims(connection, [key], OWNER)
             self.bought[key] = attempt
         return self.bought[key]
@@ -186,7 +186,7 @@ class Writer:
                 spoken.provider,
                 "id",
             )
-            attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
+            attempts.record_attempt_ends(connection, [(attempt, ended)], NOW + 2.5)
         attempts.release_claims(connection, [key], OWNER)
         return attempt
 
@@ -240,7 +240,7 @@ def speaker(
     """
 
     def say(job: Job, name: str, chance: random.Random) -> Spoken:
-        first = name == job.scenario.asks[0] and len(job.scenario.asks) > 1
+        first = name == job.scenario.reply_names[0] and len(job.scenario.reply_names) > 1
         holds = first or chance.random() < steadiness
         text = (
             f"{chance.choice(HOLDS if holds else BENDS)}\n\n"
@@ -318,7 +318,8 @@ def payloads() -> list[str]:
 
 
 def _read(line: str) -> str:
-    out, at = [], 0
+    out: list[str] = []
+    at = 0
     while at < len(line):
         two = line[at : at + 2]
         if two == "\\u":

@@ -1,7 +1,7 @@
 """What was said: pure values, and the one loop that every conversation is played by.
 
     talk = start_conversation(system_prompt, script)
-    while talk.next_reply:  # the name of the reply that the script waits for
+    while talk.next_reply_name:  # the name of the reply that the script waits for
         talk = talk.add_reply(Words("..."))  # whatever the model said there
 
 Knows nothing of models, of delivery or of storage, so playing live, resuming from the store and
