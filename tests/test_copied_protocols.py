@@ -171,8 +171,8 @@ def test_without_an_import_published_v2_is_said_to_come_of_one(user: User) -> No
     line = only_line(user.aib("run", "scripted:acme/one", "--protocol", "published-v2"), 2)
 
     assert line.endswith("published-v2: aib import PATH makes it of published data")
-    assert "did you mean v2 or v1?" in only_line(
-        user.aib("run", "scripted:acme/one", "--protocol", "v3"), 2
+    assert "did you mean v3, v2 or v1?" in only_line(
+        user.aib("run", "scripted:acme/one", "--protocol", "v9"), 2
     )
 
 

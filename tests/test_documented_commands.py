@@ -80,7 +80,7 @@ MEANT = {
         "another.db", "results", "report", "public/", "cache.tar.xz", "my-protocol",
         "logs", "inspect", "mine.csv", "above", "card.yaml", "card.json", "prompt.md",
         "cc-by-4.0", "unknown", "ada/independence",
-        "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider",
+        "v1", "v2", "v3", "later", "published-v2", "parquet", "jsonl", "published", "provider",
         "reasoning", "warning",
         "new", "run", "check", "write", "mira.yaml", "pebble.yaml", "companion", "mascot",
         "persona-mira", "name.pressure", "Mira",
