@@ -8,12 +8,11 @@ from typing import Any
 
 from independence_bench.analysis.audit import AuditReport, Severity, audit_protocol
 from independence_bench.api.answers import Answer
-from independence_bench.api.selection import Selection
+from independence_bench.api.selection import Selection, select_results
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.stored_view import format_audit_json
-from independence_bench.store.database import find_default_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +50,9 @@ def audit(
 
     Raises StoreError if there is no store, WrongUse if the protocol was not played.
     """
-    selection = Selection(
-        str(store or find_default_store()),
-        None if protocol is None else str(protocol),
+    selection = select_results(
+        store,
+        protocol,
         weights,
         rules=rules,
     )

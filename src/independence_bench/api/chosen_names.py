@@ -20,17 +20,16 @@ from independence_bench.analysis.chosen_names import (
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_stored_subjects
-from independence_bench.api.selection import Selection
+from independence_bench.api.selection import select_results
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.ask_judges import ask_one_judge, make_name_asker
 from independence_bench.engine.preview import Forecast
 from independence_bench.engine.run import Report, Run
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import normalize_names
 from independence_bench.models.local import NAME
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.names_view import format_names_json
-from independence_bench.store.database import Store, find_default_store
+from independence_bench.store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +68,10 @@ def extract_names(
 
     Raises StoreError if there is no store, WrongUse for a protocol that asks for no name.
     """
-    selection = Selection(
-        str(store or find_default_store()),
-        None if protocol is None else str(protocol),
-        models=normalize_names(models),
+    selection = select_results(
+        store,
+        protocol,
+        models=models,
     )
     with selection.open_for_reading() as (opened, found):
         return read_chosen_names(opened, found, selection.models)

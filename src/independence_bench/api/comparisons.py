@@ -20,11 +20,11 @@ from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.analysis.row_costs import add_reasoning_tokens
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import check_current_form, find_shipped_or_stored_protocol
-from independence_bench.api.selection import Selection, read_configured_boards
+from independence_bench.api.selection import Selection, read_configured_boards, select_results
 from independence_bench.engine.named import apply_weights
 from independence_bench.errors import WrongUse
 from independence_bench.escape import escape_line
-from independence_bench.lookup import find_by_label, normalize_names
+from independence_bench.lookup import find_by_label
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse_stored_protocol
 from independence_bench.protocol.scoring import OWN
@@ -37,7 +37,7 @@ from independence_bench.report.compare_view import (
 from independence_bench.report.encode import format_json
 from independence_bench.report.table import Block
 from independence_bench.store import registry
-from independence_bench.store.database import Store, find_default_store
+from independence_bench.store.database import Store
 
 VERSION = "version"
 WAYS = {
@@ -125,15 +125,15 @@ def compare(
     played last before. Raises StoreError if there is no store, WrongUse for models that cannot be
     compared.
     """
-    selection = Selection(
-        str(store or find_default_store()),
-        None if protocol is None else str(protocol),
+    selection = select_results(
+        store,
+        protocol,
         weights,
         judge,
-        ",".join(jury) or None,
+        jury,
         rules,
-        normalize_names(variants),
-        normalize_names(modes),
+        variants=variants,
+        modes=modes,
     )
     return read_comparisons(selection, models, by, None if against is None else str(against))
 

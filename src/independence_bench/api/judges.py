@@ -9,10 +9,9 @@ from typing import Any
 
 from independence_bench.analysis.judge_agreement import Validation, compare_judges
 from independence_bench.api.answers import Answer
-from independence_bench.api.selection import Selection
+from independence_bench.api.selection import Selection, select_results
 from independence_bench.lookup import normalize_names
 from independence_bench.report.judges_view import format_validations_json
-from independence_bench.store.database import find_default_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +49,7 @@ def judges(
 
     Raises StoreError if there is no store, WrongUse for a name that fits nothing.
     """
-    selection = Selection(
-        str(store or find_default_store()), None if protocol is None else str(protocol), weights
-    )
+    selection = select_results(store, protocol, weights)
     return compare_selected_judges(selection, normalize_names(judges))
 
 

@@ -28,14 +28,13 @@ from independence_bench.analysis.row_costs import (
 )
 from independence_bench.api.answers import Answer
 from independence_bench.api.named import find_stored_subjects
-from independence_bench.api.selection import Selection, read_configured_boards
-from independence_bench.lookup import normalize_names
+from independence_bench.api.selection import Selection, read_configured_boards, select_results
 from independence_bench.protocol.definition import EARLIER_FORM, Protocol
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.report.scenarios_view import format_scenarios_json
 from independence_bench.store import registry
-from independence_bench.store.database import Store, find_default_store
+from independence_bench.store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +102,14 @@ def leaderboard(
 
     Raises StoreError if there is no store, WrongUse for a name that fits nothing.
     """
-    selection = Selection(
-        str(store or find_default_store()),
-        None if protocol is None else str(protocol),
+    selection = select_results(
+        store,
+        protocol,
         weights,
         judge,
-        ",".join(jury) or None,
+        jury,
         rules,
-        models=normalize_names(models),
+        models=models,
     )
     return read_leaderboard(selection, detailed)
 
@@ -225,14 +224,14 @@ def scenarios(
 
     Raises StoreError if there is no store, WrongUse if nothing was played in that configuration.
     """
-    selection = Selection(
-        str(store or find_default_store()),
-        None if protocol is None else str(protocol),
+    selection = select_results(
+        store,
+        protocol,
         weights,
         judge,
-        ",".join(jury) or None,
-        variants=normalize_names(variants),
-        modes=normalize_names(modes),
+        jury,
+        variants=variants,
+        modes=modes,
     )
     return analyse_selected_scenarios(selection)
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from independence_bench.analysis.chosen_names import list_chosen_names
 from independence_bench.analysis.leaderboard import make_leaderboards, read_board_records
 from independence_bench.api.named import find_stored_subjects
-from independence_bench.api.selection import Selection
+from independence_bench.api.selection import Selection, select_results
 from independence_bench.engine.named import choose_experiments
 from independence_bench.errors import WrongUse, describe_file_error
-from independence_bench.lookup import normalize_names
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import (
     Contents,
@@ -30,7 +29,6 @@ from independence_bench.report.svg import (
     draw_ranking,
     draw_score_heat_map,
 )
-from independence_bench.store.database import find_default_store
 
 STEM = "LEADERBOARD"
 
@@ -80,15 +78,15 @@ def generate_report(
     after the time of the newest record. Raises StoreError if there is no store, WrongUse if nothing
     fits or the files cannot be written.
     """
-    selection = Selection(
-        str(store or find_default_store()),
-        None if protocol is None else str(protocol),
+    selection = select_results(
+        store,
+        protocol,
         weights,
         judge,
-        ",".join(jury) or None,
+        jury,
         rules,
-        models=normalize_names(models),
-        exp=normalize_names(exp),
+        models=models,
+        exp=exp,
     )
     return make_report(selection, keep).write(folder)
 

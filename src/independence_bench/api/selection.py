@@ -4,9 +4,10 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
@@ -18,12 +19,12 @@ from independence_bench.api.named import (
 )
 from independence_bench.engine.named import apply_weights, choose_configurations
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import split_list
+from independence_bench.lookup import normalize_names, split_list
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store, find_default_store, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,36 @@ class Selection:
         """
         jury = tuple(list_jurors(self.judge, self.jury))
         return Wanted(self.judge, jury, RULES[self.rules], self.weights)
+
+
+def select_results(
+    store: str | Path | None,
+    protocol: str | Path | None,
+    weights: str | None = None,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    rules: str = OWN.name,
+    *,
+    variants: str | Sequence[str] = (),
+    modes: str | Sequence[str] = (),
+    models: str | Sequence[str] = (),
+    exp: str | Sequence[str] = (),
+) -> Selection:
+    """Return the selection that the arguments of a Python call mean, as the options of the same
+    names do. *store*: None: the default store. Raises WrongUse for *rules* that do not exist.
+    """
+    return Selection(
+        str(store or find_default_store()),
+        None if protocol is None else str(protocol),
+        weights,
+        judge,
+        ",".join(jury) or None,
+        rules,
+        normalize_names(variants),
+        normalize_names(modes),
+        normalize_names(models),
+        normalize_names(exp),
+    )
 
 
 def list_jurors(judge: str | None, jury: str | None) -> list[str]:
