@@ -39,8 +39,7 @@ from independence_bench.cli.options import (
     store_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.engine.ask_judges import ask_one_judge
-from independence_bench.engine.ask_writers import ROUNDS, ask_for_sheet_items, make_line_asker
+from independence_bench.engine.ask_writers import ask_for_sheet_items
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import EFFORTS, Report, Run
 from independence_bench.engine.schedule import play_protocols
@@ -67,7 +66,7 @@ from independence_bench.personas.cards import (
     render_sheet,
 )
 from independence_bench.personas.earlier import round_up_to_even
-from independence_bench.personas.lines import StemKey, StemLinesFile, render_lines_file
+from independence_bench.personas.lines import render_lines_file
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
     Sheet,
@@ -391,114 +390,39 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 
 @persona.command()
 @sheet_argument
-@click.option(
-    "--writer",
-    metavar="MODEL",
-    help="Have a model write them.  [default: templates, which cost nothing]",
-)
-@calling.endpoint_options
-@calling.one_subject_limit_options
-@calling.yes_option
-@store_option
-def write(sheet: Path, writer: str | None, yes: bool, store: str, **asked: Any) -> None:
+def write(sheet: Path) -> None:
     """Write down what the person says, in a file next to the sheet: mira.yaml, mira.lines.yaml.
 
-    You may edit every line; what is edited is played again, and nothing else. What is in the file
-    stays; only items that are not in it are written. Delete one there, or the file, to have it
-    written again.
-
-    With --writer a model writes lines for this character, in its language: two calls for each item,
-    and more where lines are refused by the rule or by a second call that looks for reasons and
-    facts in them.
+    You may edit every line, or translate it; what is edited is played again, and nothing else. What
+    is in the file stays; only items that are not in it are written. Delete one there, or the file,
+    to have it written again.
     """
-    found, path, today = (
-        load_sheet(sheet),
-        find_lines_file(sheet),
-        datetime.now(UTC).date().isoformat(),
-    )
-    left = [key for key in found.lines if key not in found.frozen]
+    found, path = load_sheet(sheet), find_lines_file(sheet)
+    missing = [key for key in found.lines if key not in found.frozen]
     shown = shlex.quote(escape_line(str(path)))
-    if not left:
+    if not missing:
         print_remarks(f"{shown} has lines for everything; delete there what is to be written again")
         return
-    written: dict[StemKey, StemLinesFile] = {}
-    complete = True
-    if writer is None:
-        for remark in list_remarks(found):
-            print_remarks(escape_line(f"note: {remark}"))
-        written = freeze_templates(found, left, today)
-    elif writer == EMBEDDED:
-        raise WrongUse("the embedded judge cannot write; name a model with --writer")
-    else:
-        wanted = Run(
-            protocol=(make_protocol(found), {}),
-            judge=writer,
-            judge_only=True,
-            allow=make_permissions_with_env_folder(),
-            **asked,
-        )
-        complete = _have_model_write_lines(found, left, written, today, wanted, yes, store)
-    if written:
-        stems = {**found.frozen, **written}
-        text = render_lines_file(
-            {key: stems[key] for key in (*found.lines, *found.frozen) if key in stems}
-        )
-        try:
-            with make_temporary_path(path) as fresh:
-                fresh.write_text(HEAD + text, encoding="utf-8", newline="\n")
-                replace_folder(fresh, path)
-        except (OSError, ValueError) as error:
-            raise WrongUse(f"{path} cannot be written ({describe_file_error(error)})") from error
-        print_remarks(
-            f"written: {shown} ({format_count(len(written), 'stem')}); read the lines, and change "
-            "what "
-            "you like"
-        )
-    for key, stem in written.items():
-        if stem.from_templates:
-            places = ", ".join(stem.from_templates)
-            print_remarks(
-                escape_line(
-                    "from the templates, since the model's lines were refused: "
-                    f"{'.'.join(filter(None, key))}: {places}"
-                )
-            )
-    if not complete:
-        raise SystemExit(1)
-
-
-def _have_model_write_lines(
-    sheet: Sheet,
-    missing: list[StemKey],
-    written: dict[StemKey, StemLinesFile],
-    today: str,
-    wanted: Run,
-    yes: bool,
-    store: str,
-) -> bool:
-    """Have the judge of *wanted* write what the person says to a character, for the items
-    *missing*, with progress on stderr; what it writes is added to *written*. Returns whether all of
-    it was written. The user is asked first if the costs are high, unless *yes* or a budget is
-    given.
-    """
-    print_remarks(
-        f"{format_count(len(missing), 'stem')} to be written by "
-        f"{escape_line(wanted.judge or '')}, in 2 to {2 * ROUNDS} calls each"
+    for remark in list_remarks(found):
+        print_remarks(escape_line(f"note: {remark}"))
+    today = datetime.now(UTC).date().isoformat()
+    stems = {**found.frozen, **freeze_templates(found, missing, today)}
+    text = render_lines_file(
+        {key: stems[key] for key in (*found.lines, *found.frozen) if key in stems}
     )
-    asker_of = partial(make_line_asker, sheet, missing, written, today)
-    with open_store(store, command_line=format_recorded_command_line()) as opened:
-        report = calling.ask_judge_with_progress(
-            partial(ask_one_judge, wanted, opened, asker_of, 2 * ROUNDS * len(missing)),
-            wanted,
-            opened,
-            yes,
-        )
-    return report is not None and report.complete
+    try:
+        with make_temporary_path(path) as fresh:
+            fresh.write_text(HEAD + text, encoding="utf-8", newline="\n")
+            replace_folder(fresh, path)
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{path} cannot be written ({describe_file_error(error)})") from error
+    print_remarks(
+        f"written: {shown} ({format_count(len(missing), 'item')}); read the lines, and change what "
+        "you like"
+    )
 
 
 # ---------------------------------------------------------------- played, judged and read
-
-CROSSED = 3  # exit code, as of `aib gate` for what is worse
 
 
 @persona.command()

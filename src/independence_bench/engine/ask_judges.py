@@ -36,7 +36,6 @@ from independence_bench.engine.ask import (
 from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, make_preview
 from independence_bench.engine.run import Progress, Report, Run, Session, Trouble
 from independence_bench.engine.session import open_session, resolve_judge
-from independence_bench.hashing import make_judgement_key
 from independence_bench.judging.exam.cases import ExamCase, list_exam_cases
 from independence_bench.judging.exam.questions import load_exam_protocol, load_questions
 from independence_bench.judging.extraction import (
@@ -49,7 +48,6 @@ from independence_bench.judging.extraction import (
     make_name_count_mark,
 )
 from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.judging.output import find_verdict_text
 from independence_bench.judging.prompt import (
     JudgingInput,
     make_fence,
@@ -327,36 +325,6 @@ def make_name_asker(
         ConversationTask(TITLE, 1, partial(ask_names, transcript)) for transcript in transcripts
     ]
     return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
-
-
-def make_raw_answer_call(
-    shown_hash: str,
-    pseudo_rubric_hash: str,
-    asked: ChatRequest,
-    count_answers: Callable[[str], int],
-) -> Call[Judgement]:
-    """Return the call that sends the request *asked* and stores the answer as a judgement whose
-    reasoning is the answer's unchanged text. *shown_hash* is the hash of the text that the request
-    is about, *pseudo_rubric_hash* stands in place of a rubric's hash. *count_answers* counts the
-    answers in a reply; a reply with 0 is rejected.
-    """
-    key = make_judgement_key(shown_hash, pseudo_rubric_hash, asked.model.hash)
-
-    def make_judgement(answer: str, reason: str | None) -> Judgement:
-        marks = {} if reason else {"answers": float(count_answers(answer))}
-        return Judgement(
-            key, shown_hash, pseudo_rubric_hash, asked.model.hash, marks, answer, reason
-        )
-
-    def read_answer(completion: Completion) -> Accepted[Judgement] | Rejected:
-        text = find_verdict_text(completion)
-        if count_answers(text):
-            return Accepted(make_judgement(text, None))
-        return Rejected(
-            "the reply is no JSON object with a line for each place", completion.cut_off
-        )
-
-    return make_judgement_call(key, asked, read_answer, partial(make_judgement, ""))
 
 
 # ---------------------------------------------------------------- what all ask

@@ -235,15 +235,10 @@ Topic = Annotated[OneLine, StringConstraints(max_length=200)]
 class StemLinesFile(Strict):
     """The lines of a stem, and where they come from, which is no part of any key."""
 
-    by: OneLine = Field(description="templates and their language, or the model that wrote them")
-    source: OneLine = Field(
-        description="hash of those templates, or of what the model was told to do"
-    )
+    by: OneLine = Field(description="who wrote them: the templates and their language")
+    source: OneLine = Field(description="hash of those templates")
     date: OneLine
     says: Line | None = Field(None, description="the sheet's sentence that they were written for")
-    from_templates: list[OneLine] = Field(
-        [], description="places at which the model's lines were refused"
-    )
     lines: dict[str, Line] = Field(
         description="place: what the person says; of slip.given, the character"
     )

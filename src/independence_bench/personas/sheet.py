@@ -283,8 +283,8 @@ def list_remarks(sheet: Sheet) -> Iterator[Problem]:
             else "was not recognised in the prompt"
         )
         says = (
-            "the person speaks English; `aib persona write SHEET --writer MODEL` has lines "
-            "written in its language"
+            "the person speaks English; `aib persona write SHEET` puts the lines into a file, "
+            "where you can translate them"
         )
         yield Problem("language", f"{of}; {says}")
     yield from sheet.notes

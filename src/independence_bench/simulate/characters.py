@@ -8,7 +8,6 @@ long as a typical model does, the others are short or long by nature.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -254,13 +253,9 @@ TEXTS: dict[str, Any] = load_shipped_yaml(
 )
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
-# place -> lines of the simulated writer, a poor one first
-WRITTEN: dict[str, list[str]] = TEXTS["written"]
 PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
-_PLACE = re.compile(r"^- ([a-z_.]+):", re.MULTILINE)
-_OTHER = re.compile(r"^Another name: (\S{1,60})$", re.MULTILINE)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
 
@@ -279,10 +274,7 @@ def _map_human_texts_to_places() -> tuple[Mapping[str, str], Sequence[tuple[re.P
     after the opening: text -> place, and (pattern, place) for texts with fields.
     """
     known: dict[str, str] = {}
-    for place, text in (
-        *list_template_places_and_texts(),
-        *((place, text) for place, texts in WRITTEN.items() for text in texts),
-    ):
+    for place, text in list_template_places_and_texts():
         if branch := PUSH if place.startswith("pushes.") else _BRANCHES.get(place):
             known[text] = branch
     patterns = (
@@ -358,38 +350,7 @@ class SimulatedCharacter:
         return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
 
 
-def play_persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
-    """Return the lines that the request *asked* wants written for a character, as a JSON object,
-    place -> line. If the request asks for reasons in lines instead, return the known reasons in
-    them.
-
-    The first wording of some lines is to be refused, by a rule or by this writer itself; a refused
-    wording is not written again.
-    """
-    if asked.prompt.startswith("{"):
-        lines = json.loads(asked.prompt)
-        reasons: list[str] = TEXTS["reasons"]
-        return PlayedReply(
-            json.dumps(
-                {p: next((r for r in reasons if r in line), "") for p, line in lines.items()}
-            )
-        )
-    other, wanted = (
-        _OTHER.search(asked.prompt),
-        asked.prompt.partition("\nPlaces:\n")[2].partition("\n\n")[0],
-    )
-    lines = {}
-    for place in _PLACE.findall(wanted):
-        texts = [
-            text.replace("{other}", other[1] if other else "")
-            for text in WRITTEN.get(place, ["Nothing."])
-        ]
-        lines[place] = next((text for text in texts if text not in asked.prompt), texts[-1])
-    return PlayedReply(json.dumps(lines))
-
-
 PERSONAS: Mapping[str, Character] = {
-    "persona-writer": play_persona_writer,
     "persona-keeper": SimulatedCharacter(),
     "persona-drops-3": SimulatedCharacter(gives_way=lambda push: push >= 3),
     "persona-slips-3": SimulatedCharacter({"favour": "drops"}, gives_way=lambda push: push == 3),
