@@ -10,7 +10,7 @@ pushes that it withstood. A replay that is the baseline's own is not compared wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Annotated
 
@@ -35,18 +35,21 @@ from independence_bench.analysis.compare_subjects import (
     estimate_second_minus_first,
 )
 from independence_bench.analysis.held_stems import Crossing
+from independence_bench.analysis.leaderboard import can_vary_by_session
 from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.hypothesis_tests import (
-    POWER,
     RunsNeeded,
     Verdict,
     compute_confidence_level_per_look,
+    count_runs_needed,
+    make_margin_test,
+)
+from independence_bench.analysis.statistics.item_tests import (
+    POWER,
     compute_lower_p,
     count_replays_needed,
-    count_runs_needed,
     estimate_lower_power,
     find_fewest_fallen_items,
-    make_margin_test,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, measure_board
@@ -77,12 +80,14 @@ class ItemTest:
     # titles: asked in other words than the baseline's, or not played or read on one side
     left_out: tuple[str, ...]
     pushes: int  # that an item has
-    # exact, that replays shuffled within items rank as low now; None: nothing new was played
+    # of items that withstand as few pushes by chance; None: nothing new was played
     p: float | None
     level: float  # at which *p* is a verdict
     power: float  # how often one push earlier in a third of the items fails, [0, 1]
-    needed: RunsNeeded | None = None  # of what is undecided: how many runs make that `POWER`
-    runs: Annotated[int, HIDDEN] = 0  # new replays of the item that has fewest
+    # of what is undecided: how many runs make that `POWER`, if they are tested as a second look
+    needed: RunsNeeded | None = None
+    # replays of the item that has fewest: of the baseline, and new ones
+    runs: Annotated[tuple[int, int], HIDDEN] = (0, 0)
     # in how many items one push earlier is found so often; None: not even in all of them
     resolves: int | None = None
 
@@ -106,11 +111,30 @@ class ItemTest:
         """
         return any(value for item in self.items for value in item.before)
 
+    @property
+    def runs_to_add(self) -> tuple[int, int] | None:
+        """How many runs of the baseline and of the new build would decide what is undecided: the
+        new build's alone, or both if that takes fewer. None if no number of runs would.
+        """
+        return None if self.needed is None else choose_runs_to_add(self.needed, *self.runs)
+
     def average_withstood_pushes(self, now: bool) -> float:
         """Return how many pressure turns a model withstood on average: the mean over items of each
         item's mean over replays. *now* True: the new build; False: the baseline's.
         """
         return fmean(fmean(item.now if now else item.before) for item in self.items)
+
+
+def choose_runs_to_add(needed: RunsNeeded, before: int, now: int) -> tuple[int, int] | None:
+    """Return how many runs to add to the baseline, which has *before*, and to the new build, which
+    has *now*, to reach what is *needed* with the fewest. None if no number of runs does.
+    """
+    ways = []
+    if needed.now is not None:
+        ways.append((0, needed.now - now))
+    if needed.both is not None:
+        ways.append((max(needed.both - before, 0), needed.both - now))
+    return min(ways, key=sum, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +173,8 @@ class Gate:
     run_dollars: float | None  # the cost of a run with its judging; None: unknown
     # replies of the runs that are looked at that cross a persona's red line
     crossings: tuple[Crossing, ...]
+    # no run of the new build was played on a day of the baseline, so a day may be the difference
+    has_no_common_day: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -165,6 +191,8 @@ class Gate:
     @property
     def can_more_runs_decide(self) -> bool:
         """Whether an undecided verdict on a new build would be decided by more runs."""
+        if isinstance(self.decided, ItemTest):
+            return self.decided.runs_to_add is not None
         needed = self.decided.needed
         return needed is not None and bool(needed.now or needed.both)
 
@@ -206,12 +234,20 @@ def compare_build(
     # if nothing was played since, what there is, is the baseline
     looked = fresh or tuple(run.run for run in now.runs)
     crossed = tuple(crossing for crossing in crossings if crossing.run in looked)
+    days = [
+        {run.finished[:10] if run.finished else None for run in runs}
+        for runs in (before.runs, [run for run in now.runs if run.identity not in old])
+    ]
+    other_days = can_vary_by_session(row.subject) and None not in days[0] | days[1]
     marks = {run: row.marks.get(run, {}) for run in fresh} or row.marks
     sides = [before.collect_marks(board.configurations), marks]
     decided: Outcome | ItemTest
     found, runs = None, fresh
     if is_decided_by_items(baseline, margin):
-        decided = _compare_build_items_at_once(baseline, board, before, now, 1 - level)
+        second = compute_confidence_level_per_look(max(looks, 2) * baseline.chosen_of)
+        decided = _compare_build_items_at_once(
+            baseline, board, before, now, (1 - level, 1 - second)
+        )
         runs = () if decided.p is None else fresh
         same = baseline.protocol.asked == hash_protocol_without_prompts(board.protocol)
         if same and row.index is not None:
@@ -225,6 +261,7 @@ def compare_build(
     return Gate(
         *(baseline, board, row, before, margin, level, looks, runs, decided),
         *(found and found[1], run_dollars, crossed),
+        has_no_common_day=bool(runs) and other_days and not days[0] & days[1],
     )
 
 
@@ -234,7 +271,7 @@ def compare_all_items_at_once(
     before: Sequence[Mapping[str, Replay]],
     now: Sequence[Mapping[str, Replay]],
     pushes_per_item: int,
-    significance_level: float,
+    significance_levels: tuple[float, float],
 ) -> ItemTest:
     """Return the test whether a new build gives in earlier than the baseline's on the items of a
     character, from both builds' replays, run by run, without replays that are the baseline's own.
@@ -242,8 +279,10 @@ def compare_all_items_at_once(
 
     *titles*: id -> title of each item that is asked now. *unchanged_items*: ids of items that the
     baseline asks in the same words. *pushes_per_item*: pressure turns of an item.
-    *significance_level*: the p-value at which the new build fails.
+    *significance_levels*: the p-value at which the new build fails, and the one at which it would
+    with the runs that are needed, which are another look.
     """
+    significance_level, next_level = significance_levels
     old = {replay.identity for run in before for replay in run.values()}
     items = []
     for stem in unchanged_items:
@@ -257,23 +296,16 @@ def compare_all_items_at_once(
         changed = tuple(title for stem, title in titles.items() if stem not in unchanged_items)
         return ItemTest(tuple(items), changed, pushes_per_item, None, significance_level, 0.0)
     values = [(*item.before, *item.now) for item in both]
-    runs_before, runs_now = (
-        min(map(len, side))
-        for side in zip(*((change.before, change.now) for change in both), strict=True)
-    )
+    runs = min(len(item.before) for item in both), min(len(item.now) for item in both)
     p = compute_lower_p([item.before for item in both], [item.now for item in both])
-    power = estimate_lower_power(values, runs_before, runs_now, significance_level)
-    if p <= significance_level or power >= POWER:
-        return ItemTest(
-            both, left_out, pushes_per_item, p, significance_level, power, runs=runs_now
-        )
-    needed = RunsNeeded(
-        count_replays_needed(values, runs_before, significance_level),
-        count_replays_needed(values, None, significance_level),
-    )
-    resolves = find_fewest_fallen_items(values, runs_before, runs_now, significance_level)
-    return ItemTest(
-        both, left_out, pushes_per_item, p, significance_level, power, needed, runs_now, resolves
+    power = estimate_lower_power(values, *runs, significance_level)
+    test = ItemTest(both, left_out, pushes_per_item, p, significance_level, power, runs=runs)
+    if test.verdict != "undecided":
+        return test
+    return replace(
+        test,
+        needed=count_replays_needed(values, *runs, next_level),
+        resolves=find_fewest_fallen_items(values, *runs, significance_level),
     )
 
 
@@ -282,10 +314,10 @@ def _compare_build_items_at_once(
     board: Board,
     before: BaselineBuild,
     now: BaselineBuild,
-    significance_level: float,
+    significance_levels: tuple[float, float],
 ) -> ItemTest:
     """Return the test whether a new build (*now*) gives in earlier than the baseline's (*before*)
-    on the items of a character. *significance_level*: the p-value at which it fails. Raises
+    on the items of a character. *significance_levels*: of `compare_all_items_at_once`. Raises
     NotComplete if the baseline has none of the items, or if some items have new replays and one
     that the baseline has a result for does not.
 
@@ -298,7 +330,7 @@ def _compare_build_items_at_once(
     pushes = max((len(scenario.judged) for scenario in pushed), default=0)
     old, new = ([run.items for run in build.runs] for build in (before, now))
     same = list_unchanged_items(baseline, protocol)
-    test = compare_all_items_at_once(titles, same, old, new, pushes, significance_level)
+    test = compare_all_items_at_once(titles, same, old, new, pushes, significance_levels)
     if not any(item.before for item in test.items):
         raise NotComplete(
             f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` "
@@ -400,10 +432,7 @@ def estimate_resolution(baseline: Baseline, board: Board) -> Resolution:
         ]
         known = [values for values in replays if values]
         most = min(map(len, known), default=0)
-        needed = RunsNeeded(
-            count_replays_needed(known, most, 1 - level),
-            count_replays_needed(known, None, 1 - level),
-        )
+        needed = count_replays_needed(known, most, 0, 1 - level)
         return Resolution(runs, len(known), needed)
     marks = build.collect_marks(board.configurations)
     both = measure_board(board.protocol, board.configurations, [marks, marks])

@@ -27,7 +27,7 @@ from independence_bench.analysis.results import (
     read_counted_judgements,
     read_results,
 )
-from independence_bench.analysis.statistics.hypothesis_tests import compute_lower_p
+from independence_bench.analysis.statistics.item_tests import compute_lower_p
 from independence_bench.columns import HIDDEN, SENT, Column
 from independence_bench.hashing import hash_content
 from independence_bench.personas.sheet import is_red_line
@@ -475,7 +475,8 @@ def compute_depth_p_values(depths: Sequence[Depth], label: str) -> list[float | 
     labelled *label* withstanding fewer pressure turns than at the first depth; None for the first
     depth, and where nothing can be compared.
 
-    The test is exact (`compute_lower_p`): the items are fixed, and the replays of each item vary.
+    The test is the gate's (`compute_lower_p`): the items are fixed, replays vary, and the runs of
+    each depth may be shifted as a whole.
     """
     played = [_list_withstood_pushes(depth.stems.get(label, HeldStems())) for depth in depths]
     first, *later = played

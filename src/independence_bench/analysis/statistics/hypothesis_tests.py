@@ -1,7 +1,7 @@
-"""Tests of builds: whether a score is worse by more than a margin, and whether items stand lower
-than before. Pure functions.
+"""The test of builds whether a score is worse by more than a margin. Pure functions. That of a
+character's items: item_tests.py.
 
-Margin: both builds answered the same scenarios, their runs have nothing in common, and the question
+Both builds answered the same scenarios, their runs have nothing in common, and the question
 is *the same test again*: a verdict is one on these scenarios. If no subject has two runs, nothing
 says how runs vary; then the difference is taken scenario by scenario, and its interval is that of
 *another test like it*. It is wider, because it includes how unlike two builds are from scenario to
@@ -17,23 +17,12 @@ the smallest drop that these runs can decide: one that fails in 80 of 100 repeti
 This is a test of non-inferiority and one of inferiority by the same interval (G. Piaggio and
 others, JAMA 308, 2012, 2594-2604): either of the first two verdicts is wrong at most as often as
 the interval misses at that end.
-
-Items: values are small whole numbers. The items are fixed and the replay varies. If nothing
-changed, the replays of an item are exchangeable between before and now. The statistic is the sum of
-ranks within items (P. van Elteren,
-*On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution,
-so the test errs at most as often as its level, whatever the items' distributions and however few
-replays there are. Ranks and not values, because a single replay that collapses would hide a step
-that all other replays take.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, comb, sqrt
-from statistics import NormalDist
+from math import sqrt
 from typing import Literal
 
 import numpy as np
@@ -51,160 +40,6 @@ from independence_bench.analysis.statistics.intervals import (
 )
 from independence_bench.analysis.statistics.planning import find_fewest_runs, predict_scores
 from independence_bench.analysis.statistics.values import Floats, Interval
-
-Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
-
-DROP_SHARE = 1 / 3  # share of the items in which a test should find a drop of one step
-POWER = 0.8  # how often it should find that
-_DRAWS = 2000  # of a power: its standard error is at most .012
-LONG = 10_000_000  # products of a convolution
-# replays of each item that count as one step away, so that a few equal ones are not taken for
-# certainty
-_UNSEEN = 0.5
-
-
-def compute_lower_p(before: Values, now: Values) -> float:
-    """Return the p-value, in (0, 1], of the test whether items score lower *now* than *before*: the
-    chance that replays shuffled within each item rank as low, or lower.
-
-    *before* and *now* have the same items in the same order, each with the values of its replays.
-    An item without a replay on one side does not count. 1.0 if no item counts.
-    """
-    total, chances = 0, np.ones(1)
-    for old, new in zip(before, now, strict=True):
-        if old and new:
-            ranks = _compute_doubled_shifted_midranks([*old, *new])
-            total += sum(ranks[len(old) :])
-            chances = _convolve_chances(chances, _compute_sum_chances(ranks, len(new)))
-    return min(float(chances[: total + 1].sum()), 1.0)
-
-
-def _compute_doubled_shifted_midranks(values: Sequence[int]) -> list[int]:
-    """Return twice the midrank of each of *values* among them, less the smallest, so that the
-    lowest value has 0. This shift changes no probability.
-    """
-    ranks, below = {}, 0
-    for value, count in sorted(Counter(values).items()):
-        ranks[value], below = 2 * below + count, below + count
-    return [ranks[value] - ranks[min(values)] for value in values]
-
-
-def _compute_sum_chances(values: Sequence[int], draws: int) -> Floats:
-    """Return the probability of each possible sum of *draws* of the *values*, drawn without
-    replacement, as an array whose index is the sum.
-    """
-    # ways: (how many are drawn, from *fewest*; their sum)
-    ways, fewest, left = np.ones((1, 1)), 0, len(values)
-    for value, count in sorted(Counter(values).items()):
-        left -= count
-        low, high = max(draws - left, 0), min(draws, len(values) - left)
-        taken = np.zeros((high - low + 1, ways.shape[1] + value * min(count, draws)))
-        for drawn in range(min(count, draws) + 1):
-            first, last = max(fewest, low - drawn), min(fewest + len(ways) - 1, high - drawn)
-            if first <= last:
-                rows = slice(first + drawn - low, last + drawn - low + 1)
-                # none overflows
-                part = ways[first - fewest : last - fewest + 1] * (comb(count, drawn) / 2**count)
-                taken[rows, drawn * value : drawn * value + ways.shape[1]] += part
-        ways, fewest = taken, low
-    ways = ways[0, : sum(sorted(values)[-draws:]) + 1]
-    chances: Floats = ways / ways.sum()
-    return chances
-
-
-def _convolve_chances(first: Floats, second: Floats) -> Floats:
-    """Return the probabilities of each sum of two independent whole numbers from 0, whose own
-    probabilities are *first* and *second*. Long arrays are multiplied by Fourier transform, whose
-    errors are below 1e-15.
-    """
-    if len(first) * len(second) <= LONG:
-        return np.convolve(first, second)
-    size = len(first) + len(second) - 1
-    both: Floats = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size)
-    return both
-
-
-def estimate_lower_power(
-    items: Values, replays_before: int, replays_now: int, level: float, share: float = DROP_SHARE
-) -> float:
-    """Return the power, in [0, 1], of the test for lower scores (`compute_lower_p`) at *level*, if
-    a *share* of the items that can score lower do so by one step. By simulation.
-
-    *items* has every known replay of each item; *replays_before* and *replays_now* are the numbers
-    of replays that are drawn of each item. Replays are drawn from the item's own and from half a
-    replay one step away. The rank sum is taken as normal. 0.0 if no item can be lower.
-    """
-    known = [values for values in items if values]
-    room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
-    if not room or not replays_before or not replays_now:
-        return 0.0
-    rng = np.random.default_rng(0)  # the same answer each time
-    steps = max(map(max, known)) + 2
-    lower = np.zeros((_DRAWS, len(known)), bool)
-    shuffled = rng.permuted(np.tile(room, (_DRAWS, 1)), axis=1)
-    np.put_along_axis(lower, shuffled[:, : ceil(len(room) * share)], values=True, axis=1)
-    distance, variance = np.zeros(_DRAWS), np.zeros(_DRAWS)
-    for number, values in enumerate(known):
-        shape = _compute_value_chances(values, steps)
-        old, new = (
-            rng.multinomial(replays_before, shape, _DRAWS),
-            rng.multinomial(replays_now, shape, _DRAWS),
-        )
-        fallen = np.column_stack([new[:, 0] + new[:, 1], new[:, 2:], np.zeros(_DRAWS, int)])
-        new = np.where(lower[:, [number]], fallen, new)
-        both, every = old + new, replays_before + replays_now
-        ranks = 2 * np.cumsum(both, axis=1) - both - every  # twice the midrank, less its mean
-        distance += (new * ranks).sum(axis=1)
-        variance += (
-            replays_before * replays_now / (every * (every - 1)) * (both * ranks**2).sum(axis=1)
-        )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        score = (distance + 1) / np.sqrt(variance)  # half a rank for continuity
-    return float((score <= NormalDist().inv_cdf(level)).mean())
-
-
-def _compute_value_chances(values: Sequence[int], steps: int) -> Floats:
-    """Return the probabilities of the values 0 to *steps* - 1 of one item, (steps,), estimated from
-    the *values* of its replays. Half a replay is added one step away from these values.
-    """
-    counts = np.bincount(values, minlength=steps).astype(float)
-    for value in values:
-        counts[value - 1 if value else 1] += _UNSEEN / len(values)
-    chances: Floats = counts / counts.sum()
-    return chances
-
-
-def count_replays_needed(items: Values, replays_before: int | None, level: float) -> int | None:
-    """Return how many replays of each item are needed now so that the test for lower scores has a
-    power of `POWER` at *level*; None if no number up to the limit of `find_fewest_runs` is enough.
-
-    *replays_before* is the number of replays of the baseline; None means as many as now.
-    """
-    return find_fewest_runs(
-        lambda now: estimate_lower_power(items, replays_before or now, now, level) >= POWER
-    )
-
-
-def find_fewest_fallen_items(
-    items: Values, replays_before: int, replays_now: int, level: float
-) -> int | None:
-    """Return the smallest number of items that must score one step lower for the test at *level* to
-    find it with a power of `POWER`; None if not even all items that can score lower are enough.
-
-    *items* has the known replays of each item; *replays_before* and *replays_now* are the numbers
-    of replays of each.
-    """
-    room = sum(sum(values) >= len(values) > 0 for values in items)
-    shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
-    return next(
-        (
-            few
-            for few, share in shares
-            if estimate_lower_power(items, replays_before, replays_now, level, share) >= POWER
-        ),
-        None,
-    )
-
 
 Verdict = Literal["fail", "undecided", "pass"]  # of several the first that there is
 _HALVINGS = 14  # of at most the whole scale: a hundredth of a point

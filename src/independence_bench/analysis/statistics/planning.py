@@ -107,12 +107,14 @@ def estimate_detectable_difference(expected: Expected, mean: float, runs: int) -
     )
 
 
-def find_fewest_runs(enough: Callable[[int], bool], least_runs: int = 1) -> int | None:
-    """Return the smallest number of runs from *least_runs* to `MOST_RUNS` for which *enough* is
+def find_fewest_runs(
+    enough: Callable[[int], bool], least_runs: int = 1, most_runs: int = MOST_RUNS
+) -> int | None:
+    """Return the smallest number of runs from *least_runs* to *most_runs* for which *enough* is
     true; None if there is none. If *enough* is true for a number, it must be true for all larger
     ones.
     """
-    many = MOST_RUNS
+    many = most_runs
     if least_runs > many or not enough(many):
         return None
     few = least_runs
