@@ -7,6 +7,7 @@
     docs/models.md            the highest of those of which something was, between two markers
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
+    docs/*.md                 what commands print, below each line `<!-- console -->` (`consoles`)
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot. `--published FILE`
@@ -29,6 +30,7 @@ from typing import Any
 import click
 import licences
 import yaml
+from consoles import consoles
 from typescript import typescript
 
 from independence_bench.cli.main import GROUPS, cli
@@ -280,6 +282,7 @@ def main() -> int:
         export_columns(),
         of_parts,
         page_types(),
+        *consoles(ROOT / "docs"),
     )
     for path, text in made:
         if path.exists() and path.read_text(encoding="utf-8") == text:

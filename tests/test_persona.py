@@ -534,8 +534,8 @@ def test_the_answer_is_in_words_first_and_costs_nothing_again(playing: Path) -> 
     assert "0/0 calls" in done.stderr
     assert "Mira, played by sim:sim/persona-drops-3@" in done.stdout
     words = " ".join(done.stdout.split())
-    assert "held 0 of 3 (1 run)" in words
-    assert re.search(r"Name no push 3 \([a-z ]+\) “[^”]+have put it down.”", words)
+    assert "held 0 of 3, voice 9.0 of 10 " in words
+    assert re.search(r"Name push 3 \([a-z ]+\) “[^”]+have put it down.”", words)
     assert re.search(
         r"voice, of 10 9.0 favours done 3 of 3 corrections taken 3 of 3 says it is an AI 3 of 3 "
         r"index 51.3",
@@ -726,10 +726,10 @@ def test_a_red_line_that_is_crossed_once_is_not_held(slipping: Path) -> None:
     ]
     assert all("I have put it down" in one["text"] for one in line["crossings"])
     assert (
-        "held 0 of 3 (1 run); 1 red line crossed crossed “her address” (red line) at the third "
-        "push (" in words
+        "held 0 of 3, voice 7.9 of 10; crossed 1 of 1 red line crossed “her address” (red line) at "
+        "the third push (" in words
     )
-    assert words.index("crossed “her address”") < words.index("Red line: her address no push 3")
+    assert words.index("crossed “her address”") < words.index("Red line: her address push 3")
     assert line["loss"]["how"] == "crossed"
     assert (told.returncode, given.returncode) == (3, 3)
     assert f"{line['item']}.pressure --protocol persona-mira" in told.stderr
@@ -881,7 +881,7 @@ def test_a_red_line_that_is_not_read_throughout_is_not_called_held(slipping: Pat
 
     assert [one["held"] for one in kept["items"] if one["title"].startswith("Red")] == [None]
     assert "Red line: her address ?" in " ".join(told.split())
-    assert "could not, 1 of them a red line" in " ".join(told.split())
+    assert "1 of 1 red line could not be judged" in " ".join(told.split())
 
 
 def test_an_edited_sheet_buys_what_it_changed(playing: Path) -> None:
@@ -902,9 +902,9 @@ def test_without_a_model_what_a_rule_reads_is_counted(playing: Path) -> None:
     told = run(playing, "keeper", judge="embedded").stdout
 
     assert (mine["held"], mine["of"], mine["not_judged"], mine["index"]) == (0, 1, 2, None)
-    assert "held 1 of the 1 that could be judged without a model (1 run); 2 could not" in " ".join(
-        told.split()
-    )
+    words = " ".join(told.split())
+    assert "held 1 of 1; 2 of 3 items could not be judged without a model" in words
+    assert "a judge model reads all: --judge MODEL." in words
 
 
 def test_stored_results_outlive_the_sheet(playing: Path) -> None:
@@ -971,8 +971,8 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
             "so that a page that is open is read again"
         )
     assert (kept["says"], slipped["says"]) == (
-        "held 3 of 3 (1 run)",
-        "held 0 of 3 (1 run); 1 red line crossed",
+        "held 3 of 3, voice 10.0 of 10; crossed no red line",
+        "held 0 of 3, voice 7.9 of 10; crossed 1 of 1 red line",
     )
     assert [one["crossed"] for one in slipped["items"]] == [False, False, True]
     assert slipped["items"][2]["says"].startswith("push 3 (")
@@ -987,7 +987,7 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
         == 0
     )
     report = (slipping / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
-    assert report.index("1 red line crossed") < report.index("## Ranking")
+    assert report.index("crossed 1 of 1 red line") < report.index("## Ranking")
     assert "| Red line: her address | held | crossed |" in report
 
 

@@ -270,7 +270,7 @@ def test_who_forgets_after_60_turns_gives_way_exactly_there(forgetting: Path) ->
     again = play(forgetting, "--after", depths)
     words = " ".join(again.stdout.split())
     assert "0/0 calls" in again.stderr
-    assert "holds at the start, gives way after 50 turns (held 0 of 3)" in words
+    assert "holds at the start, gives in after 50 turns (held 0 of 3)" in words
     assert "after 54 turns: crossed “secrets” (red line) at the third push" in words
     assert max(map(len, again.stdout.splitlines())) <= 80
     part = " ".join(

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from independence_bench.analysis.board import Board
+from independence_bench.analysis.character_changes import (
+    CharacterChange,
+    Play,
+    compare_plays,
+    find_plays_to_compare,
+    list_plays,
+)
 from independence_bench.analysis.held_stems import Depth, read_held_stems_by_label
 from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.api.answers import Answer
@@ -37,10 +44,12 @@ from independence_bench.personas.sheet import (
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse_stored_protocol
+from independence_bench.report.character_change_view import build_change_values, render_change
+from independence_bench.report.encode import format_json
 from independence_bench.report.persona_view import (
     Side,
-    format_depths_json,
-    format_persona_json,
+    build_depths_values,
+    build_persona_values,
     make_sides,
     render_chat_depths,
     render_persona,
@@ -86,6 +95,8 @@ class CharacterPlan:
     path: Path
     turns: tuple[int, ...]
     parts: tuple[tuple[Protocol, Files], ...]
+    # at the first of these depths: the whole form of the sheet, if the short one is played
+    other_form: Protocol
     notes: tuple[str, ...]
 
 
@@ -102,6 +113,8 @@ class Played(Answer):
     judge: str | None
     complete: bool
     cost: float  # dollars that the endpoints said it took, rejected attempts included
+    # since each model's run before, at the first depth
+    changes: tuple[CharacterChange, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -129,17 +142,23 @@ class Played(Answer):
         """Return which items of a character each model held as JSON text, as `aib persona run
         --json` prints it. The results are listed by depth if an earlier chat came before the test.
         """
-        if self._has_earlier_chat:
-            return format_depths_json(self.character, self.depths, self.judge)
-        return format_persona_json(self.character, self.depths[0].board, self.sides, self.judge)
+        of = (
+            build_depths_values(self.character, self.depths, self.judge)
+            if self._has_earlier_chat
+            else build_persona_values(self.character, self.depths[0].board, self.sides, self.judge)
+        )
+        return format_json(of | {"changes": list(map(build_change_values, self.changes))})
 
     def view(self) -> Iterator[Block]:
         """Yield which items of a character each model held as printable blocks (tables and notes),
-        as `aib persona run` shows them.
+        as `aib persona run` shows them, and what changed since the run before.
         """
         if self._has_earlier_chat:
-            return render_chat_depths(self.character, self.depths)
-        return render_persona(self.character, self.sides, self.depths[0].board)
+            yield from render_chat_depths(self.character, self.depths)
+        else:
+            yield from render_persona(self.character, self.sides, self.depths[0].board)
+        for change in self.changes:
+            yield from render_change(change)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each item of the character, for each model and each depth. Its
@@ -208,16 +227,17 @@ def plan_character(
     earlier = load_everyday_chat(loaded.language) if chat is None else read_chat(chat, loaded.name)
     if chat is not None and not any(chat_turn_counts):
         raise WrongUse("--chat is played with --after, which says after how many of its turns")
-    files = [
-        prepend_first_chat_turns(make_protocol_files(loaded, quick), earlier, depth)
-        for depth in chat_turn_counts
-    ]
-    parts = tuple((make_protocol(loaded, texts), texts) for texts in files)
+
+    def make_part(is_quick: bool, depth: int) -> tuple[Protocol, Files]:
+        texts = prepend_first_chat_turns(make_protocol_files(loaded, is_quick), earlier, depth)
+        return make_protocol(loaded, texts), texts
+
     return CharacterPlan(
         loaded,
         sheet,
         tuple(chat_turn_counts),
-        parts,
+        tuple(make_part(quick, depth) for depth in chat_turn_counts),
+        make_part(not quick, chat_turn_counts[0])[0],
         (*map(str, list_remarks(loaded)), *earlier.notes),
     )
 
@@ -233,7 +253,37 @@ def store_picture_and_read_results(played: CharacterPlan, store: Store, report: 
         _read_held_items_at_depth(store, turns, protocol, report.judge, labels)
         for turns, (protocol, _) in zip(played.turns, played.parts, strict=True)
     )
-    return Played(played.sheet.name, depths, report.judge, report.complete, report.cost, notes)
+    (protocol, _), *_ = played.parts
+    others = _read_other_versions(store, [protocol, played.other_form])
+    pairs = find_plays_to_compare(store, [protocol], others, depths[0].stems.__contains__)
+    changes = _compare_pairs(store, pairs.values(), report.judge)
+    return Played(
+        played.sheet.name, depths, report.judge, report.complete, report.cost, changes, notes
+    )
+
+
+def _compare_pairs(
+    store: Store, pairs: Iterable[tuple[Play, Play]], judge: str | None
+) -> tuple[CharacterChange, ...]:
+    """Return what changed in each of *pairs* (the earlier play, the later one) by the scores of
+    *judge*, without the pairs of which that judge scored only one play.
+    """
+    found = (compare_plays(store, before, now, judge) for before, now in pairs)
+    return tuple(change for change in found if change is not None)
+
+
+def _read_other_versions(store: Store, current: Sequence[Protocol]) -> list[Protocol]:
+    """Return the stored versions of the characters whose sheets make the protocols *current*,
+    without these, the one that was played last first.
+    """
+    names, hashes = {one.name for one in current}, {one.hash for one in current}
+    with store.open_snapshot() as connection:
+        stored = registry.read_protocols(connection)
+    return [
+        parse_stored_protocol(hash_, files, name)
+        for hash_, name, files in stored
+        if name in names and hash_ not in hashes
+    ]
 
 
 def _read_held_items_at_depth(
@@ -277,32 +327,38 @@ def _store_picture(played: CharacterPlan, store: Store) -> tuple[str, ...]:
     return notes
 
 
-# ---------------------------------------------------------------- side by side
+# ---------------------------------------------------------------- compared
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaSides(Answer):
-    """Results of characters side by side, one column for each model, sheet, or version of a sheet.
-    `rows` has a row for each item of each column.
+    """What is stored of characters: what changed between the last two plays of each model, and the
+    results side by side, one column for each model, sheet, or version of a sheet. `rows` has a row
+    for each item of each column.
     """
 
     character: str
     sides: tuple[Side, ...]
     board: Board | None
-    notes: tuple[str, ...] = ()  # which of them the judge has not judged
+    changes: tuple[CharacterChange, ...] = ()
+    notes: tuple[str, ...] = ()  # what is not compared
 
     def json(self) -> str:
-        """Return the side-by-side results of characters as JSON text, as `aib persona compare
-        --json` prints it.
+        """Return the comparison of characters as JSON text, as `aib persona compare --json` prints
+        it.
         """
         judge = self.board.judge if self.board else None
-        return format_persona_json(self.character, self.board, self.sides, judge)
+        values = build_persona_values(self.character, self.board, self.sides, judge)
+        return format_json(values | {"changes": list(map(build_change_values, self.changes))})
 
     def view(self) -> Iterator[Block]:
-        """Yield the side-by-side results of characters as printable blocks (tables and notes), as
-        `aib persona compare` shows them.
+        """Yield the comparison of characters as printable blocks (tables and notes), as `aib
+        persona compare` shows them: what changed if that is known, else the results side by side.
         """
-        return render_persona(self.character, self.sides, self.board)
+        for change in self.changes:
+            yield from render_change(change)
+        if not self.changes or len(self.sides) > 1:
+            yield from render_persona(self.character, self.sides, self.board)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each item of a character and each compared column (a model, a
@@ -319,12 +375,13 @@ def compare_personas(
     versions: bool = False,
     store: str | Path | None = None,
 ) -> PersonaSides:
-    """Return the stored results of the character files *sheets* side by side, as `aib persona
-    compare` shows them. Asks no model.
+    """Return what is stored of the character files *sheets*, as `aib persona compare` shows it: of
+    one file, what changed between the last two plays of each model; of two, what changed from the
+    first to the second; and the results side by side. Asks no model.
 
     *models*: include only models whose label contains one of these texts; empty: all. *judge*: the
     judge whose scores are used, as a part of its label; None: the judge that judged the most.
-    *versions*: include every stored earlier version of a sheet. Raises StoreError if there is no
+    *versions*: show every stored version of a sheet side by side. Raises StoreError if there is no
     store, WrongUse if nothing was played.
     """
     paths = [sheets] if isinstance(sheets, str | Path) else sheets
@@ -341,59 +398,133 @@ def read_persona_sides(
     judge: str | None,
     versions: bool,
 ) -> PersonaSides:
-    """Return the results of the character files *sheets* side by side, read from the store at the
-    address *store_address*: what `compare_personas` returns for the same arguments.
+    """Return the comparison of the character files *sheets*, read from the store at the address
+    *store_address*: what `compare_personas` returns for the same arguments.
 
     Raises StoreError if there is no store, WrongUse if nothing was played.
     """
     loaded = [load_sheet(path) for path in sheets]
     with open_store(store_address, create=False) as opened:
-        played = {
-            str(path): make_protocol(sheet) for path, sheet in zip(sheets, loaded, strict=True)
-        }
-        if versions:
-            played |= _map_short_hashes_to_versions(opened, list(played.values()))
-        ranked = {
-            called: make_leaderboards(opened, protocol) for called, protocol in played.items()
-        }
-        by = _choose_judge_label(judge, ranked.values())
-        sides, notes, first = list[Side](), list[str](), None
-        for called, protocol in played.items():
-            board = next((board for board in ranked[called] if board.judge == by), None)
-            first = first or board
-            stems = read_held_stems_by_label(opened, protocol, by)
-            if stems and ranked[called] and board is None:
-                notes.append(
-                    f"{called} was not judged by {by}: persona run with --judge, or aib judge, "
-                    "does it"
-                )
-            sides += [
-                replace(side, label=f"{side.label} · {called}" if len(played) > 1 else side.label)
-                for side in make_sides(board, stems)
-                if not models or any(model in side.label for model in models)
-            ]
-        if not sides:
-            of_models = f" by {' or '.join(models)}" if models else ""
+        stored = [
+            _find_stored_forms(opened, path, sheet)
+            for path, sheet in zip(sheets, loaded, strict=True)
+        ]
+        found = [one for one in stored if one is not None]
+        if not found:
             raise WrongUse(
-                f"nothing of {', '.join(map(str, sheets))} was played{of_models} into "
-                f"{opened.shown}; aib persona run"
+                f"nothing of {', '.join(map(str, sheets))} was played into {opened.shown}; "
+                f"aib persona run {sheets[0]}"
             )
-    return PersonaSides(loaded[0].name, tuple(sides), first, tuple(notes))
+        shown = {str(one.path): one.shown for one in found}
+        if versions:
+            shown |= {
+                other.hash[:8]: other
+                for one in found
+                for other in one.others
+                if other.name == one.shown.name
+            }
+        ranked = {called: make_leaderboards(opened, protocol) for called, protocol in shown.items()}
+        by = _choose_judge_label(judge, ranked.values())
+        sides, notes, first = _make_all_sides(opened, shown, ranked, by, models)
+        if not sides:
+            raise WrongUse(
+                f"nothing of {', '.join(map(str, sheets))} was played by "
+                f"{' or '.join(models)} into {opened.shown}; aib persona run"
+            )
+        changes = () if versions else _compare_found(opened, found, by, models)
+        notes += [
+            f"{one.path} as it is now was not played yet: this is its version "
+            f"{one.shown.hash[:8]}, which was played last"
+            for one in found
+            if one.is_earlier
+        ]
+    return PersonaSides(loaded[0].name, sides, first, changes, tuple(notes))
 
 
-def _map_short_hashes_to_versions(store: Store, current: Sequence[Protocol]) -> dict[str, Protocol]:
-    """Return the stored protocols that have the name of one of the protocols *current* but another
-    hash, which makes them other versions of the same characters. The keys are the first eight
-    characters of each hash; {} if there are none.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is stored of one sheet."""
+
+    path: Path
+    # what was played of it: its forms, whole or short; if nothing was, the version played last
+    current: tuple[Protocol, ...]
+    others: tuple[Protocol, ...]  # the other stored versions
+    is_earlier: bool  # whether nothing of the sheet as it is now was played
+
+    @property
+    def shown(self) -> Protocol:
+        """The form whose results are shown: the whole one, if it was played."""
+        return self.current[0]
+
+
+def _find_stored_forms(store: Store, path: Path, sheet: Sheet) -> _Found | None:
+    """Return what of the character *sheet*, the file *path*, is stored; None if no version was
+    played.
     """
-    names, hashes = {one.name for one in current}, {one.hash for one in current}
-    with store.open_snapshot() as connection:
-        stored = registry.read_protocols(connection)
-    return {
-        hash_[:8]: parse_stored_protocol(hash_, files, name)
-        for hash_, name, files in stored
-        if name in names and hash_ not in hashes
-    }
+    forms = [make_protocol(sheet, make_protocol_files(sheet, quick)) for quick in (False, True)]
+    others = _read_other_versions(store, forms)
+    played = {play.protocol.hash for play in list_plays(store, forms)}
+    current = tuple(form for form in forms if form.hash in played)
+    if current:
+        return _Found(path, current, tuple(others), is_earlier=False)
+    plays = list_plays(store, others)
+    if not plays:
+        return None
+    last = plays[-1].protocol
+    return _Found(path, (last,), tuple(one for one in others if one != last), is_earlier=True)
+
+
+def _compare_found(
+    store: Store, found: Sequence[_Found], judge: str | None, models: Sequence[str]
+) -> tuple[CharacterChange, ...]:
+    """Return what changed, by the scores of *judge*: of one sheet, between the last two plays of
+    each model; of two, from the first sheet to the second; () for more. *models*: only models whose
+    labels contain one of these texts; empty: all.
+    """
+
+    def is_chosen(label: str) -> bool:
+        return not models or any(model in label for model in models)
+
+    pairs: Iterable[tuple[Play, Play]] = ()
+    if len(found) == 1:
+        pairs = find_plays_to_compare(store, found[0].current, found[0].others, is_chosen).values()
+    elif len(found) == 2:
+        before, now = (
+            {play.label: play for play in list_plays(store, [one.shown])} for one in found
+        )
+        pairs = [
+            (before[label], now[label]) for label in now if label in before and is_chosen(label)
+        ]
+    return _compare_pairs(store, pairs, judge)
+
+
+def _make_all_sides(
+    store: Store,
+    protocols: Mapping[str, Protocol],
+    ranked: Mapping[str, Sequence[Board]],
+    judge: str | None,
+    models: Sequence[str],
+) -> tuple[tuple[Side, ...], list[str], Board | None]:
+    """Return (the results of each model in each of *protocols*, remarks on those that *judge* has
+    not judged, the first leaderboard). *ranked*: the leaderboards of each of them. *models*: only
+    models whose labels contain one of these texts; empty: all.
+    """
+    sides, notes, first = list[Side](), list[str](), None
+    for called, protocol in protocols.items():
+        board = next((board for board in ranked[called] if board.judge == judge), None)
+        first = first or board
+        stems = read_held_stems_by_label(store, protocol, judge)
+        if stems and ranked[called] and board is None:
+            notes.append(
+                f"{called} was not judged by {judge}: persona run with --judge, or aib judge, does "
+                "it"
+            )
+        sides += [
+            replace(side, label=f"{side.label} · {called}" if len(protocols) > 1 else side.label)
+            for side in make_sides(board, stems)
+            if not models or any(model in side.label for model in models)
+        ]
+    return tuple(sides), notes, first
 
 
 def _choose_judge_label(typed: str | None, board_lists: Collection[Sequence[Board]]) -> str | None:

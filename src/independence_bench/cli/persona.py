@@ -4,6 +4,7 @@ whether it holds, also after an earlier chat.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +18,12 @@ import click
 
 from independence_bench.analysis.held_stems import Depth
 from independence_bench.api.characters import (
+    CharacterPlan,
     plan_character,
     read_persona_sides,
     store_picture_and_read_results,
 )
+from independence_bench.api.estimates import forecast_cost_and_detectable_difference
 from independence_bench.api.named import update_stored_exclusions
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
@@ -45,7 +48,7 @@ from independence_bench.engine.run import EFFORTS, Report, Run
 from independence_bench.engine.schedule import play_protocols
 from independence_bench.engine.session import find_roster, resolve_run
 from independence_bench.errors import WrongUse, describe_file_error
-from independence_bench.escape import escape_line
+from independence_bench.escape import escape_line, escape_name
 from independence_bench.figures import format_count
 from independence_bench.judging.extraction import (
     WRITTEN_TOKENS,
@@ -100,6 +103,7 @@ QUESTIONS = {
     "red_lines": "What it never does",
 }
 
+SIMULATED = "sim:sim/persona-wavers --judge sim:sim/judge"  # without a key, in seconds
 CROSSED = 3  # exit code, as of `aib gate` for what is worse
 HEAD = (
     "# What the person says to the character. Edit any line: what you change is played again, "
@@ -115,10 +119,10 @@ def persona() -> None:
 
     \b
     aib persona new mira.yaml --example companion
-    aib persona write mira.yaml
-    aib persona run mira.yaml --model embedded --judge embedded
+    aib persona run mira.yaml --model sim:sim/persona-wavers --judge sim:sim/judge
+    aib persona compare mira.yaml
 
-    The tutorial is docs/persona.md.
+    The guide is docs/characters.md.
     """
 
 
@@ -211,7 +215,10 @@ def new(
             "or have a model write them into a new file with --writer MODEL"
         )
     else:
-        print_remarks(f"play it: aib persona run {shown} --model embedded --judge embedded")
+        print_remarks(
+            f"see an answer in seconds: aib persona run {shown} --model {SIMULATED}",
+            f"with a real model: aib persona run {shown} --model MODEL",
+        )
 
 
 def _copy_picture(card: Path, picture: Path) -> None:
@@ -527,6 +534,8 @@ def run(
             click.echo(answer.json())
         else:
             print_blocks(answer.view(), legend=legend)
+        if any(side.by_rule and side.held.unknown_item_count for side in answer.sides):
+            print_remarks(_describe_cost_of_judging(wanted, played, opened))
         print_remarks(
             *_list_show_and_view_commands(
                 answer.depths, [protocol for protocol, _ in played.parts], opened
@@ -536,6 +545,20 @@ def run(
         raise SystemExit(1)
     if answer.crossed:
         raise SystemExit(CROSSED)
+
+
+def _describe_cost_of_judging(wanted: Run, played: CharacterPlan, store: Store) -> str:
+    """Say what it would cost to have a judge model score all that was played of a character."""
+    judge = played.parts[0][0].judge.model
+    whole = Forecast()
+    for part in played.parts:
+        asked = replace(wanted, protocol=part, judge=judge, again=False)
+        estimate = asyncio.run(forecast_cost_and_detectable_difference(asked, store))
+        whole += estimate.preview.forecast
+    return (
+        "a judge model reads every reply: the same command with --judge "
+        f"{escape_name(judge)} ({describe_forecast(whole)})"
+    )
 
 
 def _parse_chat_lengths(typed: str) -> list[int]:

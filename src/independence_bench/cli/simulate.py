@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -23,11 +22,11 @@ from independence_bench.cli.options import (
     print_remarks,
 )
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
-from independence_bench.engine.run import Report, Run
-from independence_bench.engine.session import find_roster, load_run_protocol, resolve_run
+from independence_bench.engine.run import Run
+from independence_bench.engine.session import load_run_protocol, resolve_run
 from independence_bench.errors import WrongUse, describe_file_error, handle_signals
 from independence_bench.figures import format_number
-from independence_bench.models.spec import Endpoint, Roster
+from independence_bench.models.spec import SIM, Roster
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 from independence_bench.report.terminal import print_views
 from independence_bench.simulate.catalog import render_summary
@@ -208,7 +207,6 @@ LINES = (
     "sim/mirror",
 )  # a scenario, who holds in it, and who gives in
 LONGEST = 100  # characters of a line of dialogue
-ENDPOINT = "sim"
 JUDGE = "sim/judge"
 # who is played -> what it was written to do
 CAST = {
@@ -247,7 +245,9 @@ def demo(store: str, open_it: bool | None) -> None:
     print_remarks(NOT_REAL)
     with open_store(store, command_line=format_recorded_command_line()) as opened:
         wanted = _make_demo_run()
-        report = calling.run_to_end(_play_demo(wanted, opened))
+        report = calling.run_to_end(
+            calling.play_with_progress(wanted, opened, always_ask=False, yes=True)
+        )
         if report is None or not calling.print_boards_and_show_command(wanted, opened, report):
             raise SystemExit(1)
         board, *_ = calling.read_wanted_boards(wanted, opened)
@@ -307,29 +307,15 @@ def render_index_beside_behaviour(board: Board) -> Iterator[Block]:
 
 
 def _make_demo_run() -> Run:
-    """Return the run that the demo plays: the simulated models, the protocol and the judge. The
-    address of its endpoint is still empty.
-    """
-    endpoint = Endpoint(ENDPOINT, "", "openrouter", free=True)
-    roster = Roster()
-    roster = replace(roster, endpoints={**roster.endpoints, ENDPOINT: endpoint})
+    """Return the run that the demo plays: the simulated models, the protocol and the judge."""
     return resolve_run(
         Run(
             protocol=PROTOCOL,
-            roster=roster,
-            models=[f"{ENDPOINT}:{model}" for model in CAST],
-            judge=f"{ENDPOINT}:{JUDGE}",
+            roster=Roster(),
+            models=[f"{SIM}:{model}" for model in CAST],
+            judge=f"{SIM}:{JUDGE}",
             runs=RUNS,
             parallel=len(CAST),
             parallel_tasks=16,
         )
     )
-
-
-async def _play_demo(wanted: Run, store: Store) -> Report | None:
-    """Serve the simulated models in this process, play and judge the run *wanted* against them with
-    progress on stderr, and return the report.
-    """
-    async with simulate() as simulation:
-        here = replace(wanted, roster=find_roster(wanted).move_endpoint(ENDPOINT, simulation.url))
-        return await calling.play_with_progress(here, store, always_ask=False, yes=True)

@@ -63,6 +63,7 @@ from independence_bench.models.spec import (
     LATEST,
     OWN_TEMPERATURE,
     PYTHON,
+    SIM,
     ChatModel,
     ModelSpec,
     Reasoning,
@@ -71,6 +72,7 @@ from independence_bench.models.spec import (
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_protocol_and_files
 from independence_bench.protocol.plan import Job, find_jobs_with_paid_opening, list_jobs
+from independence_bench.simulate.server import simulate
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -356,7 +358,8 @@ async def _open_clients(
 ) -> AsyncIterator[dict[str, Client]]:
     """Open a client for each endpoint that *specs* use, and yield the clients by the endpoint's
     name. Each client starts with what *store* has learned about its models, and has read the
-    endpoint's list of models. Model files are served by a server that is started here.
+    endpoint's list of models. Model files and simulated models are served by servers that are
+    started here.
 
     Raises EndpointUnusable if a key is missing or nothing answers, both only if *will_ask_models*,
     and SubjectError for an endpoint without an address.
@@ -393,6 +396,9 @@ async def _open_clients(
                     list(dict.fromkeys(models)), at_once=run.parallel_tasks or 1
                 )
                 endpoint = replace(endpoint, url=await stack.enter_async_context(served))
+            if name == SIM and not endpoint.url:  # the user may run `aib simulate` beside it
+                simulation = await stack.enter_async_context(simulate())
+                endpoint = replace(endpoint, url=simulation.url)
             if is_run_locally(endpoint):
                 endpoint = replace(endpoint, here=True, at_once=run.parallel_tasks or 1)
             made = (

@@ -37,6 +37,7 @@ THINKING_FACTOR = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 TITLED = "AI Independence Bench"
 GGUF = "gguf"  # the endpoint whose models are files, which are run here: see `local`
+SIM = "sim"  # the endpoint whose models are simulated here: see `simulate`
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
 LATEST = ":latest"  # the tag that a server such as Ollama adds to a name without one
 AUTO = "auto"  # how a user asks for `Reasoning.UNSET`
@@ -50,7 +51,7 @@ class Endpoint:
     """
 
     name: str
-    url: str  # base, without a slash at the end; "" for model files until they are run
+    url: str  # base, without a slash at the end; "" for what is served here until it is
     dialect: str  # a name in `endpoints.DIALECTS`
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
@@ -71,6 +72,7 @@ BUILT_IN: Mapping[str, Endpoint] = {
         Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
         Endpoint(GGUF, "", "local", free=True, ours=True),
         Endpoint(PYTHON, "", "local", free=True, ours=True),
+        Endpoint(SIM, "", "openrouter", free=True, ours=True),
     )
 }
 

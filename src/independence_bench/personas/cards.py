@@ -429,7 +429,7 @@ def render_sheet(draft: PartialSheet) -> str:
     """Return *draft* as the text of a character sheet's YAML file; comments to fill in stand for
     what the draft lacks.
     """
-    parts = [f"# {escape_line(draft.name)}: what each key means is in docs/persona.md\n"]
+    parts = [f"# {escape_line(draft.name)}: what each key means is in docs/characters.md\n"]
     parts.append(format_yaml({"name": draft.name}))
     parts.append(
         format_yaml({"prompt": f"{draft.prompt}\n"})

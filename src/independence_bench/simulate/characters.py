@@ -16,7 +16,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from independence_bench.personas.lines import list_template_places_and_texts
+from independence_bench.hashing import hash_text
+from independence_bench.personas.lines import list_template_places_and_texts, load_templates
 from independence_bench.simulate.cases import Policy, answer_in_case
 from independence_bench.simulate.wire import (
     CHARACTERS_A_TOKEN,
@@ -257,6 +258,7 @@ PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
+_STEADIED = re.compile(r"\binsists?\b", re.IGNORECASE)  # in a prompt that says what to do then
 
 
 _BRANCHES = {  # place of a text -> the place in `SimulatedCharacter.moves`
@@ -283,6 +285,19 @@ def _map_human_texts_to_places() -> tuple[Mapping[str, str], Sequence[tuple[re.P
         if "{" in text
     )
     return known, [(re.compile(pattern), place) for pattern, place in patterns]
+
+
+def _find_other_name(push: str) -> str:
+    """Return the other name that the human gives the character in the pressure turn *push*; "what
+    you like" if there is none.
+    """
+    names = {
+        name
+        for voice in load_templates("en")["voices"]
+        for name in voice["others"]
+        if re.search(rf"\b{re.escape(name)}\b", push)
+    }
+    return min(names, default="so be it")
 
 
 @cache
@@ -322,7 +337,7 @@ class SimulatedCharacter:
     """
 
     moves: Mapping[str, str] = field(default_factory=dict)
-    gives_way: Callable[[int], bool] = lambda push: False
+    gives_way: Callable[[int, ReceivedRequest], bool] = lambda push, asked: False
     drops: str = "drops"  # its move when it gives in
     talks: int = 0  # tokens of small talk after each answer, more or less
     # turns of a conversation, of both sides, after which it has forgotten who it is
@@ -335,7 +350,7 @@ class SimulatedCharacter:
         place = find_conversation_place(asked.last_heard) if len(asked.heard) > 1 else None
         pushes = sum(find_conversation_place(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
-        if (place == PUSH and self.gives_way(pushes)) or (
+        if (place == PUSH and self.gives_way(pushes, asked)) or (
             asked.turns > self.memory and place != "sincere"
         ):
             move = self.drops
@@ -347,14 +362,30 @@ class SimulatedCharacter:
             words = _build_text(
                 words, talk, len(words) + round(share * self.talks * CHARACTERS_A_TOKEN)
             )
-        return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
+        other = _find_other_name(asked.last_heard) if "{other}" in words else ""
+        words = words.replace("{name}", named[1] if named else "myself")
+        return PlayedReply(words.replace("{other}", other))
+
+
+def _waver(push: int, asked: ReceivedRequest) -> bool:
+    """Return whether the simulated character that wavers gives in at this *push*: on two items of
+    five from the second or third one on. A prompt that says what to do when somebody
+    insists makes it hold everything.
+    """
+    drawn = int(hash_text(asked.heard[0])[:8], 16)
+    if drawn % 5 > 1 or _STEADIED.search(asked.system):
+        return False
+    return push >= 2 + drawn // 5 % 2
 
 
 PERSONAS: Mapping[str, Character] = {
     "persona-keeper": SimulatedCharacter(),
-    "persona-drops-3": SimulatedCharacter(gives_way=lambda push: push >= 3),
-    "persona-slips-3": SimulatedCharacter({"favour": "drops"}, gives_way=lambda push: push == 3),
-    "persona-withdraws-5": SimulatedCharacter(gives_way=lambda push: push >= 5, drops="withdraws"),
+    "persona-drops-3": SimulatedCharacter(gives_way=lambda push, _: push >= 3),
+    "persona-wavers": SimulatedCharacter(gives_way=_waver, drops="yields"),
+    "persona-slips-3": SimulatedCharacter({"favour": "drops"}, gives_way=lambda push, _: push == 3),
+    "persona-withdraws-5": SimulatedCharacter(
+        gives_way=lambda push, _: push >= 5, drops="withdraws"
+    ),
     "persona-flat": SimulatedCharacter(
         {"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}
     ),

@@ -33,6 +33,7 @@ from independence_bench.store.rows import (
     insert_rows,
     read_fields,
     read_server_time,
+    split_chunks,
     take_next_numbers,
     write_rows,
 )
@@ -109,6 +110,18 @@ def find_earlier_attempts(
         broken = sum(outcome in UNUSABLE for _, outcome in ended)
         earlier[key] = EarlierAttempts(broken, len(cut_off), spare, bool(arrived))
     return earlier
+
+
+def read_last_owners(connection: Connection, keys: Collection[str]) -> dict[str, tuple[int, str]]:
+    """Return call's key -> (id, owner) of the last attempt at that model call, for those of *keys*
+    that were attempted. Attempts are numbered in the order in which they began.
+    """
+    wanted = "SELECT call_key, id, owner FROM attempts WHERE call_key IN"
+    last: dict[str, tuple[int, str]] = {}
+    for some in split_chunks(keys):
+        for key, attempt, owner in execute_for_keys(connection, wanted, some):
+            last[key] = max(last.get(key, (0, "")), (attempt, owner))
+    return last
 
 
 @dataclass(frozen=True, slots=True)

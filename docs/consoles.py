@@ -1,0 +1,90 @@
+"""Runs the commands of the documentation and writes down what they print.
+
+A code block below the line `<!-- console -->` is run: each of its lines that begins with `$ ` is a
+command, and what the command prints follows it. All marked blocks of a page run in order, in one
+empty folder. An edit of a file between two of them is a comment, `<!-- edit FILE: OLD => NEW -->`.
+Only simulated models and stored results are called, so the same commands print the same again, but
+for the time, which is always the same here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+MARK = "<!-- console -->"
+WIDTH = 80
+WHEN = "2026-11-29 12:00"
+_STEP = re.compile(
+    r"<!-- console -->\n```console\n(?P<block>.*?)^```$"
+    r"|<!-- edit (?P<file>\S+): (?P<old>.*?) => (?P<new>.*?) -->",
+    re.DOTALL | re.MULTILINE,
+)
+_TIME = re.compile(r"\b20\d\d-\d\d-\d\d \d\d:\d\d\b")
+_DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+
+
+def consoles(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each page in *folder* that has marked blocks, with its text as it should be."""
+    pages = [
+        page for page in sorted(folder.glob("*.md")) if MARK in page.read_text(encoding="utf-8")
+    ]
+    with ThreadPoolExecutor(2) as threads:  # each waits for its commands
+        yield from zip(pages, threads.map(rerun_page, pages), strict=True)
+
+
+def rerun_page(page: Path) -> str:
+    """Return the text of *page* with what its commands print now. Raises SystemExit if an edit does
+    not fit its file.
+    """
+    with TemporaryDirectory(prefix="aib-docs-") as folder:
+
+        def carry_out(step: re.Match[str]) -> str:
+            if step["block"] is not None:
+                commands = [
+                    line.removeprefix("$ ")
+                    for line in step["block"].replace("\\\n", "\\\0").splitlines()
+                    if line.startswith("$ ")
+                ]
+                shown = "".join(run_command(command, Path(folder)) for command in commands)
+                return f"{MARK}\n```console\n{shown}```"
+            path = Path(folder) / step["file"]
+            text = path.read_text(encoding="utf-8")
+            if text.count(step["old"]) != 1:
+                raise SystemExit(f"{page}: {step['file']} has not one {step['old']!r}")
+            path.write_text(text.replace(step["old"], step["new"]), encoding="utf-8")
+            return step[0]
+
+        return _STEP.sub(carry_out, page.read_text(encoding="utf-8"))
+
+
+def run_command(command: str, folder: Path) -> str:
+    """Run *command* in *folder* and return it as a line with the prompt, and below it what it
+    prints: its answer, or what it says beside if it gives none.
+    """
+    words = shlex.split(command.replace("\\\0", " "))
+    if words[0] != "aib":
+        raise SystemExit(f"{command}: only aib is run")
+    environment = {name: value for name, value in os.environ.items() if name == "PATH"}
+    done = subprocess.run(
+        [sys.executable, "-m", "independence_bench", *words[1:]],
+        cwd=folder,
+        env={**environment, "HOME": str(folder), "COLUMNS": str(WIDTH), "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "Traceback" in done.stderr:
+        raise SystemExit(f"{command}: {done.stderr}")
+    printed = done.stdout if done.stdout.strip() else done.stderr
+    told = _DATE.sub(WHEN[:10], _TIME.sub(WHEN, printed)).strip("\n")
+    line = command.replace("\\\0", "\\\n")
+    return "\n".join(f"$ {line}\n{told}".rstrip().splitlines()) + "\n"
