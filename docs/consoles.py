@@ -73,7 +73,7 @@ def run_command(command: str, folder: Path) -> str:
     if words[0] != "aib":
         raise SystemExit(f"{command}: only aib is run")
     environment = {name: value for name, value in os.environ.items() if name == "PATH"}
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - the commands of our own pages
         [sys.executable, "-m", "independence_bench", *words[1:]],
         cwd=folder,
         env={**environment, "HOME": str(folder), "COLUMNS": str(WIDTH), "PYTHONUTF8": "1"},
