@@ -56,14 +56,15 @@ from independence_bench.judging.extraction import (
 from independence_bench.lookup import split_list
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.personas.cards import (
-    ITEM_EXAMPLES,
-    PNG,
-    SECTION_OF,
     Description,
+    read_description,
+    remove_picture_texts,
+)
+from independence_bench.personas.drafts import (
+    ITEM_EXAMPLES,
+    SECTION_OF,
     PartialSheet,
     Statement,
-    read_description,
-    read_picture_without_texts,
     render_sheet,
 )
 from independence_bench.personas.earlier import round_up_to_even
@@ -167,6 +168,7 @@ def new(
         raise WrongUse("--from and --example exclude each other")
     if writer is not None and source is None:
         raise WrongUse("--writer reads a file; name it with --from")
+    picture = b""
     if example is not None:
         if example not in EXAMPLES:
             raise WrongUse(
@@ -175,7 +177,7 @@ def new(
         text = (EXAMPLES_FOLDER / f"{example}.yaml").read_text(encoding="utf-8")
     elif source is not None:
         description = read_description(source, name or "")
-        draft = description.draft
+        draft, picture = description.draft, description.picture
         print_remarks(
             escape_line(f"{source} is {description.kind}"),
             *(f"note: {escape_line(note)}" for note in description.notes),
@@ -196,8 +198,8 @@ def new(
             file.write(text)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{sheet} cannot be written ({describe_file_error(error)})") from error
-    if source is not None and source.read_bytes()[: len(PNG)] == PNG:
-        _copy_picture(source, find_picture_file(sheet))
+    if source is not None and picture:
+        _copy_picture(picture, source, find_picture_file(sheet))
     shown = shlex.quote(escape_line(str(sheet)))
     print_remarks(*(escape_line(f"{sheet}: {problem}") for problem in problems))
     if written is None:
@@ -215,15 +217,16 @@ def new(
         print_remarks(f"play it: aib persona run {shown} --model embedded --judge embedded")
 
 
-def _copy_picture(card: Path, picture: Path) -> None:
-    """Copy the picture of the character card *card* to the path *picture*, unless that exists, and
-    print where it is. If the picture cannot be read or written, only a note is printed.
+def _copy_picture(content: bytes, card: Path, picture: Path) -> None:
+    """Write the picture of a character, the PNG *content* of the file *card*, to the path *picture*
+    unless that exists, and print where it is. If the picture is damaged, or cannot be written, only
+    a note is printed.
     """
     if picture.exists():
         print_remarks(escape_line(f"its picture is taken to be {picture}, which was there"))
         return
     try:
-        picture.write_bytes(read_picture_without_texts(card))
+        picture.write_bytes(remove_picture_texts(content, card))
         print_remarks(escape_line(f"its picture, which `aib view` shows: {picture}"))
     except (WrongUse, OSError) as error:
         print_remarks(escape_line(f"note: no picture is kept: {error}"))

@@ -28,7 +28,7 @@ from independence_bench.hashing import (
 from independence_bench.judging.output import parse_one_object
 from independence_bench.models.messages import Message
 from independence_bench.models.response import BLANK, read_json
-from independence_bench.personas.cards import Kind, Statement
+from independence_bench.personas.drafts import Kind, Statement
 from independence_bench.yaml_io import load_shipped_yaml
 
 DECLINED = "declined"
