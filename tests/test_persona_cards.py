@@ -260,7 +260,7 @@ def written(asked: Asked) -> Answer:
             "quote": "Nobody is bad at maths.",
             "kind": "view",
             "topic": "being bad at maths",
-            "says": "Nobody is.",
+            "says": "Nobody is bad at maths.",
         },
         {
             "quote": "You enjoy geometry.",
@@ -313,7 +313,10 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
     assert PROMPT in model.asked[0].last
     text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
     assert text == (tmp_path / "two.yaml").read_text(encoding="utf-8")
-    assert "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is.\n" in text
+    assert (
+        "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is bad at maths.\n"
+        in text
+    )
     assert "play it: aib persona run one.yaml" in first.stderr
     assert [item.section for item in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
 
@@ -416,19 +419,22 @@ def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) ->
 def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     """Question by question; what is no topic with a text is asked for again."""
     answers = (
-        "Mira\nYou are Mira.\nYou keep bees.\n\ncalm\nyour work: She keeps bees.\n\nnonsense\n\n"
-        "\n\ny\n"
+        "Mira\nYou are Mira.\nYou keep bees.\n\ncalm\na parent\ncustomer\n"
+        "your work: bees\nyour work: She keeps bees.\n\nnonsense\n\n\n\ny\n"
     )
     done = new(tmp_path, "mira.yaml", typed=answers)
 
     assert done.returncode == 0, done.stderr
-    assert "not taken" in done.stderr
+    assert "not taken: write a topic" in done.stderr
+    assert "not taken: “bees” is not a whole sentence" in done.stderr
+    assert "there is no a parent; choose from friend, student, customer, child" in done.stderr
     sheet = load_sheet(tmp_path / "mira.yaml")
     assert (sheet.name, sheet.prompt, sheet.voice) == (
         "Mira",
         "You are Mira.\nYou keep bees.",
         "calm",
     )
+    assert sheet.people == ("customer",)
     assert [(item.section, item.topic, item.says) for item in sheet.items] == [
         ("facts", "your work", "She keeps bees.")
     ]

@@ -178,7 +178,7 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     )
     changed = sheet_of(
         SHEET.replace("rain better", "fog better")
-        + "facts: {bees: {says: Two hives., ask: Many}}\n",
+        + "facts: {bees: {says: She has two hives., ask: Many}}\n",
         path,
     )
     other = sheet_of(SHEET.replace("the weather", "weather"), path)
@@ -302,7 +302,9 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
             written.replace("The tram rang its bell. Once more", "Pardon? Once more"),
             encoding="utf-8",
         )
-        (tmp_path / "mira.yaml").write_text(SHEET + "facts: {bees: Two hives.}\n", encoding="utf-8")
+        (tmp_path / "mira.yaml").write_text(
+            SHEET + "facts: {bees: She has two hives.}\n", encoding="utf-8"
+        )
         more = aib(tmp_path, *write)
     (name, taste) = (
         stem.lines

@@ -23,7 +23,7 @@ from independence_bench.protocol.lorebook import (
 
 MOST_NAMED = 3  # entries in one note
 LONGEST_LABEL = 40
-MOST_CHARACTERS = 600_000  # of all entries
+MOST_CHARACTERS = 500_000  # of all entries
 MOST_LOOKED_AT = 20_000  # entries of a file
 
 Fill = Callable[[str], str]

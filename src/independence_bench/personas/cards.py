@@ -111,16 +111,14 @@ def read_description(path: Path, name: str = "") -> Description:
 
 
 def holds_card(path: Path) -> bool:
-    """Return whether the file at *path* is a character card, so that it is no sheet, or a picture
-    or an archive, in which only a card can be. Raises WrongUse if it cannot be read.
+    """Return whether the file at *path* is a character card, so that it is no sheet; or a picture
+    or an archive, in which only a card can be. False if it cannot be read.
     """
-    data = _read_bytes(path)
-    if data.startswith((PNG, ZIP)):
-        return True
-    if len(data) > LARGEST_TEXT:
-        return False
     try:
-        text = _decode_text(data, path)
+        data = _read_bytes(path)
+        if data.startswith((PNG, ZIP)):
+            return True
+        text = _decode_text(data, path) if len(data) <= LARGEST_TEXT else ""
         return text[:1] in ("{", "[", '"') and is_card(read_json(text))
     except (WrongUse, ValueError, RecursionError):
         return False

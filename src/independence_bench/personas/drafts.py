@@ -134,6 +134,21 @@ def render_people(people: Sequence[str]) -> str:
     return f"# who talks to it, any of: {', '.join(CHOICES)}\npeople: [{', '.join(people)}]\n"
 
 
+def replace_people(sheet: str, people: Sequence[str]) -> str:
+    """Return the text of a *sheet* with *people* as who talks to the character: in the place of the
+    line that says so, else below its voice or its name.
+    """
+    lines = sheet.splitlines(keepends=True)
+    wanted = next(
+        number
+        for key in ("people:", "voice:", "name:")
+        for number, line in enumerate(lines)
+        if line.startswith(key)
+    )
+    kept = [] if lines[wanted].startswith("people:") else [lines[wanted]]
+    return "".join([*lines[:wanted], *kept, render_people(people), *lines[wanted + 1 :]])
+
+
 def _indent_item(item: Mapping[str, Any]) -> str:
     return "".join(f"  {line}" for line in format_yaml(item).splitlines(keepends=True))
 
