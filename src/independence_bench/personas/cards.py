@@ -72,7 +72,8 @@ OTHER_KINDS = (  # (place in the file, bytes there, what it is)
     (0, b"7z\xbc\xaf", "a 7z archive"),
     (0, b"Rar!", "a RAR archive"),
 )
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-\s]{40,}+=*+\s*+")
+SHORTEST_BASE64 = 40  # characters of a text file that may be a card
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-\s]++=*+\s*+")
 
 
 def read_description(path: Path, name: str = "") -> Description:
@@ -176,7 +177,8 @@ def _find_card_in_text(text: str, path: Path) -> dict[str, Any] | None:
     """
     meant = path.suffix.lower() == ".json"
     if text[0] not in '{["' and not meant:
-        plain = _decode_base64(text.encode("utf-8", "surrogatepass"))
+        coded = text.encode("utf-8", "surrogatepass")
+        plain = _decode_base64(coded) if len(coded) >= SHORTEST_BASE64 else None
         if plain is None or plain.lstrip()[:1] != b"{":
             return None
         text, meant = plain.decode("utf-8", "replace"), True

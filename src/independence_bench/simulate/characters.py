@@ -260,6 +260,15 @@ PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
 _PLACE = re.compile(r"^- ([a-z_.]+):", re.MULTILINE)
+# of a description that items are to be written of: its mark, its text; and sentences in it
+_DESCRIPTION = re.compile(r"=== ([0-9a-f]{12}) description\n(.*?)\n=== \1 end", re.DOTALL)
+_SENTENCE = re.compile(r"(?<!\S)[^\s.!?\[\]][^.!?\n\[\]]{1,300}[.!?]")
+MOST_WRITTEN = 12  # items of one description
+_KINDS = (
+    ("rule", {"never"}),
+    ("view", {"think", "thinks", "believe", "believes"}),
+    ("taste", {"like", "likes", "love", "loves", "hate", "hates"}),
+)
 _OTHER = re.compile(r"^Another name: (\S{1,60})$", re.MULTILINE)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
@@ -361,11 +370,13 @@ class SimulatedCharacter:
 def play_persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
     """Return the lines that the request *asked* wants written for a character, as a JSON object,
     place -> line. If the request asks for reasons in lines instead, return the known reasons in
-    them.
+    them; if it shows a description, return its items.
 
     The first wording of some lines is to be refused, by a rule or by this writer itself; a refused
     wording is not written again.
     """
+    if described := _DESCRIPTION.match(asked.prompt):
+        return PlayedReply(json.dumps(_list_items(described[2])))
     if asked.prompt.startswith("{"):
         lines = json.loads(asked.prompt)
         reasons: list[str] = TEXTS["reasons"]
@@ -386,6 +397,22 @@ def play_persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
         ]
         lines[place] = next((text for text in texts if text not in asked.prompt), texts[-1])
     return PlayedReply(json.dumps(lines))
+
+
+def _list_items(description: str) -> dict[str, Any]:
+    """Return what a writer answers about a *description*: each of its sentences as an item, of a
+    kind that one of its words shows.
+    """
+    items = [
+        {
+            "quote": sentence,
+            "kind": next((kind for kind, words in _KINDS if words & {*sentence.split()}), "fact"),
+            "topic": f"point {number}",
+            "says": sentence,
+        }
+        for number, sentence in enumerate(_SENTENCE.findall(description)[:MOST_WRITTEN], 1)
+    ]
+    return {"items": items, "people": ["friend"]}
 
 
 PERSONAS: Mapping[str, Character] = {
