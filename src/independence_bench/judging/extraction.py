@@ -254,7 +254,8 @@ def read_card_items_counting_dropped(
         return None
     there = {field: " ".join(text.split()) for field, text in texts.items()}
     language = detect_language("\n".join(texts.values()))
-    items: dict[tuple[str, str], Statement] = {}
+    # a small model may list the same sentence under every kind
+    items: dict[str, Statement] = {}
     for raw in given["items"]:
         if not isinstance(raw, dict) or not raw.keys() >= _LONGEST.keys():
             continue
@@ -271,7 +272,7 @@ def read_card_items_counting_dropped(
         if kind in SECTION_OF and not is_whole_sentence(item["says"], language, name):
             continue
         statement = Statement(kind, item["topic"], item["says"], where, item["quote"])
-        items.setdefault((statement.kind, statement.says.casefold()), statement)
+        items.setdefault(statement.says.casefold(), statement)
     return tuple(items.values()), len(given["items"]) - len(items)
 
 
