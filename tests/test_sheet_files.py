@@ -300,7 +300,8 @@ def test_what_a_writer_proposes_is_read_or_ignored() -> None:
     answer = f"```json\n{json.dumps({'items': [good], 'people': ['child', 'pilot', 7]})}\n```"
     fragment = json.dumps({"items": [good, good | {"says": "loves fog"}]})
 
-    for reply in (bare, answer):
+    loose = good | {"kind": "Taste", "quote": "“She loves fog.”", "why": "it says so"}
+    for reply in (bare, answer, json.dumps([loose]), json.dumps({"note": "x", "items": [loose]})):
         found = read_card_items_counting_dropped(reply, texts, "Ada")
         assert found is not None
         assert [item.says for item in found[0]] == ["Ada loves fog."]

@@ -262,6 +262,8 @@ def read_card_items_counting_dropped(
         item = {
             key: " ".join(raw[key].split()) if isinstance(raw[key], str) else "" for key in _LONGEST
         }
+        item["kind"] = item["kind"].lower()
+        item["quote"] = item["quote"].strip('"“”')
         where = next((field for field, text in there.items() if item["quote"] in text), None)
         fits = all(0 < len(item[key]) <= most for key, most in _LONGEST.items()) and not any(
             braces in text for text in item.values() for braces in ("{{", "}}")
@@ -287,8 +289,8 @@ def read_proposed_people(reply: str) -> tuple[str, ...]:
 
 def _read_items_answer(reply: str) -> dict[str, Any] | None:
     """Return the JSON object in *reply*, a model's answer about a description, whose `items` are a
-    list; None if it is none. Earlier answers have no `people`.
+    list; None if it is none. The list alone will do; earlier answers have no `people`.
     """
-    given = parse_one_object(reply)
-    known = given is not None and {"items"} <= given.keys() <= {"items", "people"}
-    return given if given is not None and known and isinstance(given["items"], list) else None
+    bare = reply.lstrip(BLANK).startswith("[")
+    given = parse_one_object(f'{{"items": {reply}}}' if bare else reply)
+    return given if given is not None and isinstance(given.get("items"), list) else None

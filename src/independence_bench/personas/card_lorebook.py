@@ -28,7 +28,7 @@ MOST_LOOKED_AT = 20_000  # entries of a file
 
 Fill = Callable[[str], str]
 # /drag(on|oon)/i, but neither 24/7 nor /help
-_PATTERN = re.compile(r"/(?:[^/\\]|\\.)++/[dgimsuvy]*+")
+_PATTERN = re.compile(r"\A/(?:[^/\\]|\\.)++/[dgimsuvy]*+")
 _RULES: tuple[AlsoRule, ...] = ("any", "not all", "not any", "all")  # front ends number them
 _BEFORE, _AFTER, _DEPTH, _OUTLET = 0, 1, 4, 7  # places in front ends
 _UNPLAYED = {  # setting of an entry -> what of it is not played
