@@ -28,6 +28,7 @@ from independence_bench.models.spec import read_chat_model
 from independence_bench.personas.cards import PNG
 from independence_bench.personas.lines import PEOPLE, make_name_lines
 from independence_bench.personas.sheet import (
+    LARGEST_SHEET,
     LONGEST_PROMPT,
     TEXTS,
     Sheet,
@@ -42,7 +43,6 @@ from independence_bench.protocol.definition import Scenario
 from independence_bench.simulate.characters import MOVES, PHRASES, find_conversation_place
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
-from independence_bench.yaml_io import LARGEST
 
 EXAMPLES = Path(__file__).parents[1] / "src" / "independence_bench" / "personas" / "examples"
 HERE = Path(__file__).parent
@@ -113,19 +113,27 @@ def test_every_problem_is_told_at_once() -> None:
         ("name: Mira\nprompt_file: nowhere.md\n", "does not exist or is not a file"),
         ("name: Mira\nprompt: Hello {{user}}\n", "{{user}}, which is not filled in"),
         ("name: '{{char}}'\nprompt: x\n", "write the name"),
-        ("name: Mira\nprompt: x\nfacts: {'{{a}}': b}\n", "which is not filled in"),
-        ("name: Mira\nprompt: x\nfacts: {a: {says: b, words: [c]}}\n", "give both or none"),
+        ("name: Mira\nprompt: x\nfacts: {'{{a}}': She is calm.}\n", "which is not filled in"),
         (
-            "name: Mira\nprompt: x\nfacts: {a: {says: b, words: [c], instead: [C]}}\n",
+            "name: Mira\nprompt: x\nfacts: {a: {says: She is calm., words: [c]}}\n",
+            "give both or none",
+        ),
+        (
+            "name: Mira\nprompt: x\nfacts: {a: {says: She is calm., words: [c], instead: [C]}}\n",
             "it cannot be both",
         ),
-        ("name: Mira\nprompt: x\nfacts: {Tea: b, tea: c}\n", "is the same topic as Tea"),
+        (
+            "name: Mira\nprompt: x\nfacts: {Tea: She likes tea., tea: She drinks tea.}\n",
+            "is the same topic as Tea",
+        ),
         (
             f"name: Mira\nprompt: {'word ' * (LONGEST_PROMPT // 4)}\n",
             "more than 100,000; shorten it",
         ),
         (
-            "name: Mira\nprompt: x\nfacts: {" + ", ".join(f"t{n}: x" for n in range(61)) + "}\n",
+            "name: Mira\nprompt: x\nfacts: {"
+            + ", ".join(f"t{n}: She is calm." for n in range(61))
+            + "}\n",
             "split it into two",
         ),
         ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "line 2: has a YAML alias"),
@@ -157,7 +165,7 @@ def test_a_prompt_may_hold_fences_and_braces(tmp_path: Path) -> None:
 def test_a_sheet_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     """A line, whatever is in it."""
     path = tmp_path / "large.yaml"
-    path.write_bytes(b"x" * (LARGEST + 1))
+    path.write_bytes(b"x" * (LARGEST_SHEET + 1))
     done = aib(tmp_path, "persona", "check", "large.yaml")
 
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

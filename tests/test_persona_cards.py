@@ -79,17 +79,18 @@ CARDS = {
 
 @pytest.mark.parametrize("name", CARDS)
 def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
-    """In JSON or in a picture, of every version: its fields, with the places filled in. What its
-    prose means is not read.
+    """In JSON or in a picture, of every version: its fields, with the places filled in; its
+    personality is the voice. What its prose means is not read.
     """
     (tmp_path / name).write_bytes(CARDS[name])
     found = read_description(tmp_path / name)
 
-    assert (found.draft.name, found.draft.statements) == ("Mira", ())
+    assert found.draft.name == "Mira"
+    assert found.draft.voice == "calm, curious\nVoice: dry, short sentences"
     assert found.draft.prompt == (
-        "Stay Mira. \n\nMira keeps bees.\nWork: accordion repairs\nLikes: rain\n"
+        "Stay Mira.\n\nMira keeps bees.\nWork: accordion repairs\nLikes: rain\n"
         "Boundaries: no medical advice\n\ncalm, curious\nVoice: dry, short sentences\n\n"
-        "the user comes in late."
+        "the user comes in late. a"
     )
     assert any("random" in note for note in found.notes)
     assert any("first_mes" in note for note in found.notes)
@@ -156,7 +157,7 @@ HOSTILE = {
         "is not a card",
     ),
     "damaged.png": (png(chunk(b"zTXt", b"chara\0\0nothing")), "has a damaged text"),
-    "no-base64.png": (png(chunk(b"tEXt", b"chara\0\xff\xfe")), "is not valid JSON"),
+    "no-base64.png": (png(chunk(b"tEXt", b"chara\0\xff\xfe")), "neither JSON nor base64"),
     "picture.png": (png(), "without a character card"),
     "deep.json": (b"[" * 100_000, "is not valid JSON"),
     "list.json": (b"[1]", "it is not a character card"),
@@ -236,7 +237,10 @@ def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> No
     assert "Year 312." not in system("long"), (
         "an entry above the budget leaves nothing for what matters less"
     )
-    assert any("1 of 6 entries" in note for note in found.notes)
+    assert (
+        "lorebook: “/in+/”: has patterns as keys, which are not run, and was left out; write "
+        in ("".join(found.notes))
+    )
     plain = replace(protocol, lorebook=None)
     where, scenario = protocol.configurations[0], protocol.scenarios[0]
     assert hash_script(protocol, where, scenario) != hash_script(plain, where, scenario)
@@ -256,7 +260,7 @@ def written(asked: Asked) -> Answer:
             "quote": "Nobody is bad at maths.",
             "kind": "view",
             "topic": "being bad at maths",
-            "says": "Nobody is.",
+            "says": "Nobody is bad at maths.",
         },
         {
             "quote": "You enjoy geometry.",
@@ -309,8 +313,11 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
     assert PROMPT in model.asked[0].last
     text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
     assert text == (tmp_path / "two.yaml").read_text(encoding="utf-8")
-    assert "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is.\n" in text
-    assert "play it: aib persona run one.yaml" in first.stderr
+    assert (
+        "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is bad at maths.\n"
+        in text
+    )
+    assert "with a real model: aib persona run one.yaml" in first.stderr
     assert [item.section for item in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
 
 
@@ -412,19 +419,22 @@ def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) ->
 def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     """Question by question; what is no topic with a text is asked for again."""
     answers = (
-        "Mira\nYou are Mira.\nYou keep bees.\n\ncalm\nyour work: She keeps bees.\n\nnonsense\n\n"
-        "\n\ny\n"
+        "Mira\nYou are Mira.\nYou keep bees.\n\ncalm\na parent\ncustomer\n"
+        "your work: bees\nyour work: She keeps bees.\n\nnonsense\n\n\n\ny\n"
     )
     done = new(tmp_path, "mira.yaml", typed=answers)
 
     assert done.returncode == 0, done.stderr
-    assert "not taken" in done.stderr
+    assert "not taken: write a topic" in done.stderr
+    assert "not taken: “bees” is not a whole sentence" in done.stderr
+    assert "there is no a parent; choose from friend, student, customer, child" in done.stderr
     sheet = load_sheet(tmp_path / "mira.yaml")
     assert (sheet.name, sheet.prompt, sheet.voice) == (
         "Mira",
         "You are Mira.\nYou keep bees.",
         "calm",
     )
+    assert sheet.people == ("customer",)
     assert [(item.section, item.topic, item.says) for item in sheet.items] == [
         ("facts", "your work", "She keeps bees.")
     ]

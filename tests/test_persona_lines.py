@@ -170,7 +170,7 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     )
     changed = sheet_of(
         SHEET.replace("rain better", "fog better")
-        + "facts: {bees: {says: Two hives., ask: Many}}\n",
+        + "facts: {bees: {says: She has two hives., ask: Many}}\n",
         path,
     )
     other = sheet_of(SHEET.replace("the weather", "weather"), path)

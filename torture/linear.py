@@ -41,6 +41,8 @@ from independence_bench.models.markup import (
     split_words_and_thoughts,
 )
 from independence_bench.models.response import read_completion, read_model_list, shorten_line
+from independence_bench.personas.macros import MacroFiller
+from independence_bench.personas.sentences import is_whole_sentence
 from independence_bench.protocol.loader import load_protocol
 
 SIZE = 200_000
@@ -185,6 +187,9 @@ def parsers() -> dict[str, Callable[[str], object]]:
         ),
         "shown": escape_text,
         "one line": lambda text: shorten_line(text, 200),
+        "macros": lambda text: MacroFiller("Nova").fill(text),
+        "macros, inside": lambda text: MacroFiller("Nova").fill(f"{{{{random::{text}}}}}"),
+        "sentence": lambda text: is_whole_sentence(text, "en", "Nova"),
     }
 
 

@@ -75,7 +75,12 @@ def read_text_file(path: Path, largest: int = LARGEST) -> str:
             raise WrongUse(
                 f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it"
             )
-        return path.read_bytes()[: largest + 1].decode("utf-8-sig").replace("\r\n", "\n")
+        return (
+            path.read_bytes()[: largest + 1]
+            .decode("utf-8-sig")
+            .replace("\r\n", "\n")
+            .replace("\r", "\n")
+        )
     except UnicodeDecodeError as error:
         raise WrongUse(f"{path} is not UTF-8 text ({error.reason}); save it as such") from error
     except (OSError, ValueError) as error:
@@ -124,13 +129,10 @@ def read_yaml_mapping(
     try:
         content = _load_content(text, aliases)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = _shorten_to_one_line(
-            getattr(error, "problem", None) or str(error).splitlines()[0]
-        )
+        line, problem = _explain_yaml_error(error, text)
         if not isinstance(error, _RefusedYaml):
             problem = f"is not valid YAML: {problem}"
-        raise make_error(f"line {mark.line + 1}" if mark else "", problem) from error
+        raise make_error(f"line {line}" if line else "", problem) from error
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value
         # (`!!int ""`)
@@ -138,8 +140,88 @@ def read_yaml_mapping(
             "", f"is not valid YAML: {_shorten_to_one_line(str(error)) or type(error).__name__}"
         ) from error
     if not isinstance(content, dict):
-        raise make_error("", "should hold keys and values (`title: ...`)")
+        empty = "is empty; it " if content is None else ""
+        raise make_error("", f"{empty}should hold keys and values (`title: ...`)")
     return content
+
+
+def _explain_yaml_error(error: yaml.YAMLError, text: str) -> tuple[int, str]:
+    """Return (the number of the line, 0 for none; what is wrong there and what to write) for the
+    *error* of a reader of the YAML *text*.
+    """
+    mark = getattr(error, "problem_mark", None)
+    said = _shorten_to_one_line(getattr(error, "problem", None) or str(error).splitlines()[0])
+    if mark is None:
+        return 0, said
+    began = getattr(error, "context_mark", None)
+    lines = text.split("\n")
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    key, divided, value = line.partition(": ")
+    value = value.strip()
+    quoted = f"put it in quotes: {_quote_value(key, value)}" if divided and value else "quote it"
+    before = line[: mark.column]
+    if "'\\t'" in said or "tab" in said.split():
+        return mark.line + 1, "there is a tab in it; YAML indents with spaces, so replace the tab"
+    if said == "mapping values are not allowed here":
+        if ": " in before:
+            return mark.line + 1, f"the text has a colon in it; {quoted}"
+        return mark.line + 1, (
+            "it is indented as if it went on with the text of the line above; begin it below that "
+            "line's key, or put the whole text in quotes"
+        )
+    if "another document" in said:
+        return mark.line + 1, "a second document begins (---); keep one in a file"
+    if "end of stream" in said and began is not None:
+        return began.line + 1, "the quotes that begin here are not closed"
+    if "unknown escape" in said:
+        return mark.line + 1, "a backslash in double quotes has a meaning; use single quotes"
+    if divided and value[:1] in _NO_BEGINNINGS and not isinstance(error, _RefusedYaml):
+        return mark.line + 1, f"a text cannot begin with {value[0]}; {quoted}"
+    if "expected ':'" in said:
+        return mark.line + 1, "a key and a colon are missing, as in `name: Ada`"
+    if said.startswith("expected <block end>") and "'<scalar>'" in said:
+        return mark.line + 1, (
+            "there is text behind the closing quotes; quote the whole text, with single quotes "
+            "around it"
+        )
+    if said.startswith("expected <block end>") and "'-'" in said:
+        return mark.line + 1, "it begins with a dash, but the lines above it are `key: text`"
+    if said.startswith("expected <block end>"):
+        return mark.line + 1, "it is not indented like the lines that it belongs to"
+    return mark.line + 1, said
+
+
+_NO_BEGINNINGS = tuple("@`%*&![]{}|>,")
+
+
+def _quote_value(key: str, value: str) -> str:
+    """Return a line of YAML in which the text *value* of *key* stands in quotes, shortened."""
+    shown = value if len(value) <= 60 else f"{value[:60]}…"
+    if '"' not in shown and "\\" not in shown:
+        return f'{key.strip()}: "{shown}"'
+    return "{}: '{}'".format(key.strip(), shown.replace("'", "''"))
+
+
+def find_yaml_scalar_and_line(text: str, path: Sequence[str]) -> tuple[str | None, int]:
+    """Return (the value at *path*, keys and numbers of list items, as it is written in the valid
+    YAML *text*, None for a list or a mapping; the number of its line). A path that leads nowhere is
+    followed as far as it goes; 0 for a *path* whose first key is not there.
+    """
+    try:
+        node: Any = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        return None, 0
+    line = 0
+    for part in path:
+        inner = None
+        if isinstance(node, yaml.MappingNode):
+            inner = next(((key, value) for key, value in node.value if key.value == part), None)
+        elif isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
+            inner = node.value[int(part)], node.value[int(part)]
+        if inner is None:
+            return None, line
+        line, node = inner[0].start_mark.line + 1, inner[1]
+    return (node.value if isinstance(node, yaml.ScalarNode) else None), line
 
 
 def _shorten_to_one_line(text: str) -> str:

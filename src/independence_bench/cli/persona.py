@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -54,25 +55,35 @@ from independence_bench.judging.extraction import (
     WRITTEN_TOKENS,
     join_card_texts,
     read_card_items_counting_dropped,
+    read_proposed_people,
 )
 from independence_bench.lookup import split_list
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.personas.cards import (
-    ITEM_EXAMPLES,
-    PNG,
-    SECTION_OF,
     Description,
+    read_description,
+    remove_picture_texts,
+)
+from independence_bench.personas.drafts import (
+    ITEM_EXAMPLES,
+    SECTION_OF,
     PartialSheet,
     Statement,
-    read_description,
-    read_picture_without_texts,
     render_sheet,
+    replace_people,
 )
 from independence_bench.personas.earlier import round_up_to_even
-from independence_bench.personas.lines import render_lines_file
+from independence_bench.personas.lines import (
+    CHOICES,
+    PEOPLE,
+    detect_language,
+    render_lines_file,
+)
+from independence_bench.personas.sentences import describe_fragment, is_whole_sentence
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
     Sheet,
+    describe_people,
     find_lines_file,
     find_picture_file,
     freeze_templates,
@@ -81,6 +92,7 @@ from independence_bench.personas.sheet import (
     make_protocol,
     make_protocol_files,
     read_sheet,
+    read_sheet_file,
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_protocol
@@ -93,7 +105,6 @@ from independence_bench.report.protocol_view import render_protocol
 from independence_bench.report.terminal import print_views
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.staging import make_temporary_path, replace_folder
-from independence_bench.yaml_io import read_text_file
 
 EXAMPLES = ("companion", "negotiator", "mascot", "pirate", "tutor", "toy", "agent", "bathhouse")
 QUESTIONS = {
@@ -138,6 +149,12 @@ def persona() -> None:
 @click.option("--example", metavar="NAME", help=f"A copy of one that ships: {', '.join(EXAMPLES)}.")
 @click.option("--name", metavar="NAME", help="The character's name, where the file has none.")
 @click.option(
+    "--people",
+    multiple=True,
+    metavar="NAME,...",
+    help=f"Who talks to it: {', '.join(CHOICES)}.  [default: {','.join(PEOPLE)}]",
+)
+@click.option(
     "--writer",
     metavar="MODEL",
     help="With --from: a model writes the items; its cost is said before.",
@@ -150,48 +167,62 @@ def new(
     source: Path | None,
     example: str | None,
     name: str | None,
+    people: tuple[str, ...],
     writer: str | None,
     store: str,
     **asked: Any,
 ) -> None:
     """Write a new sheet: ask for what it needs, or read it.
 
-    --from reads a Character Card V1, V2 or V3 (.json, or a .png that carries one) or a bare prompt
-    (.md, .txt; with --name). Its fields become the name, the prompt and the lorebook; greetings are
-    not played. The items (facts, views, tastes, red lines) stand in the sheet as a commented
-    example: write your own.
+    --from reads a character card (V1, V2 or V3: JSON, a .png that carries one, or a .charx) or a
+    bare prompt (.md, .txt; with --name). Its fields become the name, the prompt, the voice and the
+    lorebook; what is not played is named. The items (facts, views, tastes, red lines) stand in the
+    sheet as a commented example: write your own.
 
-    With --writer a model writes the items; one whose quote is not in the file is dropped. It is
-    called as a judge and asked once for each file.
+    The person who talks to the character is one of --people. Without it, you are asked at a
+    terminal.
+
+    With --writer a model writes the items and proposes the people; an item whose quote is not in
+    the file, or that is no whole sentence, is dropped. The model is called as a judge and asked
+    once for each file.
     """
+    chosen = _parse_people(people)
     if sheet.exists():
         raise WrongUse(f"{sheet} exists already; name another file")
     if source is not None and example is not None:
         raise WrongUse("--from and --example exclude each other")
     if writer is not None and source is None:
         raise WrongUse("--writer reads a file; name it with --from")
+    picture = b""
     if example is not None:
         if example not in EXAMPLES:
             raise WrongUse(
                 f"--example: there is no {escape_line(example)}; there are {', '.join(EXAMPLES)}"
             )
         text = (EXAMPLES_FOLDER / f"{example}.yaml").read_text(encoding="utf-8")
+        if chosen:
+            text = replace_people(text, chosen)
     elif source is not None:
         description = read_description(source, name or "")
-        draft = description.draft
+        draft, picture = description.draft, description.picture
         print_remarks(
             escape_line(f"{source} is {description.kind}"),
             *(f"note: {escape_line(note)}" for note in description.notes),
         )
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
+        proposed: tuple[str, ...] = ()
         if writer is not None:
-            draft = replace(
-                draft, statements=_have_model_write_items(writer, description, store, asked)
-            )
-        text = render_sheet(draft)
+            items, proposed = _have_model_write_items(writer, description, store, asked)
+            draft = replace(draft, statements=(*draft.statements, *items))
+        if not chosen and sys.stdin.isatty():
+            try:
+                chosen = _ask_people(proposed or PEOPLE)
+            except click.Abort:
+                raise WrongUse("nobody answered; say who talks to it with --people") from None
+        text = render_sheet(replace(draft, people=chosen or proposed or PEOPLE))
     else:
-        text = render_sheet(_ask_user_for_sheet(name))
+        text = render_sheet(_ask_user_for_sheet(name, chosen))
     written, problems = read_sheet(text, sheet.parent)
     try:
         sheet.parent.mkdir(parents=True, exist_ok=True)
@@ -199,15 +230,16 @@ def new(
             file.write(text)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{sheet} cannot be written ({describe_file_error(error)})") from error
-    if source is not None and source.read_bytes()[: len(PNG)] == PNG:
-        _copy_picture(source, find_picture_file(sheet))
+    if source is not None and picture:
+        _copy_picture(picture, source, find_picture_file(sheet))
     shown = shlex.quote(escape_line(str(sheet)))
     print_remarks(*(escape_line(f"{sheet}: {problem}") for problem in problems))
     if written is None:
         print_remarks(f"written: {shown}; correct it, then run `aib persona check {shown}`")
         raise SystemExit(2)
     print_remarks(
-        f"written: {shown} ({_describe_item_and_call_counts(written, make_protocol(written))})"
+        f"written: {shown} ({_describe_item_and_call_counts(written, make_protocol(written))})",
+        describe_people(written),
     )
     if source is not None and not written.items:
         print_remarks(
@@ -221,15 +253,42 @@ def new(
         )
 
 
-def _copy_picture(card: Path, picture: Path) -> None:
-    """Copy the picture of the character card *card* to the path *picture*, unless that exists, and
-    print where it is. If the picture cannot be read or written, only a note is printed.
+def _parse_people(typed: Sequence[str]) -> tuple[str, ...]:
+    """Return the people in *typed*, the values of --people, each a list with commas, in the order
+    of `CHOICES`; () for none. Raises WrongUse if one of them is no choice.
+    """
+    named = [person.casefold() for person in split_list(",".join(typed))]
+    if unknown := [person for person in named if person not in CHOICES]:
+        raise WrongUse(
+            f"--people: there is no {escape_line(unknown[0])}; choose from {', '.join(CHOICES)}"
+        )
+    return tuple(person for person in CHOICES if person in named)
+
+
+def _ask_people(default: Sequence[str]) -> tuple[str, ...]:
+    """Ask the user at the terminal who talks to the character, until the answer is a choice, and
+    return it; *default* if nothing is typed.
+    """
+    while True:
+        typed = click.prompt(
+            f"Who talks to it, any of {', '.join(CHOICES)}", default=",".join(default), err=True
+        )
+        try:
+            return _parse_people([typed]) or tuple(default)
+        except WrongUse as error:
+            print_remarks(str(error).removeprefix("--people: "))
+
+
+def _copy_picture(content: bytes, card: Path, picture: Path) -> None:
+    """Write the picture of a character, the PNG *content* of the file *card*, to the path *picture*
+    unless that exists, and print where it is. If the picture is damaged, or cannot be written, only
+    a note is printed.
     """
     if picture.exists():
         print_remarks(escape_line(f"its picture is taken to be {picture}, which was there"))
         return
     try:
-        picture.write_bytes(read_picture_without_texts(card))
+        picture.write_bytes(remove_picture_texts(content, card))
         print_remarks(escape_line(f"its picture, which `aib view` shows: {picture}"))
     except (WrongUse, OSError) as error:
         print_remarks(escape_line(f"note: no picture is kept: {error}"))
@@ -237,10 +296,11 @@ def _copy_picture(card: Path, picture: Path) -> None:
 
 def _have_model_write_items(
     writer: str, description: Description, store: str, asked: Mapping[str, Any]
-) -> tuple[Statement, ...]:
+) -> tuple[tuple[Statement, ...], tuple[str, ...]]:
     """Have the model *writer* write the items (facts, views, tastes, red lines) of the character
-    that *description* describes, and return them. *asked* has the settings of the run; the call is
-    recorded in *store*. Exits the command if the model writes none.
+    that *description* describes, and return (the items; the people that it proposes, () for none).
+    *asked* has the settings of the run; the call is recorded in *store*. Exits the command if the
+    model writes no item.
     """
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
@@ -261,33 +321,40 @@ def _have_model_write_items(
             calling.print_and_approve_preview, ask=False, answered=True
         )  # one call for each file
         work = ask_for_sheet_items(
-            wanted, description.texts, opened, approve, display.keep_showing_one_line
+            wanted, description, opened, approve, display.keep_showing_one_line
         )
         answer, report = calling.run_to_end(work) or ("", None)
         if report is not None:
             calling.say_run_end(report, opened, display.format_progress(report, over=True))
-    items = read_card_items_counting_dropped(answer, description.texts)
+    items = read_card_items_counting_dropped(answer, description.texts, description.draft.name)
     if items is None or not items[0]:
         print_remarks("nothing was written; without --writer you write the items yourself")
         raise SystemExit(1)
     found, dropped = items
     print_remarks(
         f"{writer} wrote {format_count(len(found), 'item')}"
-        + (f"; {dropped} dropped: repeated, or not in the file" if dropped else "")
+        + (
+            f"; {dropped} dropped: repeated, not in the file, or no whole sentence"
+            if dropped
+            else ""
+        )
     )
-    return found
+    return found, read_proposed_people(answer)
 
 
-def _ask_user_for_sheet(name: str | None) -> PartialSheet:
+def _ask_user_for_sheet(name: str | None, people: tuple[str, ...]) -> PartialSheet:
     """Ask the user at the terminal for everything that a character's sheet needs, and return it;
-    the name only if *name* is None or empty. Raises WrongUse if the answers end early.
+    the name only if *name* is None or empty, who talks to it only if *people* is empty. Raises
+    WrongUse if the answers end early.
     """
     try:
         name = name or click.prompt("The character's name", err=True)
         prompt = "\n".join(_ask_lines("Its system prompt, line by line; an empty line ends it"))
         voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
+        people = people or _ask_people(PEOPLE)
+        language = detect_language(prompt)
         items = {
-            section: _ask_topics_and_texts(section, question)
+            section: _ask_topics_and_texts(section, question, language, name)
             for section, question in QUESTIONS.items()
         }
         says = click.confirm(
@@ -304,7 +371,8 @@ def _ask_user_for_sheet(name: str | None) -> PartialSheet:
         for topic, text in listed.items()
     ]
     spoken = [Statement("voice", "voice", voice)] if voice else []
-    return PartialSheet(name, prompt or f"You are {name}.", (*spoken, *statements), says)
+    statements = [*spoken, *statements]
+    return PartialSheet(name, prompt or f"You are {name}.", tuple(statements), says, people=people)
 
 
 def _ask_lines(question: str) -> Iterator[str]:
@@ -314,19 +382,23 @@ def _ask_lines(question: str) -> Iterator[str]:
         yield line
 
 
-def _ask_topics_and_texts(section: str, question: str) -> dict[str, str]:
+def _ask_topics_and_texts(section: str, question: str, language: str, name: str) -> dict[str, str]:
     """Ask the user for the items of one *section* of a character's sheet, one a line, and return
-    them as topic -> text. A line without a topic and a text is not taken, and a remark shows how to
-    write it.
+    them as topic -> text. A line without a topic and a text, or whose text is no whole sentence in
+    *language* about *name*, is not taken, and a remark shows how to write it.
     """
     listed: dict[str, str] = {}
     for line in _ask_lines(f"{question}, one a line as `topic: text`; an empty line ends them"):
         topic, colon, text = (part.strip() for part in line.partition(":"))
-        if colon and topic and text:
-            listed[topic] = text
-        else:
+        if not (colon and topic and text):
             topic, says, _ = ITEM_EXAMPLES[section]
             print_remarks(f"not taken: write a topic, a colon and a text, e.g. {topic}: {says}")
+        elif not is_whole_sentence(text, language, name):
+            print_remarks(
+                escape_line(f"not taken: {describe_fragment(text, section, language, name)}")
+            )
+        else:
+            listed[topic] = text
     return listed
 
 
@@ -337,7 +409,7 @@ def check(sheet: Path) -> None:
 
     Exit code 2 where something is wrong.
     """
-    found, problems = read_sheet(read_text_file(sheet), sheet.parent, find_lines_file(sheet))
+    found, problems = read_sheet_file(sheet)
     for problem in problems:
         print_remarks(escape_line(f"{sheet}: {problem}"))
     if found is None:
@@ -345,6 +417,7 @@ def check(sheet: Path) -> None:
     protocol = make_protocol(found)
     for remark in list_remarks(found):
         print_remarks(escape_line(f"note: {remark}"))
+    print_remarks(describe_people(found))
     click.echo(
         escape_line(f"{sheet}: {found.name}, {_describe_item_and_call_counts(found, protocol)}")
     )
@@ -513,6 +586,7 @@ def run(
     played = plan_character(sheet, _parse_chat_lengths(after), quick, chat)
     for note in played.notes:
         print_remarks(escape_line(f"note: {note}"))
+    print_remarks(describe_people(played.sheet))
     wanted = resolve_run(
         Run(
             protocol=played.parts[0],

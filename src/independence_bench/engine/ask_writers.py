@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -42,6 +42,7 @@ from independence_bench.models.messages import (
     estimate_tokens,
 )
 from independence_bench.models.spec import ChatModel
+from independence_bench.personas.cards import Description
 from independence_bench.store import results
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
@@ -49,13 +50,13 @@ from independence_bench.store.results import Judgement
 
 async def ask_for_sheet_items(
     wanted: Run,
-    texts: Mapping[str, str],
+    description: Description,
     store: Store,
     approve: Callable[[Preview], bool],
     watch: Callable[[Asker], Awaitable[None]],
 ) -> tuple[str, Report] | None:
-    """Have the judge model of *wanted* write the items of a character from the *texts* of its
-    description, and return (the model's answer, "" if there is none; the report of the call).
+    """Have the judge model of *wanted* write the items of a character from the texts of its
+    *description*, and return (the model's answer, "" if there is none; the report of the call).
     *watch* runs at the same time.
 
     None if *approve* declines the forecast cost. Raises what `open_session` raises, or StoreError.
@@ -63,11 +64,11 @@ async def ask_for_sheet_items(
     answers: list[str] = []
     async with open_session(wanted, store) as session:
         assert isinstance(session.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        call = _make_items_call(texts, session.judge.model)
+        call = _make_items_call(description, session.judge.model)
 
         async def make_asker(session: Session) -> Asker:
             assert isinstance(session.judge, ModelJudge)  # noqa: S101 - as above
-            asked = _make_items_call(texts, session.judge.model)
+            asked = _make_items_call(description, session.judge.model)
 
             async def ask_items(calls: ConversationCalls) -> None:
                 judgement = await calls.ask(asked)
@@ -97,25 +98,24 @@ async def ask_for_sheet_items(
     return "".join(answers), report
 
 
-def _make_items_call(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
-    """Return the call that asks *model* to write the items of a character whose description has the
-    *texts*.
-    """
+def _make_items_call(description: Description, model: ChatModel) -> Call[Judgement]:
+    """Return the call that asks *model* to write the items of the character of *description*."""
+    texts, name = description.texts, description.draft.name
     card = join_card_texts(texts)
     key = make_judgement_key(hash_text(card), WRITING, model.hash)
 
     def make_judgement(answer: str, reason: str | None) -> Judgement:
-        items = None if reason else read_card_items_counting_dropped(answer, texts)
+        items = None if reason else read_card_items_counting_dropped(answer, texts, name)
         marks = {"items": float(len(items[0]))} if items else {}
         return Judgement(key, hash_text(card), WRITING, model.hash, marks, answer, reason)
 
     def read_items(completion: Completion) -> Accepted[Judgement] | Rejected:
         text = find_verdict_text(completion)
-        items = read_card_items_counting_dropped(text, texts)
+        items = read_card_items_counting_dropped(text, texts, name)
         if items and items[0]:
             return Accepted(make_judgement(text, None))
         says = (
-            "no item of the reply quotes the description"
+            "no item of the reply quotes the description and is a whole sentence"
             if items
             else "the reply is not the JSON that was asked for"
         )

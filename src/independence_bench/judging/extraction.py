@@ -28,7 +28,9 @@ from independence_bench.hashing import (
 from independence_bench.judging.output import parse_one_object
 from independence_bench.models.messages import Message
 from independence_bench.models.response import BLANK, read_json
-from independence_bench.personas.cards import Kind, Statement
+from independence_bench.personas.drafts import SECTION_OF, Kind, Statement
+from independence_bench.personas.lines import CHOICES, detect_language
+from independence_bench.personas.sentences import is_whole_sentence
 from independence_bench.yaml_io import load_shipped_yaml
 
 DECLINED = "declined"
@@ -230,7 +232,9 @@ def make_card_messages(card: str) -> tuple[Message, ...]:
     like) that the description *card* states.
     """
     mark = f"=== {hash_text(card)[:12]}"
-    form = '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...]}'
+    form = (
+        '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...], "people": [...]}'
+    )
     asked = (
         f"{mark} description\n{card}\n{mark} end\n\nAnswer with one JSON object and nothing "
         f"else: {form}"
@@ -239,29 +243,54 @@ def make_card_messages(card: str) -> tuple[Message, ...]:
 
 
 def read_card_items_counting_dropped(
-    reply: str, texts: Mapping[str, str]
+    reply: str, texts: Mapping[str, str], name: str = ""
 ) -> tuple[tuple[Statement, ...], int] | None:
-    """Return (the items of a character in *reply*, a model's JSON answer, whose quotes stand in
-    *texts*; how many other items were dropped). None if the reply is no such JSON.
+    """Return (the items of the character *name* in *reply*, a model's JSON answer, whose quotes
+    stand in *texts* and which are whole sentences; how many other items were dropped). None if the
+    reply is no such JSON.
     """
-    given = parse_one_object(reply)
-    if given is None or given.keys() != {"items"} or not isinstance(given["items"], list):
+    given = _read_items_answer(reply)
+    if given is None:
         return None
     there = {field: " ".join(text.split()) for field, text in texts.items()}
-    items: dict[tuple[str, str], Statement] = {}
+    language = detect_language("\n".join(texts.values()))
+    # a small model may list the same sentence under every kind
+    items: dict[str, Statement] = {}
     for raw in given["items"]:
-        if not isinstance(raw, dict) or raw.keys() != _LONGEST.keys():
+        if not isinstance(raw, dict) or not raw.keys() >= _LONGEST.keys():
             continue
         item = {
             key: " ".join(raw[key].split()) if isinstance(raw[key], str) else "" for key in _LONGEST
         }
+        item["kind"] = item["kind"].lower()
+        item["quote"] = item["quote"].strip('"“”')
         where = next((field for field, text in there.items() if item["quote"] in text), None)
         fits = all(0 < len(item[key]) <= most for key, most in _LONGEST.items()) and not any(
             braces in text for text in item.values() for braces in ("{{", "}}")
         )
-        if where and fits and item["kind"] in ITEM_KINDS:
-            statement = Statement(
-                cast(Kind, item["kind"]), item["topic"], item["says"], where, item["quote"]
-            )
-            items.setdefault((statement.kind, statement.says.casefold()), statement)
+        if not (where and fits and item["kind"] in ITEM_KINDS):
+            continue
+        kind = cast(Kind, item["kind"])
+        if kind in SECTION_OF and not is_whole_sentence(item["says"], language, name):
+            continue
+        statement = Statement(kind, item["topic"], item["says"], where, item["quote"])
+        items.setdefault(statement.says.casefold(), statement)
     return tuple(items.values()), len(given["items"]) - len(items)
+
+
+def read_proposed_people(reply: str) -> tuple[str, ...]:
+    """Return the people who should talk to the character, by *reply*, a model's JSON answer about
+    its description; () if it proposes none that there are.
+    """
+    given = (_read_items_answer(reply) or {}).get("people")
+    named = given if isinstance(given, list) else []
+    return tuple(person for person in CHOICES if person in named)
+
+
+def _read_items_answer(reply: str) -> dict[str, Any] | None:
+    """Return the JSON object in *reply*, a model's answer about a description, whose `items` are a
+    list; None if it is none. The list alone will do; earlier answers have no `people`.
+    """
+    bare = reply.lstrip(BLANK).startswith("[")
+    given = parse_one_object(f'{{"items": {reply}}}' if bare else reply)
+    return given if given is not None and isinstance(given.get("items"), list) else None

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -35,6 +35,7 @@ from independence_bench.yaml_io import (
 LANGUAGES = ("en", "de", "ja")
 FOLDER = Path(__file__).parent / "languages"
 Person = Literal["friend", "student", "customer", "child"]
+CHOICES: tuple[Person, ...] = get_args(Person)
 PEOPLE: tuple[Person, ...] = ("friend", "student")  # where a sheet does not say who talks to it
 PUSHES = 5
 BARE = "disbelief"  # a push without a technique

@@ -1,19 +1,21 @@
 """A character's sheet: the file that its maker writes, read and checked as a whole, and the
 protocol that it becomes.
 
-    sheet, problems = read_sheet(text, folder, lines)
+    sheet, problems = read_sheet_file(path)
         # every problem at once; a sheet only where there is none
+    describe_people(sheet)  # "the person: a friend or a student"
     files = make_protocol_files(sheet)  # what `aib persona show --write` writes
     protocol = make_protocol(sheet)  # an ordinary protocol, by the loader of every protocol
 
 What the person says stands in a file next to the sheet, or comes from templates (`lines`). Rubric,
-rules and weights are data next to this file (`texts.yaml`, `character.md`). Knows nothing of other
-formats (`cards`).
+rules and weights are data next to this file (`texts.yaml`, `character.md`). Of other formats
+(`cards`) it knows only that a file is no sheet.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,10 +26,12 @@ import yaml
 from pydantic import ValidationError
 
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.escape import check_printable
+from independence_bench.escape import check_printable, escape_line
 from independence_bench.hashing import hash_content
+from independence_bench.personas.cards import holds_card
 from independence_bench.personas.lines import (
     BARE,
+    CHOICES,
     HONESTY,
     NAME,
     PEOPLE,
@@ -44,20 +48,24 @@ from independence_bench.personas.lines import (
     make_name_lines,
     parse_lines_file,
 )
+from independence_bench.personas.macros import find_macro
+from independence_bench.personas.sentences import describe_fragment, is_whole_sentence
 from independence_bench.personas.sheet_format import Problem, SheetFile, list_shape_problems
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse_protocol
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.script import QUOTE
 from independence_bench.yaml_io import format_yaml, read_text_file, read_yaml_mapping
 
 LONGEST_PROMPT = 100_000  # characters: some 25,000 tokens, sent with every reply that is asked for
+LARGEST_SHEET = 2_000_000  # bytes: a large lorebook stands in it
 MOST_ITEMS = 60  # each takes 9 replies and 5 judgements a run
 HERE = Path(__file__).parent
 EXAMPLES = HERE / "examples"  # sheets to begin with
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # every board imports this
 TEXTS: dict[str, Any] = yaml.load((HERE / "texts.yaml").read_text(encoding="utf-8"), _QUICK)  # noqa: S506 - it is safe
 RED_LINE = "red_line"
+PROMPTS = (".md", ".txt")  # ends of the names of files that have a prompt
+_HAS_KEY = re.compile(r"^(?:name|prompt|prompt_file)[ \t]{0,9}:", re.MULTILINE)
 # the branches of a first look, which has one stem of honesty
 QUICK = ("question", "pressure", "sincere")
 QUICK_PUSHES = 3
@@ -98,6 +106,7 @@ class Sheet:
     # in a file, also of stems that it has not
     frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)
     notes: tuple[Problem, ...] = ()  # remarks for its maker on that file
+    people_given: bool = True  # whether the sheet says who talks to it
 
 
 class SheetError(WrongUse):
@@ -117,10 +126,36 @@ def load_sheet(path: Path) -> Sheet:
     """Return the character sheet in the file at *path*, with the person's lines from the file next
     to it. Raises SheetError if anything is wrong with the sheet.
     """
-    sheet, problems = read_sheet(read_text_file(path), path.parent, find_lines_file(path))
+    sheet, problems = read_sheet_file(path)
     if sheet is None:
         raise SheetError(str(path), problems)
     return sheet
+
+
+def read_sheet_file(path: Path) -> tuple[Sheet | None, tuple[Problem, ...]]:
+    """Return (the character sheet in the file at *path*, with the person's lines from the file next
+    to it; everything that is wrong with it). The sheet is None if anything is wrong.
+
+    Raises WrongUse if the file cannot be read, or is a character card or a prompt instead.
+    """
+    if holds_card(path):
+        raise WrongUse(_describe_other_file(path, "a character card"))
+    text = read_text_file(path, LARGEST_SHEET)
+    sheet, problems = read_sheet(text, path.parent, find_lines_file(path))
+    if sheet is None and path.suffix.lower() in PROMPTS and not _HAS_KEY.search(text):
+        raise WrongUse(f"{_describe_other_file(path, 'a prompt')} --name NAME")
+    return sheet, problems
+
+
+def _describe_other_file(path: Path, kind: str) -> str:
+    """Return the sentence that the file at *path* is of another *kind* than a sheet, and the
+    command that makes a sheet of it.
+    """
+    made = path.with_suffix(".yaml")
+    if made.exists():
+        made = path.with_name(f"{path.stem}-sheet.yaml")
+    source, sheet = (shlex.quote(escape_line(str(file))) for file in (path, made))
+    return f"{path} is {kind}, not a sheet; make one: aib persona new {sheet} --from {source}"
 
 
 def find_lines_file(sheet: Path) -> Path:
@@ -157,7 +192,7 @@ def read_sheet(
     try:
         raw = SheetFile.model_validate(content)
     except ValidationError as error:
-        return None, list_shape_problems(error)
+        return None, list_shape_problems(error, text)
     problems: list[Problem] = []
     prompt = _read_prompt(raw, folder, problems)
     items = tuple(
@@ -177,6 +212,7 @@ def read_sheet(
         raw.lorebook,
         language,
         people,
+        people_given="people" in raw.model_fields_set,
     )
     problems += _find_problems(sheet)
     if not problems:
@@ -251,6 +287,15 @@ def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Shee
     return replace(sheet, lines=lines, frozen=stems, notes=tuple(notes))
 
 
+def describe_people(sheet: Sheet) -> str:
+    """Return one line that says who talks to the character of *sheet*: "the person: a customer"."""
+    people = [f"a {person}" for person in CHOICES if person in sheet.people]
+    *others, last = people
+    named = f"{', '.join(others)} or {last}" if others else last
+    default = f" (`people:` in the sheet chooses: {', '.join(CHOICES)})"
+    return f"the person: {named}{'' if sheet.people_given else default}"
+
+
 def list_remarks(sheet: Sheet) -> Iterator[Problem]:
     """Yield what the maker of *sheet*, a sheet that can be used, should know of it: what limits the
     test of the character.
@@ -311,7 +356,8 @@ def _read_prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
     try:
         return check_printable(read_text_file(path)).strip()
     except (WrongUse, ValueError) as error:
-        problems.append(Problem("prompt_file", str(error)))
+        slash = "; write / between folders" if "\\" in raw.prompt_file else ""
+        problems.append(Problem("prompt_file", f"{error}{slash}"))
         return ""
 
 
@@ -328,13 +374,23 @@ def _find_problems(sheet: Sheet) -> Iterator[Problem]:
         yield Problem(
             "", f"has {len(sheet.items)} items, more than {MOST_ITEMS}; split it into two sheets"
         )
-    if quoted := QUOTE.search(sheet.prompt):
-        yield Problem("prompt", f"has {quoted[0]}, which is not filled in; write the text itself")
+    texts = [("prompt", sheet.prompt), ("voice", sheet.voice)]
+    for number, entry in enumerate(sheet.lorebook.entries if sheet.lorebook else ()):
+        where = f"lorebook.entries.{number}"
+        texts.append((f"{where}.text", entry.text))
+        texts += [(f"{where}.keys", key) for key in (*entry.keys, *entry.also)]
+    for where, text in texts:
+        if macro := find_macro(text):
+            yield Problem(where, f"has {macro}, which is not filled in; write the text itself")
     for item in sheet.items:
         for key, text in (("", item.topic), ("says", item.says), ("ask", item.ask or "")):
             if "{{" in text or "}}" in text:
                 where = ".".join(part for part in (item.section, item.topic, key) if part)
                 yield Problem(where, "has {{ or }}, which is not filled in; write the text itself")
+    for item in sheet.items:
+        if not is_whole_sentence(item.says, sheet.language, sheet.name):
+            says = describe_fragment(item.says, item.section, sheet.language, sheet.name)
+            yield Problem(f"{item.section}.{item.topic}", says)
     for item in sheet.items:
         where = f"{item.section}.{item.topic}"
         if bool(item.words) != bool(item.instead):

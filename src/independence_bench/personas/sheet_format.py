@@ -5,13 +5,21 @@ its writer.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from independence_bench.personas.drafts import ITEM_EXAMPLES
 from independence_bench.personas.lines import PEOPLE, SECTIONS, Person, Topic
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.yaml_io import OneLine, Strict, Text, describe_mistake
+from independence_bench.yaml_io import (
+    OneLine,
+    Strict,
+    Text,
+    describe_mistake,
+    find_yaml_scalar_and_line,
+)
 
 ITEM = "should be a text, or the keys says, ask, words and instead"
 
@@ -79,20 +87,22 @@ class Problem:
         return f"{self.key}: {self.says}" if self.key else self.says
 
 
-def list_shape_problems(error: ValidationError) -> tuple[Problem, ...]:
-    """Return everything in *error* that is wrong with the format of a character sheet, one problem
-    for each key. For an item, which may be a text or a mapping, only errors of the form that it
-    seems to have are given.
+def list_shape_problems(error: ValidationError, text: str) -> tuple[Problem, ...]:
+    """Return everything in *error* that is wrong with the format of the character sheet in the YAML
+    *text*, one problem for each key, with its line. For an item, which may be a text or a mapping,
+    only errors of the form that it seems to have are given.
     """
     problems: dict[str, Problem] = {}
     for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
         place, says = [str(part) for part in wrong["loc"]], describe_mistake(wrong, SheetFile)
+        given = wrong["input"]
         if wrong["type"] == "too_long":
             length, most = wrong["ctx"]["actual_length"], wrong["ctx"]["max_length"]
             says = f"has {length:,} characters, more than {most:,}; shorten it"
+        of_keys = False
         if place[0] in SECTIONS and len(place) > 2:
             section, topic, way, *key = place
-            place, given = [section, topic, *key], wrong["input"]
+            place = [section, topic, *key]
             of_keys = way == ItemFile.__name__
             if of_keys and not key and isinstance(given, str):
                 continue  # a text that is none
@@ -103,5 +113,34 @@ def list_shape_problems(error: ValidationError) -> tuple[Problem, ...]:
             if way != "[key]" and not isinstance(given, str) and not (of_keys and key):
                 says = ITEM
         at = " ".join(".".join(place).split())[:200]
-        problems.setdefault(at, Problem(at, says))
+        if at in problems:
+            continue
+        written, line = find_yaml_scalar_and_line(text, place)
+        if wrong["type"] not in ("missing", "extra_forbidden"):
+            says = _describe_misread_value(place, given, written) or says
+        in_line = f" (line {line})" if line and wrong["type"] != "missing" else ""
+        problems[at] = Problem(at, f"{says}{in_line}")
     return tuple(problems.values())
+
+
+def _describe_misread_value(place: list[str], given: object, written: str | None) -> str:
+    """Return what is wrong with the value *given* at *place* in a sheet, if YAML reads it as
+    something other than its writer meant, or it is a list or a text where the other is needed; ""
+    for any other mistake. *written*: the value as it stands in the file.
+    """
+    if place == ["says_it_is_an_ai"]:
+        return f"should be true or false, without quotes (it says {str(given)[:40]!r})"
+    if place == ["people"] and isinstance(given, str):
+        return f"should be a list: `people: [{given[:40]}]`"
+    if place[0] in SECTIONS and len(place) == 1:
+        topic, says, _ = ITEM_EXAMPLES[place[0]]
+        what = "is a list" if isinstance(given, list) else "is not keys and texts"
+        return f"{what}; give each of them a topic instead of a dash: `{topic}: {says}`"
+    if given is None:
+        return "has nothing behind it; write its text, or delete the line"
+    if written is not None and isinstance(given, bool | int | float | date):
+        what = str(given).lower() if isinstance(given, bool) else "a number"
+        what = "a date" if isinstance(given, date) else what
+        key = f"{place[-1]}: " if not place[-1].isdigit() else ""
+        return f'YAML reads {written[:40]} as {what}; put it in quotes: {key}"{written[:40]}"'
+    return ""

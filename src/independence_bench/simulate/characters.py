@@ -8,6 +8,7 @@ long as a typical model does, the others are short or long by nature.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -257,6 +258,15 @@ MOVES: dict[str, list[str]] = TEXTS["moves"]
 PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
+# of a description that items are to be written of: its mark, its text; and sentences in it
+_DESCRIPTION = re.compile(r"=== ([0-9a-f]{12}) description\n(.*?)\n=== \1 end", re.DOTALL)
+_SENTENCE = re.compile(r"(?<!\S)[^\s.!?\[\]][^.!?\n\[\]]{1,300}[.!?]")
+MOST_WRITTEN = 12  # items of one description
+_KINDS = (
+    ("rule", {"never"}),
+    ("view", {"think", "thinks", "believe", "believes"}),
+    ("taste", {"like", "likes", "love", "loves", "hate", "hates"}),
+)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 _STEADIED = re.compile(r"\binsists?\b", re.IGNORECASE)  # in a prompt that says what to do then
 
@@ -378,7 +388,32 @@ def _waver(push: int, asked: ReceivedRequest) -> bool:
     return push >= 2 + drawn // 5 % 2
 
 
+def play_persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
+    """Return the items of the description that the request *asked* shows, as JSON; none if it shows
+    no description.
+    """
+    described = _DESCRIPTION.match(asked.prompt)
+    return PlayedReply(json.dumps(_list_items(described[2] if described else "")))
+
+
+def _list_items(description: str) -> dict[str, Any]:
+    """Return what a writer answers about a *description*: each of its sentences as an item, of a
+    kind that one of its words shows.
+    """
+    items = [
+        {
+            "quote": sentence,
+            "kind": next((kind for kind, words in _KINDS if words & {*sentence.split()}), "fact"),
+            "topic": f"point {number}",
+            "says": sentence,
+        }
+        for number, sentence in enumerate(_SENTENCE.findall(description)[:MOST_WRITTEN], 1)
+    ]
+    return {"items": items, "people": ["friend"]}
+
+
 PERSONAS: Mapping[str, Character] = {
+    "persona-writer": play_persona_writer,
     "persona-keeper": SimulatedCharacter(),
     "persona-drops-3": SimulatedCharacter(gives_way=lambda push, _: push >= 3),
     "persona-wavers": SimulatedCharacter(gives_way=_waver, drops="yields"),
