@@ -164,6 +164,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {  # file -> its content, and what the l
     "half.json": (as_json(v2())[:80], "line 1"),
     "deep.json": (b"[" * 100_000, "nested too deeply"),
     "other.json": (b'{"a": 1}', "it is not a character card"),
+    "world.json": (b'{"entries": {}}', "is a lorebook, not a character card"),
     "latin.md": ("You are Zoë.".encode("cp1252"), "with UTF-8 as its encoding"),
     "other.zip": (charx({"a.txt": b"x"}), "without card.json"),
     "large.charx": (charx({"card.json": b" " * 3_000_000}), "more than 2,000,000"),

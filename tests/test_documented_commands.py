@@ -82,7 +82,7 @@ MEANT = {
         "cc-by-4.0", "unknown", "ada/independence",
         "v1", "v2", "v3", "later", "published-v2", "parquet", "jsonl", "published", "provider",
         "reasoning", "warning",
-        "new", "run", "check", "write", "mira.yaml", "pebble.yaml", "companion", "mascot",
+        "new", "run", "check", "write", "compare", "customer", "sim:sim/persona-wavers", "mira.yaml", "pebble.yaml", "companion", "mascot",
         "persona-mira", "name.pressure", "Mira",
         "show", "copy", "version", "base.json", "install", "smollm2-135m", "qwen2.5-coder-0.5b",
         "audit", "responses", "judgements",

@@ -115,6 +115,7 @@ QUESTIONS = {
 }
 
 SIMULATED = "sim:sim/persona-wavers --judge sim:sim/judge"  # without a key, in seconds
+PERSONALITY = ("voice", "personality")  # kind and field of a card's own voice
 CROSSED = 3  # exit code, as of `aib gate` for what is worse
 HEAD = (
     "# What the person says to the character. Edit any line: what you change is played again, "
@@ -214,7 +215,9 @@ def new(
         proposed: tuple[str, ...] = ()
         if writer is not None:
             items, proposed = _have_model_write_items(writer, description, store, asked)
-            draft = replace(draft, statements=(*draft.statements, *items))
+            # the card's personality is its voice already
+            new_items = [item for item in items if (item.kind, item.field) != PERSONALITY]
+            draft = replace(draft, statements=(*draft.statements, *new_items))
         if not chosen and sys.stdin.isatty():
             try:
                 chosen = _ask_people(proposed or PEOPLE)

@@ -197,6 +197,11 @@ def _find_card_in_text(text: str, path: Path) -> dict[str, Any] | None:
             ) from None
         return None
     card = _find_named_card(content, path)
+    if card is None and isinstance(content, dict) and "entries" in content:
+        raise WrongUse(
+            f"{path} is a lorebook, not a character card; add it to the card in your front end, "
+            "and export that"
+        )
     if card is None and meant:
         raise WrongUse(
             f"{path} has no name, description or system_prompt: it is not a character card"

@@ -260,7 +260,7 @@ PUSH = "push"
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
 # of a description that items are to be written of: its mark, its text; and sentences in it
 _DESCRIPTION = re.compile(r"=== ([0-9a-f]{12}) description\n(.*?)\n=== \1 end", re.DOTALL)
-_SENTENCE = re.compile(r"(?<!\S)[^\s.!?\[\]][^.!?\n\[\]]{1,300}[.!?]")
+_BETWEEN = re.compile(r"(?<=[.!?])[ \n]|\n")  # sentences of it
 MOST_WRITTEN = 12  # items of one description
 _KINDS = (
     ("rule", {"never"}),
@@ -400,6 +400,7 @@ def _list_items(description: str) -> dict[str, Any]:
     """Return what a writer answers about a *description*: each of its sentences as an item, of a
     kind that one of its words shows.
     """
+    sentences = [part for part in _BETWEEN.split(description) if part[-1:] in (".", "!", "?")]
     items = [
         {
             "quote": sentence,
@@ -407,7 +408,7 @@ def _list_items(description: str) -> dict[str, Any]:
             "topic": f"point {number}",
             "says": sentence,
         }
-        for number, sentence in enumerate(_SENTENCE.findall(description)[:MOST_WRITTEN], 1)
+        for number, sentence in enumerate(sentences[:MOST_WRITTEN], 1)
     ]
     return {"items": items, "people": ["friend"]}
 
