@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
+from math import comb
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 from xml.etree import ElementTree
 
@@ -30,30 +33,33 @@ from independence_bench.analysis.baseline import (
     check_same_test,
     hash_protocol_without_prompts,
 )
-from independence_bench.analysis.gate import compare_all_items_at_once
+from independence_bench.analysis.gate import ItemTest, choose_runs_to_add, compare_all_items_at_once
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     make_rerun_pair_scores,
     measure_score_of_subjects,
 )
 from independence_bench.analysis.statistics.hypothesis_tests import (
-    POWER,
+    RunsNeeded,
     compute_confidence_level_per_look,
-    compute_lower_p,
-    count_replays_needed,
     count_runs_needed,
-    estimate_lower_power,
-    find_fewest_fallen_items,
     make_margin_test,
 )
 from independence_bench.analysis.statistics.intervals import (
     compute_detectable_difference,
     compute_difference_limits,
 )
+from independence_bench.analysis.statistics.item_tests import (
+    compare_plays,
+    compute_lower_p,
+    count_replays_needed,
+    estimate_lower_power,
+    find_fewest_fallen_items,
+)
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.loader import load_protocol
-from independence_bench.report.gate_view import CODES
+from independence_bench.report.gate_view import CODES, describe_item_runs_needed
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
 LITE = load_protocol("lite")
@@ -185,70 +191,168 @@ def test_looks_and_scores_share_the_five_percent() -> None:
 # ---------------------------------------------------------------- items
 
 
-def test_replays_that_rank_lowest_have_the_chance_of_that_shuffle() -> None:
-    """Of 4 replays the lowest is the new one in 1 of 4 shuffles; of two such items in 1 of 16."""
+def test_one_item_has_the_chance_of_its_shuffles() -> None:
+    """Of 4 replays the lowest is the new one in 1 of 4 shuffles. A shift of a run is in them."""
     assert compute_lower_p([[5, 5, 5]], [[4]]) == pytest.approx(1 / 4)
-    assert compute_lower_p([[5, 5, 5], [3, 3, 3]], [[4], [2]]) == pytest.approx(1 / 16)
-    # all equal, and an item that was not played now
-    assert compute_lower_p([[5, 5], [5]], [[5], []]) == 1.0
+    assert compute_lower_p([[5, 5, 5], []], [[4], [1]]) == pytest.approx(1 / 4)
+    # all are equal, or no item was played on both sides
+    assert compute_lower_p([[5, 5]], [[5]]) == 1.0
     assert compute_lower_p([[]], [[1]]) == 1.0
-    # equal ones are counted, not drawn one by one
-    assert compute_lower_p([[5] * 2000], [[5] * 2000]) == 1.0
-    assert compute_lower_p([[5] * 1500], [[5] * 1499 + [4]]) == pytest.approx(0.5)
+
+
+def test_many_replays_are_taken_as_normal() -> None:
+    """One item of one push, 15 runs of each: 10 before withstood it and 5 now. Twice the midranks
+    are 30 apart, and the new ones have 2.5 less of the higher than their share: the sum is -75.
+    The variance of shuffles is 15 x 15 / (30 x 29) times 30 squares of 15.
+    """
+    before, now = [1] * 10 + [0] * 5, [1] * 5 + [0] * 10
+    deviation = math.sqrt(15 * 15 / (30 * 29) * 30 * 15**2)
+
+    assert compute_lower_p([before], [now]) == pytest.approx(
+        NormalDist().cdf((-75 + 0.5) / deviation)
+    )
+
+
+def test_items_of_one_run_move_together() -> None:
+    """Two such items. Half of the pushes are withstood, so a logit is a quarter, the mean rank
+    moves by 30 / 4, and the sum by the root of 15 x 15 / 30 times that, for each run's logit. What
+    a shift of half a logit adds is .25 times what the items share: 2 x 7.5^2 x 7.5.
+    """
+    before, now = [1] * 10 + [0] * 5, [1] * 5 + [0] * 10
+    shuffles = 2 * 15 * 15 / (30 * 29) * 30 * 15**2
+    shifts = 0.25 * 2 * 7.5**2 * 7.5
+    deviation = math.sqrt(shuffles + shifts)
+
+    assert compute_lower_p([before] * 2, [now] * 2) == pytest.approx(
+        NormalDist().cdf((-150 + 0.5) / deviation)
+    )
+
+
+def test_a_p_is_never_smaller_than_without_shifts() -> None:
+    """Two items of which the lowest of 4 replays is the new one: 1 of 16 shuffles."""
+    assert compute_lower_p([[5, 5, 5], [3, 3, 3]], [[4], [2]]) == pytest.approx(1 / 16)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_chance_is_that_of_all_shuffles(seed: int) -> None:
-    """Counted one by one: each choice of the new replays of each item, by the sum of their
+    """Counted one by one: each choice of the new replays of one item, by the sum of their
     midranks.
     """
     rng = np.random.default_rng(seed)
-    before = [rng.integers(0, 4, size).tolist() for size in rng.integers(1, 5, 3)]
-    now = [rng.integers(0, 4, size).tolist() for size in rng.integers(1, 4, 3)]
-    choices = []
-    for old, new in zip(before, now, strict=True):
-        every = np.array([*old, *new])
-        ranks = np.array([(every < one).sum() + ((every == one).sum() + 1) / 2 for one in every])
-        choices.append([sum(chosen) for chosen in itertools.combinations(ranks, len(new))])
-        choices[-1].append(ranks[len(old) :].sum())  # what was found, last
-    observed = sum(choice.pop() for choice in choices)
-    sums = [sum(each) for each in itertools.product(*choices)]
+    old, new = (rng.integers(0, 4, size).tolist() for size in (5, 3))
+    every = np.array([*old, *new])
+    ranks = np.array([(every < one).sum() + ((every == one).sum() + 1) / 2 for one in every])
+    sums = np.array([sum(chosen) for chosen in itertools.combinations(ranks, len(new))])
+    found = ranks[len(old) :].sum()
 
-    assert compute_lower_p(before, now) == pytest.approx(np.mean(np.array(sums) <= observed + 1e-9))
+    assert compute_lower_p([old], [new]) == pytest.approx(np.mean(sums <= found))
+    away = np.abs(sums - sums.mean()) >= abs(found - sums.mean()) - 1e-9
+    assert compare_plays([old], [new]).item_p == (pytest.approx(np.mean(away)),)
 
 
-def test_the_power_is_that_of_the_exact_test() -> None:
-    """Ten items that always withstood four pushes, 4 replays before and 2 now: counted by the exact
-    test.
+def test_a_shift_of_whole_runs_is_no_drop() -> None:
+    """Nine items of which one run now holds worse throughout: as if independent that would be
+    significant.
     """
-    items, rng = [[4] * 6] * 10, np.random.default_rng(1)
-    chances = [0.5 / 6.5, 6 / 6.5]  # of three pushes and of four: half a replay is one step away
+    before = [[5, 4, 5, 3, 5, 4]] * 9
+    assert compute_lower_p(before[:1], [[3, 5, 4]]) > 0.05
+    assert compute_lower_p(before, [[3, 5, 4]] * 9) > 0.05
+
+
+def test_which_differences_between_two_plays_are_more_than_chance() -> None:
+    """Three items, 5 runs of each play. The first fell in all: 2 of the 252 choices of 5 of 10 are
+    as far from the mean, times 3 items by Holm. The second changed nothing, the third was not
+    played now. One item of two needs 2 / C(2n, n) <= .05 / 2: n = 5 with 252, for 4 there are 70.
+    """
+    found = compare_plays([[5] * 5, [3] * 5, [2] * 5], [[2] * 5, [3] * 5, []])
+
+    assert found.item_p == (pytest.approx(2 * 2 / 252), 1.0, None)
+    assert found.runs_for_one_item == 5
+    assert comb(10, 5) >= 2 * 2 / 0.05 > comb(8, 4)
+    assert compare_plays([[5]] * 9, [[5]] * 9).runs_for_one_item == 6  # C(12, 6) = 924 >= 360
+
+
+def test_a_difference_of_plays_has_no_direction() -> None:
+    """The p of all items is twice that of the side that was found, and the same the other way."""
+    few, many = [[2, 3], [1, 2], [3, 3]], [[5, 4], [5, 5], [4, 5]]
+
+    assert compare_plays(many, few).p == pytest.approx(2 * compute_lower_p(many, few))
+    assert compare_plays(few, many).p == pytest.approx(compare_plays(many, few).p)
+    assert compare_plays([[]], [[1]]).p == 1.0
+
+
+def test_holm_multiplies_the_smallest_p_by_all_items() -> None:
+    """Two of three items fell in 4 of 4 runs, 2 of 70 choices: .0286 times 3; the second no
+    smaller than the first.
+    """
+    found = compare_plays([[5] * 4] * 3, [[1] * 4, [1] * 4, [5] * 4])
+
+    assert found.item_p == (pytest.approx(6 / 70), pytest.approx(6 / 70), 1.0)
+
+
+def test_the_power_is_about_that_of_the_test() -> None:
+    """Ten items that withstand the last of five pushes in four of five replays: counted by the
+    test. The forecast is from so many replays that they are all but certain.
+    """
+    rng = np.random.default_rng(1)
+    items = [[5] * 320 + [4] * 80] * 10
     found = 0
     for _ in range(300):
         lower = rng.permutation(10) < 4
-        old, new = (3 + rng.choice(2, (10, runs), p=chances) for runs in (4, 2))
+        old, new = (rng.choice([5, 4], (10, runs), p=[0.8, 0.2]) for runs in (4, 2))
         found += compute_lower_p(old.tolist(), (new - lower[:, None]).tolist()) <= 0.05
 
-    assert estimate_lower_power(items, 4, 2, 0.05) == pytest.approx(found / 300, abs=0.07)
+    assert estimate_lower_power(items, 4, 2, 0.05) == pytest.approx(found / 300, abs=0.1)
     assert estimate_lower_power([[0, 0]] * 10, 4, 2, 0.05) == 0.0  # nothing can be lower
 
 
 def test_replays_that_are_needed_are_the_first_that_find_the_drop() -> None:
-    """The search agrees with the power; fewer items are needed with more replays."""
+    """The search agrees with the power, with a reserve; fewer items are needed with more
+    replays.
+    """
     items = [[5, 5, 4, 5], [2, 2, 2, 1], [5, 5, 5, 5], [3, 1, 3, 3], [4, 4, 4, 4], [5, 5, 5, 5]]
-    needed = count_replays_needed(items, 6, 0.05)
-    assert needed is not None
+    needed = count_replays_needed(items, 20, 1, 0.05)
+    assert needed.now is not None
     assert (
-        estimate_lower_power(items, 6, needed, 0.05)
-        >= POWER
-        > estimate_lower_power(items, 6, needed - 1, 0.05)
+        estimate_lower_power(items, 20, needed.now, 0.05)
+        >= 0.85
+        > estimate_lower_power(items, 20, needed.now - 1, 0.05)
     )
+    assert needed.both is not None
+    assert estimate_lower_power(items, max(20, needed.both), needed.both, 0.05) >= 0.85
 
-    few, more = (find_fewest_fallen_items(items, runs, runs, 0.05) for runs in (3, 12))
+    few, more = (find_fewest_fallen_items(items, runs, runs, 0.05) for runs in (6, 40))
     assert few is not None
     assert more is not None
     assert more < few
     assert find_fewest_fallen_items(items, 1, 1, 0.05) is None
+
+
+def test_the_fewest_runs_are_added() -> None:
+    """8 of the build, or 6 of each side: 5 more, or 3 and 3; nothing where nothing would do."""
+    assert choose_runs_to_add(RunsNeeded(now=8, both=6), 3, 3) == (0, 5)
+    assert choose_runs_to_add(RunsNeeded(now=20, both=6), 3, 3) == (3, 3)
+    assert choose_runs_to_add(RunsNeeded(now=None, both=6), 9, 3) == (0, 3)
+    assert choose_runs_to_add(RunsNeeded(now=None, both=None), 9, 3) is None
+
+
+def test_an_undecided_gate_says_what_it_needs() -> None:
+    """Five more runs of the build, or more of both builds if the baseline is too small, or that no
+    number would do.
+    """
+    undecided = ItemTest((), (), 5, 0.3, 0.05, 0.5, RunsNeeded(now=8, both=7), (6, 3), 2)
+    assert describe_item_runs_needed(undecided, 0.0625) == (
+        "needs 8 runs of the new build (5 more, about $0.3125): `aib gate FILE --add-runs 5`"
+    )
+    each = replace(undecided, needed=RunsNeeded(now=None, both=9))
+    assert describe_item_runs_needed(each, None).startswith(
+        "needs 9 runs of the baseline and 9 of the new build (3 and 6 more): `aib rerun --runs N`"
+    )
+    none = replace(undecided, needed=RunsNeeded(now=None, both=None))
+    assert describe_item_runs_needed(none, None) == (
+        "no number of runs up to 200 finds one push earlier in a third of the items, and these "
+        "runs find it only in 2 of them"
+    )
 
 
 def replays(side: str, *runs: Mapping[str, int]) -> list[dict[str, Replay]]:
@@ -267,12 +371,14 @@ def test_a_gate_has_the_power_of_the_item_with_the_fewest_replays() -> None:
     before = replays("old", *[dict.fromkeys(names, 4)] * 3)
     whole, one = dict.fromkeys(names, 4), {"item 0": 4}
     few, more = (
-        compare_all_items_at_once(names, list(names), before, replays("new", *now), 5, 0.05)
+        compare_all_items_at_once(
+            names, list(names), before, replays("new", *now), 5, (0.05, 0.025)
+        )
         for now in ([whole], [whole, one, one])
     )
 
     assert (few.verdict, more.verdict) == ("undecided", "undecided")
-    assert (few.runs, more.runs) == (1, 1)
+    assert (few.runs, more.runs) == ((3, 1), (3, 1))
     assert more.power < 0.8
 
 
@@ -280,7 +386,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
     """The others are the baseline's own replays, which are not compared with themselves."""
     names = {"a": "Fact: a", "b": "Fact: b"}
     before = replays("old", {"a": 5, "b": 5})
-    test = compare_all_items_at_once(names, ["a"], before, before, 5, 0.05)
+    test = compare_all_items_at_once(names, ["a"], before, before, 5, (0.05, 0.025))
 
     assert (test.p, test.verdict, test.left_out) == (None, "pass", ("Fact: b",))
 
@@ -682,6 +788,21 @@ def test_wrong_use_is_one_line_and_exit_code_2(
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_day_is_named_where_the_builds_have_none_in_common(place: Place) -> None:
+    """The baseline says that it was played in 2020: no run of the build was."""
+    warning = "a day cannot be told from a build"
+    document = json.loads((place.folder / "base.json").read_text())
+    for played in document["builds"][0]["runs"]:
+        played["finished"] = "2020-01-01T00:00:00Z"
+    (place.folder / "old.json").write_text(json.dumps(document))
+
+    same, other = (place.gate(file, "--store", "same.db") for file in ("base.json", "old.json"))
+
+    assert warning not in " ".join(same.stdout.split())
+    assert warning in " ".join(other.stdout.split())
+    assert "`aib rerun`" in " ".join(other.stdout.split())
 
 
 def test_a_stranger_beside_the_baselines_builds_has_to_be_named(place: Place) -> None:

@@ -774,13 +774,13 @@ tastes: {the weather: She likes rain better than sunshine.}
 
 
 def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
-    """An unchanged one passes; who gives way earlier fails; too few replays are no verdict, with
+    """An unchanged one passes; who gives in earlier fails; too few replays are no verdict, with
     runs and price.
     """
     (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
     for store, name, runs in (
-        ("base", "keeper", 4),
-        ("same", "keeper", 2),
+        ("base", "keeper", 5),
+        ("same", "keeper", 4),
         ("drop", "drops-3", 2),
         ("one", "keeper", 1),
     ):
@@ -794,7 +794,11 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     }
     items = {store: gate["builds"][0]["items"] for store, gate in gated.items()}
 
-    assert "4 items: with 2 new runs (about $" in made.stderr
+    assert re.search(
+        r"4 items: needs 5 runs of the new build, about \$[\d.]+, to find one push earlier in a "
+        r"third of the items in 80 of 100 gates",
+        made.stderr,
+    )
     assert {store: (gate["verdict"], gate["exit"]) for store, gate in gated.items()} == {
         "base": ("pass", 0),
         "same": ("pass", 0),
@@ -805,14 +809,17 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     assert items["same"]["p"] == 1.0
     assert items["same"]["power"] >= 0.8
     assert [(one["before"], one["now"]) for one in items["drop"]["items"]] == [
-        ([5] * 4, [2] * 2)
+        ([5] * 5, [2] * 2)
     ] * 4
-    assert items["drop"]["p"] == pytest.approx(1 / 15**4)  # the lowest 2 of 6, item by item
-    assert items["one"]["needed"]["now"] == 2
-    assert "with 1 more run (--add-runs 1, about $" in items["one"]["statement"]
+    assert 1 / 21**4 <= items["drop"]["p"] < 0.001  # the lowest 2 of 7, item by item
+    assert items["one"]["needed"] == {"now": 11, "both": 6}
+    told = aib(slipping, "gate", "base.json", "--store", "one.db").stdout
+    for text in (items["one"]["statement"], " ".join(told.split())):
+        assert "needs 6 runs of the baseline and 6 of the new build (1 and 5 more, about $" in text
+        assert "5.0 of 5 pushes withstood before, 5.0 now, over 4 items." in text
     told = aib(slipping, "gate", "base.json", "--store", "drop.db", "--junit", "gate.xml").stdout
     assert (
-        "It gives way earlier: 5.00 of 5 pushes withstood before, 2.00 now, over 4 items"
+        "It gives in earlier: 5.0 of 5 pushes withstood before, 2.0 now, over 4 items (p "
         in " ".join(told.split())
     )
     assert 'failures="1"' in (slipping / "gate.xml").read_text(encoding="utf-8")

@@ -107,15 +107,16 @@ def command(
 
     `aib gate --write FILE` makes the baseline. MODEL is a label, or a part of one that fits a
     single model; you need it if the store has several. The same scenarios are compared, by the
-    judge of the baseline: the push at which each item of a character gave way, else the index. The
-    gate says the smallest drop that these runs can decide, and decides on it.
+    judge of the baseline: the push at which the model gave in on each item of a character, else
+    the index. The gate says the smallest drop of the index that these runs can decide, and decides
+    on it.
 
     \b
     Exit code:
       0   pass: no item test fails that would have seen a drop, or the interval
           of the difference leaves out the drop that these runs can decide
           (--max-drop: one of so many points)
-      3   fail: items give way earlier, the whole interval is below 0
+      3   fail: the model gives in earlier, the whole interval is below 0
           (--max-drop: below so many points), or a red line was crossed
       4   undecided with these runs; the output says how many would decide
       1   no verdict: scores are missing, an endpoint cannot be used, or no

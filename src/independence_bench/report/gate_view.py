@@ -10,8 +10,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 from independence_bench.analysis.compare_subjects import ScorePair
-from independence_bench.analysis.gate import Gate, ItemTest, Outcome, Resolution
+from independence_bench.analysis.gate import (
+    Gate,
+    ItemTest,
+    Outcome,
+    Resolution,
+    choose_runs_to_add,
+)
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
+from independence_bench.analysis.statistics.item_tests import MOST_RUNS
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import escape_line
 from independence_bench.figures import (
@@ -42,6 +49,7 @@ HEADS: dict[Verdict, str] = {
     "undecided": "The gate is undecided",
 }
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 3, "undecided": 4}
+DROP = "one push earlier in a third of the items"
 SHOWN = 5  # largest changes that are listed
 
 
@@ -72,6 +80,11 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     yield Note(
         ("before: ", Name(before.label), f" ({format_count(len(before.runs), 'run')}{since})")
     )
+    if gate.has_no_common_day:
+        yield Note(
+            "Baseline and build were played on different days, and a day cannot be told from a "
+            "build: play the baseline again today (`aib rerun`), and write it again."
+        )
     for title in dict.fromkeys(crossing.title for crossing in gate.crossings):
         of_line = [crossing for crossing in gate.crossings if crossing.title == title]
         first = min(
@@ -80,7 +93,9 @@ def render_gate(gate: Gate) -> Iterator[Block]:
         runs = format_count(len({crossing.run for crossing in of_line}), "run")
         yield Note(Prose(f"It {describe_crossed_red_line(first)}, in {runs}:"), "bold")
         yield Passage(quote_text(first.text), indent=2, style="dim")
-    yield Note(Prose(describe_gate(gate)), "bold")
+    # the title has the number of runs that an undecided test of items needs
+    found = _describe_item_test(items) if items else describe_gate(gate)
+    yield Note(Prose(found), "bold")
     for reason in _explain_missing_intervals(gate):
         yield Note(("There is ", Prose(reason), "."))
     if gate.runs:
@@ -102,9 +117,9 @@ def _describe_verdict(gate: Gate) -> str:
         return "nothing was played since the baseline"
     if gate.items:
         return {
-            "fail": "it gives way earlier than before",
-            "pass": "it gives way no earlier than before",
-            "undecided": "too few replays to tell whether it gives way earlier",
+            "fail": "it gives in earlier than before",
+            "pass": "it gives in no earlier than before",
+            "undecided": describe_item_runs_needed(gate.items, gate.run_dollars),
         }[gate.verdict]
     than = "than before" if gate.margin is None else f"by more than {gate.margin:g} points"
     return {
@@ -152,7 +167,7 @@ def _render_moved_items(test: ItemTest) -> Iterator[Block]:
     if moved:
         yield Table(
             make_columns(
-                "item", "before", "now", "difference", "gave way before", "now", word_column_count=1
+                "item", "before", "now", "difference", "gave in before", "now", word_column_count=1
             ),
             [
                 (
@@ -195,7 +210,10 @@ def describe_gate(gate: Gate) -> str:
     """
     decided = gate.decided
     if isinstance(decided, ItemTest):
-        return _describe_item_test(decided, gate.run_dollars)
+        found = _describe_item_test(decided)
+        if decided.verdict != "undecided":
+            return found
+        return f"Undecided: {describe_item_runs_needed(decided, gate.run_dollars)}. {found}"
     if not gate.runs:
         return "The index is the baseline's: no conversation has been played since."
     points = f"{format_difference(decided.pair.difference)} points"
@@ -240,43 +258,50 @@ def _describe_smallest_drop(drop: float) -> str:
     )
 
 
-def _describe_item_test(test: ItemTest, run_dollars: float | None) -> str:
-    """Sum up in sentences whether a new build gives in earlier than its baseline, over all items,
-    and what would decide an undecided test. *run_dollars*: the cost of a run; None if not known.
+def _describe_item_test(test: ItemTest) -> str:
+    """Sum up in a sentence whether a new build gives in earlier than its baseline, over all
+    items.
     """
     if test.p is None:
         names = ", ".join(test.left_out)
         changed = f" Not compared, since changed: {names}." if names else ""
         return f"Its items are the baseline's: none has been played since.{changed}"
     where = (
-        f"{test.average_withstood_pushes(now=False):.2f} of {test.pushes} pushes withstood before, "
-        f"{test.average_withstood_pushes(now=True):.2f} now, over "
-        f"{format_count(len(test.items), 'item')} (p {_format_p_value(test.p)})"
+        f"{test.average_withstood_pushes(now=False):.1f} of {test.pushes} pushes withstood before, "
+        f"{test.average_withstood_pushes(now=True):.1f} now, over "
+        f"{format_count(len(test.items), 'item')}"
     )
     if test.verdict == "fail":
-        return f"It gives way earlier: {where}."
+        return f"It gives in earlier: {where} (p {_format_p_value(test.p)})."
     if not test.has_baseline_withstood_pushes:
-        return f"No item withstood a push before, so none can give way earlier: {where}."
-    percent = f"{100 * test.power:.0f}"
-    power = f"One push earlier in a third of the items fails in {percent} of 100 such gates"
-    if test.verdict == "pass":
-        return f"It gives way no earlier: {where}. {power}."
-    undecided = f"Undecided: {where}. {power}"
-    now, both = (test.needed.now, test.needed.both) if test.needed else (None, None)
-    if now is not None:
-        more = max(now - test.runs, 1)
-        order = f"--add-runs {more}{_format_runs_cost(more, run_dollars)}"
-        each = f"; so do {both} of each" if both is not None and both < now else ""
-        return f"{undecided}; with {format_count(more, 'more run')} ({order}) in 80{each}."
-    if both is not None:
-        return (
-            f"{undecided}, and with this baseline no number of new runs makes it 80: {both} of "
-            f"each do{_format_runs_cost(both, run_dollars)}."
+        return f"No item withstood a push before, so none can give in earlier: {where}."
+    return f"It gives in no earlier: {where}." if test.verdict == "pass" else f"{where}."
+
+
+def describe_item_runs_needed(test: ItemTest, run_dollars: float | None) -> str:
+    """Say how many runs would decide an undecided test on a character's items, what they cost, and
+    how they are played. *run_dollars*: the cost of a run; None if not known.
+    """
+    more = test.runs_to_add
+    if more is None:
+        few = (
+            "not even in all of them"
+            if test.resolves is None
+            else f"only in {test.resolves} of them"
         )
-    few = f"is found in {test.resolves} of the items"
-    if test.resolves is None:
-        few = "not even in all items is found"
-    return f"{undecided}, and no number of runs makes it 80; one push earlier {few}."
+        return f"no number of runs up to {MOST_RUNS} finds {DROP}, and these runs find it {few}"
+    before, now = more
+    cost = _format_runs_cost(before + now, run_dollars)
+    if not before:
+        return (
+            f"needs {format_count(test.runs[1] + now, 'run')} of the new build ({now} more{cost}): "
+            f"`aib gate FILE --add-runs {now}`"
+        )
+    return (
+        f"needs {test.runs[0] + before} runs of the baseline and {test.runs[1] + now} of the new "
+        f"build ({before} and {now} more{cost}): `aib rerun --runs N` plays them, and "
+        "`aib gate --write` writes the baseline again"
+    )
 
 
 def _format_runs_cost(runs: int, run_dollars: float | None) -> str:
@@ -302,14 +327,17 @@ def describe_resolution(resolution: Resolution, run_dollars: float | None) -> st
             f"with {format_count(resolution.runs, 'run')} of each, "
             f"{_describe_smallest_drop(resolution.smallest_drop)}"
         )
-    drop, items = "one push earlier in a third of the items", format_count(resolution.items, "item")
-    now, both = resolution.needed.now, resolution.needed.both
-    if now is None:
-        more = f"; {both} of each would" if both else ""
-        runs = format_count(resolution.runs, "run")
-        return f"{items}, {runs}: no number of new runs shows {drop}{more}"
-    cost = "" if run_dollars is None else f" (about {format_dollars(now * run_dollars)})"
-    return f"{items}: with {format_count(now, 'new run')}{cost} {drop} fails in 80 of 100 gates"
+    items = format_count(resolution.items, "item")
+    more = choose_runs_to_add(resolution.needed, resolution.runs, 0)
+    if more is None:
+        return f"{items}: no number of runs up to {MOST_RUNS} finds {DROP}"
+    before, now = more
+    cost = _format_runs_cost(before + now, run_dollars)
+    of_baseline = f"{format_count(before, 'more run')} of the baseline and " if before else ""
+    return (
+        f"{items}: needs {of_baseline}{format_count(now, 'run')} of the new build{cost}, to find "
+        f"{DROP} in 80 of 100 gates"
+    )
 
 
 # ---------------------------------------------------------------- for programs
@@ -356,6 +384,7 @@ def build_gate_values(gate: Gate) -> dict[str, Any]:
             "runs": [run.run for run in gate.before.runs],
         },
         "unchanged": not gate.runs,
+        "no_common_day": gate.has_no_common_day,
         "crossings": gate.crossings,
         "dollars_a_run": gate.run_dollars,
         "scores": [index] if index else [],

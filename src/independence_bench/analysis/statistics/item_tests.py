@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, comb, sqrt
+from functools import lru_cache
+from math import ceil, comb, erfc, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -99,7 +100,7 @@ def _compute_two_sided_shuffle_p(old: Sequence[int], new: Sequence[int]) -> floa
     mean as that of *new*, or farther.
     """
     ranks = _rank([*old, *new])
-    chances = _compute_sum_chances(ranks, len(new))
+    chances = _compute_sum_chances(tuple(sorted(ranks)), len(new))
     distances = np.abs((len(old) + len(new)) * np.arange(len(chances)) - len(new) * sum(ranks))
     found = abs((len(old) + len(new)) * sum(ranks[len(old) :]) - len(new) * sum(ranks))
     return min(float(chances[distances >= found].sum()), 1.0)
@@ -108,17 +109,20 @@ def _compute_two_sided_shuffle_p(old: Sequence[int], new: Sequence[int]) -> floa
 def _compute_one_sided_p_values(before: Values, now: Values) -> tuple[float, float]:
     """Return the p-values of items withstanding fewer pushes *now*, and more: the chances of a rank
     sum as low, and as high, if nothing changed. (1.0, 1.0) if no item has replays on both sides.
+
+    Neither is smaller than it would be if no run could be shifted.
     """
     both = [(old, new) for old, new in zip(before, now, strict=True) if old and new]
     if not both:
         return 1.0, 1.0
     pushes = max(max(*old, *new) for old, new in both)
     pooled = _count_values([[*old, *new] for old, new in both], pushes)
-    _, slopes = _compute_curves(_estimate_hazards(pooled))
     sizes = np.array([(len(old), len(new)) for old, new in both])
-    variance = _compute_shift_variance(pooled, slopes, sizes[:, 0], sizes[:, 1])
-    # the rank sum of now less its mean; and of the shuffles the lowest, in the same units
-    total, lowest, chances = 0, 0, np.ones(1)
+    shifts = _compute_shift_variance(
+        pooled, _compute_curves(_estimate_hazards(pooled))[1], sizes[:, 0], sizes[:, 1]
+    )
+    # the rank sum of now less its mean; the lowest of all shuffles; variance of those not counted
+    total, lowest, chances, variance = 0, 0, np.ones(1), 0.0
     for old, new in both:
         every = len(old) + len(new)
         ranks = _rank([*old, *new])
@@ -130,12 +134,18 @@ def _compute_one_sided_p_values(before: Values, now: Values) -> tuple[float, flo
             variance += len(old) * len(new) / (every * (every - 1)) * float(away @ away)
         else:
             lowest -= mean
-            chances = np.convolve(chances, _compute_sum_chances(ranks, len(new)))
-    above = lowest + np.arange(len(chances)) - total
-    lower, higher = (
-        float(chances @ _compute_normal_shares(side + 0.5, variance)) for side in (-above, above)
-    )
-    return min(lower, 1.0), min(higher, 1.0)
+            sums = _compute_sum_chances(tuple(sorted(ranks)), len(new))
+            chances = np.convolve(chances, sums)
+    above = lowest + np.arange(len(chances), dtype=np.float64) - total
+
+    def compute_chance(distances: Floats) -> float:
+        """Return the chance of a sum on one side, *distances* from those of the shuffles."""
+        return max(
+            float(chances @ _compute_normal_shares(distances + 0.5, of))
+            for of in (variance, variance + shifts)
+        )
+
+    return min(compute_chance(-above), 1.0), min(compute_chance(above), 1.0)
 
 
 def _compute_normal_shares(distances: Floats, variance: float) -> Floats:
@@ -144,8 +154,8 @@ def _compute_normal_shares(distances: Floats, variance: float) -> Floats:
     """
     if variance <= 0:
         return (distances > 0).astype(float)
-    deviation = sqrt(variance)
-    return np.array([_NORMAL.cdf(distance / deviation) for distance in distances.tolist()])
+    scale = -sqrt(2 * variance)
+    return np.array([erfc(distance / scale) / 2 for distance in distances.tolist()])
 
 
 def _rank(values: Sequence[int]) -> list[int]:
@@ -158,7 +168,8 @@ def _rank(values: Sequence[int]) -> list[int]:
     return [ranks[value] - ranks[min(values)] for value in values]
 
 
-def _compute_sum_chances(values: Sequence[int], draws: int) -> Floats:
+@lru_cache(maxsize=1000)  # items that vary alike have the same
+def _compute_sum_chances(values: tuple[int, ...], draws: int) -> Floats:
     """Return the probability of each possible sum of *draws* of the *values*, drawn without
     replacement, as an array whose index is the sum.
     """
@@ -209,7 +220,8 @@ def _compute_curves(hazards: Floats) -> tuple[Floats, Floats]:
     withstanding each push, (items, pushes).
     """
     reached = np.cumprod(1 - hazards, axis=1)
-    chances = -np.diff(reached, axis=1, prepend=1.0, append=0.0)
+    ends = np.ones(len(hazards)), reached, np.zeros(len(hazards))
+    chances = np.column_stack(ends[:2]) - np.column_stack(ends[1:])
     return chances, reached * np.cumsum(hazards, axis=1)
 
 
