@@ -2,7 +2,8 @@
 
 A code block below the line `<!-- console -->` is run: each of its lines that begins with `$ ` is a
 command, and what the command prints follows it. All marked blocks of a page run in order, in one
-empty folder. An edit of a file between two of them is a comment, `<!-- edit FILE: OLD => NEW -->`.
+empty folder. Between two of them, a comment edits a file, `<!-- edit FILE: OLD => NEW -->`, or runs a
+command whose output is not shown, `<!-- run COMMAND -->`.
 Only simulated models and stored results are called, so the same commands print the same again, but
 for the time, which is always the same here.
 """
@@ -24,6 +25,7 @@ WIDTH = 80
 WHEN = "2026-11-29 12:00"
 _STEP = re.compile(
     r"<!-- console -->\n```console\n(?P<block>.*?)^```$"
+    r"|<!-- run (?P<hidden>.*?) -->"
     r"|<!-- edit (?P<file>\S+): (?P<old>.*?) => (?P<new>.*?) -->",
     re.DOTALL | re.MULTILINE,
 )
@@ -55,6 +57,9 @@ def rerun_page(page: Path) -> str:
                 ]
                 shown = "".join(run_command(command, Path(folder)) for command in commands)
                 return f"{MARK}\n```console\n{shown}```"
+            if step["hidden"] is not None:
+                run_command(step["hidden"], Path(folder))
+                return step[0]
             path = Path(folder) / step["file"]
             text = path.read_text(encoding="utf-8")
             if text.count(step["old"]) != 1:

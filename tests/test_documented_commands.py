@@ -404,6 +404,8 @@ def is_a_result(arguments: list[str], ended: Ended) -> bool:
     """
     if arguments[0] == "gate":
         return ended.returncode in (3, 4) and bool(ended.stdout)
+    if arguments[:2] == ["persona", "run"] and ended.returncode == 3:
+        return "crossed" in ended.stdout  # a red line
     if ended.returncode != 1:
         return False
     if arguments[0] == "audit":
