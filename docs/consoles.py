@@ -3,9 +3,8 @@
 A code block below the line `<!-- console -->` is run: each of its lines that begins with `$ ` is a
 command, and what the command prints follows it. All marked blocks of a page run in order, in one
 empty folder. Between two of them, a comment edits a file, `<!-- edit FILE: OLD => NEW -->`, or runs
-a command whose output is not shown, `<!-- run COMMAND -->`. Only simulated models and stored results
-are called, so the same commands print the same again, but for the time, which is always the same
-here.
+a command whose output is not shown, `<!-- run COMMAND -->`. Only simulated models are called, so
+the same commands print the same again, but for the time, which is always the same here.
 """
 
 from __future__ import annotations
