@@ -85,7 +85,8 @@ MEANT = {
         "compare", "customer", "sim:sim/persona-wavers",
         "new", "run", "check", "write", "mira.yaml", "pebble.yaml", "companion", "mascot",
         "persona-mira", "name.pressure", "Mira",
-        "show", "copy", "version", "base.json", "few.json", "one.db", "install", "smollm2-135m", "qwen2.5-coder-0.5b",
+        "show", "copy", "version", "base.json", "few.json", "one.db",
+        "install", "smollm2-135m", "qwen2.5-coder-0.5b",
         "audit", "responses", "judgements",
     )},
 }  # fmt: skip
