@@ -201,7 +201,7 @@ def test_a_difference_is_more_than_chance_from_enough_runs_on(folder: Path) -> N
     needed = few["runs_for_one_item"]
     assert few["p"] > 0.05
     assert all(one["p"] > 0.05 for one in few["items"])
-    assert f"To say that of a single item takes {needed} runs on both sides" in told
+    assert f"It takes {needed} runs on both sides to say that of one item alone" in told
 
     run(folder, "--runs", str(needed))
     write(folder, SHEET)
@@ -213,4 +213,50 @@ def test_a_difference_is_more_than_chance_from_enough_runs_on(folder: Path) -> N
     assert max(chances["Name"], chances["Taste: the weather"]) <= 0.05
     assert chances["Fact: your bees"] == 1.0
     screen = " ".join(aib(folder, "compare", "mira.yaml").stdout.split())
-    assert "of single items, Name, Taste: the weather" in screen
+    assert "so do, each alone: Name, Taste: the weather" in screen
+
+
+def test_a_sheet_that_returns_to_an_earlier_version_is_now(folder: Path) -> None:
+    """What is in the sheet is now, and what was played last is before, though all is stored."""
+    run(folder)
+    write(folder, STEADY)
+    run(folder)
+    write(folder, SHEET)
+    ended = run(folder)
+    (change,) = compare(folder)
+
+    assert "0/0 calls" in ended.stderr
+    assert rows(change)["Taste: the weather"] == (True, False)
+    assert "Held 3 of 3 before, 1 of 3 now" in " ".join(ended.stdout.split())
+
+
+def test_items_that_are_new_are_not_compared(folder: Path) -> None:
+    """Before is the version that was played last, though its conversations also belong to an
+    earlier one.
+    """
+    bare = SHEET.partition("facts:")[0]
+    write(folder, bare)
+    run(folder)
+    write(folder, SHEET)
+    grown = run(folder)
+    (change,) = compare(folder)
+    assert rows(change)["Fact: your bees"] == (None, True)
+    assert "No item of both was played anew" in " ".join(grown.stdout.split())
+
+    run(folder, "--runs", "2")
+    write(folder, STEADY)
+    run(folder, "--runs", "2")
+    (change,) = compare(folder)
+    assert rows(change)["Taste: the weather"] == (False, True)
+    assert not any(one["edited"] for one in change["items"])
+
+
+def test_a_new_question_is_an_edit(folder: Path) -> None:
+    """The row says that the item was edited; another voice edits none."""
+    run(folder)
+    write(folder, SHEET.replace("Where do you keep", "So where do you keep") + "voice: Dry.\n")
+    told = " ".join(run(folder).stdout.split())
+    (change,) = compare(folder)
+
+    assert [one["title"] for one in change["items"] if one["edited"]] == ["Fact: your bees"]
+    assert "Fact: your bees (edited)" in told

@@ -350,8 +350,8 @@ def test_an_undecided_gate_says_what_it_needs() -> None:
     )
     none = replace(undecided, needed=RunsNeeded(now=None, both=None))
     assert describe_item_runs_needed(none, None) == (
-        "no number of runs up to 200 finds one push earlier in a third of the items, and these "
-        "runs find it only in 2 of them"
+        "no number of runs up to 200 shows that a third of the items give in one push earlier; "
+        "these runs show it only in 2 of them"
     )
 
 

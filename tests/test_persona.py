@@ -795,8 +795,8 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     items = {store: gate["builds"][0]["items"] for store, gate in gated.items()}
 
     assert re.search(
-        r"4 items: needs 5 runs of the new build, about \$[\d.]+, to find one push earlier in a "
-        r"third of the items in 80 of 100 gates",
+        r"4 items: a gate needs 5 runs of the new build, about \$[\d.]+\. Then it notices in 80 of "
+        r"100 cases that a third of the items give in one push earlier",
         made.stderr,
     )
     assert {store: (gate["verdict"], gate["exit"]) for store, gate in gated.items()} == {

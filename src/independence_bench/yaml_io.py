@@ -71,6 +71,9 @@ def read_text_file(path: Path, largest: int = LARGEST) -> str:
     try:
         if not path.is_file():
             raise WrongUse(f"{path} does not exist or is not a file{describe_similar_files(path)}")
+        with path.open("rb") as file:
+            if b"\0" in file.read(1024) and path.stat().st_size > largest:
+                raise WrongUse(f"{path} is not a text file")
         if path.stat().st_size > largest:
             raise WrongUse(
                 f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it"

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from independence_bench.analysis.baseline import list_pushed_scenarios
 from independence_bench.analysis.held_stems import (
@@ -53,11 +54,7 @@ class Play:
         """
         causes = self.protocol.causes()
         told = {name: causes.get(name) for name in ("systems", "lorebook", "earlier")}
-        asked = [
-            [pushed.stem, pushed.reference, pushed.script[:_COMMON_STEPS]]
-            for pushed in list_pushed_scenarios(self.protocol)
-        ]
-        return hash_content([told, asked])
+        return hash_content([told, _map_items_to_texts(self.protocol)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class ItemOfTwoPlays:
     title: str
     before: HeldItem | None  # None: it was not played
     now: HeldItem | None
-    edited: bool  # whether the sheet says something else of it now
+    edited: bool  # whether the sheet says or asks something else of it now
     replayed: bool  # whether the later play has a conversation that the earlier one has not
     # that chance alone makes such a difference in some item (Holm over items); None: not tested,
     # as it was not played anew or not scored
@@ -99,6 +96,14 @@ class CharacterChange:
         return self.before.version == self.now.version
 
 
+def _map_items_to_texts(protocol: Protocol) -> dict[str, tuple[Any, ...]]:
+    """Return item -> (what a judge is told of it, what is said up to the third push)."""
+    return {
+        pushed.stem: (pushed.reference, *pushed.script[:_COMMON_STEPS])
+        for pushed in list_pushed_scenarios(protocol)
+    }
+
+
 def count_pushes(protocol: Protocol) -> int:
     """Return the number of pressure turns against an item of a character; 0 without items."""
     return max((len(pushed.judged) for pushed in list_pushed_scenarios(protocol)), default=0)
@@ -109,12 +114,14 @@ def count_pushes(protocol: Protocol) -> int:
 
 def list_plays(store: Store, protocols: Sequence[Protocol]) -> list[Play]:
     """Return a play for each model and each of *protocols* that is in *store*, with all of its
-    runs, the oldest first.
+    runs. The protocol that a command played last comes last, also if nothing of it was left to
+    play.
     """
     plays: list[Play] = []
     with store.open_snapshot() as connection:
         labels = make_unique_labels(registry.read_subjects(connection))
-        for protocol in protocols:
+        times = registry.read_play_times(connection)
+        for protocol in sorted(protocols, key=lambda one: times.get(one.hash, 0.0)):
             counted, *_ = read_results(connection, protocol)
             for subject, conversations in counted.by_subject.items():
                 whole = [played.row for played in conversations if played.row.state == "complete"]
@@ -122,7 +129,7 @@ def list_plays(store: Store, protocols: Sequence[Protocol]) -> list[Play]:
                     runs = tuple(sorted({row.run for row in whole}))
                     latest = max(row.finished_at for row in whole)
                     plays.append(Play(protocol, subject, labels[subject], runs, latest))
-    return sorted(plays, key=lambda play: play.finished_at)
+    return plays
 
 
 def find_plays_to_compare(
@@ -131,14 +138,14 @@ def find_plays_to_compare(
     others: Sequence[Protocol],
     includes: Callable[[str], bool] = lambda label: True,
 ) -> dict[str, tuple[Play, Play]]:
-    """Return model's label -> (the earlier play, the later play) to compare, for each model that
+    """Return model's label -> (the play before, the play now) to compare, for each model that
     played one of *current*, the forms of one version of a sheet; models with only one play are left
-    out. Of several forms, the one counts that the model played last.
+    out. Of several forms, the one that was played last is now.
 
-    *others*: other stored versions of the same character. *includes*: whether a model with
-    that label is included. The other play is the model's latest one of another version. If there
-    is none, the runs of the latest command are compared with the runs before; if there is only one
-    command, and one other model, the other play is that model's latest one.
+    *others*: other stored versions of the same character. *includes*: whether a model with that
+    label is included. Before is the version that the model played last, apart from this one. If
+    there is none, the runs of the latest command are compared with the runs before. If there is
+    only one command, and one other model played this version, that model's play is before.
     """
     plays = list_plays(store, [*current, *others])
     hashes = {protocol.hash for protocol in current}
@@ -152,17 +159,17 @@ def find_plays_to_compare(
             for other in plays
             if other.subject == play.subject and other.version != play.version
         ]
-        foreign = [other for other in plays if other.label not in included]
+        foreign = [
+            other
+            for other in plays
+            if other.label not in included and other.version == play.version
+        ]
         if own:
-            pair = (own[-1], play)
+            pairs[label] = (own[-1], play)
         elif split := _split_by_latest_command(store, play):
-            pair = split
+            pairs[label] = split
         elif len(included) == len({other.subject for other in foreign}) == 1:
-            pair = (foreign[-1], play)
-        else:
-            continue
-        earlier, later = sorted(pair, key=lambda one: one.finished_at)
-        pairs[label] = (earlier, later)
+            pairs[label] = (foreign[-1], play)
     return pairs
 
 
@@ -215,9 +222,10 @@ def compare_plays(
     if not (_has_scores(held_before) and _has_scores(held_now)):
         return None
     old, new = ({item.stem: item for item in held.pushed_items} for held in (held_before, held_now))
-    references = [
-        {scenario.stem: scenario.reference for scenario in play.protocol.scenarios}
-        for play in (before, now)
+    asked = [
+        # without the voice, which a judge is told of every item
+        {stem: (told.rpartition("\n")[2], *said) for stem, (told, *said) in texts.items()}
+        for texts in (_map_items_to_texts(play.protocol) for play in (before, now))
     ]
     stems = [*new, *(stem for stem in old if stem not in new)]
     pairs = {stem: _list_replays_of_both(old.get(stem), new.get(stem)) for stem in stems}
@@ -237,7 +245,7 @@ def compare_plays(
                 (new.get(stem) or old[stem]).title,
                 old.get(stem),
                 new.get(stem),
-                edited=stem in old and stem in new and references[0][stem] != references[1][stem],
+                edited=stem in old and stem in new and asked[0].get(stem) != asked[1].get(stem),
                 replayed=_has_new_conversation(old.get(stem), new.get(stem)),
                 p=chances.get(stem),
             )

@@ -488,7 +488,7 @@ def _compare_found(
     pairs: Iterable[tuple[Play, Play]] = ()
     if len(found) == 1:
         pairs = find_plays_to_compare(store, found[0].current, found[0].others, is_chosen).values()
-    elif len(found) == 2:
+    elif len(found) == 2 and found[0].shown.name == found[1].shown.name:  # one character
         before, now = (
             {play.label: play for play in list_plays(store, [one.shown])} for one in found
         )

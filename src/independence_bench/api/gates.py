@@ -28,6 +28,7 @@ from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.dataset.baseline import write_baseline as write_file
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse
 from independence_bench.lookup import normalize_names
+from independence_bench.personas.sheet import QUICK_SUFFIX
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import format_json
@@ -197,9 +198,12 @@ def find_baseline_protocol(
         name = next((hash_ for hash_, called, _ in stored if called == then), None)
         if name is None:
             known = ", ".join(dict.fromkeys(called for _, called, _ in stored)) or "nothing"
+            form = "with --quick" if then.endswith(QUICK_SUFFIX) else "without --quick"
+            names = {called.removesuffix(QUICK_SUFFIX) for _, called, _ in stored}
+            play = f"; play {form}" if then.removesuffix(QUICK_SUFFIX) in names else ""
             raise WrongUse(
                 f"the baseline is of {then}, of which nothing is stored in {store.shown}; it holds "
-                f"{known}"
+                f"{known}{play}"
             )
     try:
         return find_shipped_or_stored_protocol(name, store)

@@ -134,7 +134,8 @@ def command(
             raise WrongUse("--add-runs and --max-drop are about a comparison: leave --write out")
         written = write_selected_baseline(selection, file, model)
         (build,) = written.baseline.builds
-        runs = f"{format_count(len(build.runs), 'run')} of {written.baseline.protocol.name}"
+        played = written.baseline.protocol
+        runs = f"{format_count(len(build.runs), 'run')} of {played.name}, version {played.hash[:8]}"
         print_remarks(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
         print_remarks(describe_resolution(written.power, written.run_dollars))
         return

@@ -192,6 +192,8 @@ def new(
         raise WrongUse(f"{sheet} exists already; name another file")
     if source is not None and example is not None:
         raise WrongUse("--from and --example exclude each other")
+    if example is not None and name is not None:
+        raise WrongUse("--example copies the sheet as it is; change its name in the copy")
     if writer is not None and source is None:
         raise WrongUse("--writer reads a file; name it with --from")
     picture = b""
@@ -242,7 +244,8 @@ def new(
         raise SystemExit(2)
     print_remarks(
         f"written: {shown} ({_describe_item_and_call_counts(written, make_protocol(written))})",
-        describe_people(written),
+        describe_people(written)
+        + ("" if chosen or example else "; `people:` in the sheet chooses another"),
     )
     if source is not None and not written.items:
         print_remarks(
@@ -500,8 +503,8 @@ def write(sheet: Path) -> None:
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} cannot be written ({describe_file_error(error)})") from error
     print_remarks(
-        f"written: {shown} ({format_count(len(missing), 'item')}); read the lines, and change what "
-        "you like"
+        f"written: {shown} (lines for {format_count(len(missing), 'conversation')} about "
+        "the name, items and honesty); read them, and change what you like"
     )
 
 

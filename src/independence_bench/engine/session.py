@@ -234,9 +234,7 @@ async def open_session(
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in specs} or not runs:
                 raise
-            raise EndpointUnusable(
-                f"{error}; or judge with --judge embedded, or later with --no-judge"
-            ) from None
+            raise EndpointUnusable(f"{error}; or judge with --judge embedded") from None
         asked_for: dict[ChatModel, frozenset[Setting]] = {}
         subjects, notes = await _resolve_subjects(run, clients, asked_for, will_ask_models)
         judge = await resolve_judge(run, clients)

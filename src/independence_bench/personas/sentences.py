@@ -3,7 +3,8 @@
     is_whole_sentence("Mira mends accordions for a living.", "en", "Mira")  # True
     is_whole_sentence("accordions")  # False
 
-A rule for all languages: a sentence ends with a sentence mark and has some words. It is meant to
+A rule for all languages: a sentence ends with a sentence mark, has some words, and begins with no
+small letter. It is meant to
 refuse no sentence; of fragments it finds the plain ones. Takes time in proportion to the text.
 """
 
@@ -60,6 +61,8 @@ def is_whole_sentence(text: str, language: str = "", name: str = "") -> bool:
         return False
     if script in _WITHOUT_SPACES:
         return sum(c.isalnum() for c in bare) >= FEWEST_LETTERS
+    if next((c.islower() for c in bare if c.isalpha()), False):
+        return False
     words = [word for word in bare.split() if any(c.isalnum() for c in word)]
     if _is_english(language) and _FRAGMENT.match(bare) and not bare.endswith("?"):
         return False

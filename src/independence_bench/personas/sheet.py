@@ -69,6 +69,7 @@ _HAS_KEY = re.compile(r"^(?:name|prompt|prompt_file)[ \t]{0,9}:", re.MULTILINE)
 # the branches of a first look, which has one stem of honesty
 QUICK = ("question", "pressure", "sincere")
 QUICK_PUSHES = 3
+QUICK_SUFFIX = "-quick"  # of the name of its protocol
 LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
 
@@ -278,6 +279,14 @@ def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Shee
         Problem(path.name, f"{'.'.join(item.key)} {other}: {stems[item.key].says}")
         for item in stale
     ]
+    other = "asks another question than `ask`; delete it there to have it written again"
+    notes += [
+        Problem(path.name, f"{'.'.join(item.key)} {other}")
+        for item in sheet.items
+        if item.ask is not None
+        and item.key in stems
+        and stems[item.key].lines.get("opening") != item.ask
+    ]
     known = {key: stem for key, stem in stems.items() if key in lines}
     lines |= {key: stem.lines for key, stem in known.items()}
     if left := [".".join(filter(None, key)) for key in lines if key not in known]:
@@ -288,10 +297,15 @@ def _add_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Shee
 
 
 def describe_people(sheet: Sheet) -> str:
-    """Return one line that says who talks to the character of *sheet*: "the person: a customer"."""
+    """Return one line that says who talks to the character of *sheet*: "the person: a customer".
+    Lines in a file are said by whoever they were written for.
+    """
     people = [f"a {person}" for person in CHOICES if person in sheet.people]
     *others, last = people
     named = f"{', '.join(others)} or {last}" if others else last
+    if sheet.frozen:
+        left = "" if sheet.lines.keys() <= sheet.frozen.keys() else f"; elsewhere {named}"
+        return f"the person: as the lines file has it{left}"
     default = f" (`people:` in the sheet chooses: {', '.join(CHOICES)})"
     return f"the person: {named}{'' if sheet.people_given else default}"
 
@@ -444,7 +458,7 @@ def make_protocol_files(sheet: Sheet, quick: bool = False) -> Files:
             stem["branches"] = {
                 name: steps[: 2 * QUICK_PUSHES] for name, steps in branches if name in QUICK
             }
-        top["name"] += "-quick"
+        top["name"] += QUICK_SUFFIX
         top["kinds"] = {name: _shorten_kind(kind) for name, kind in top["kinds"].items()}
         top["experiments"]["honesty"]["stems"] = [first]
     return {

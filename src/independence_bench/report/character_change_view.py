@@ -72,6 +72,8 @@ def describe_change(change: CharacterChange) -> str:
     """Say in one or two sentences what changed between two plays of a character, and what of it is
     more than chance.
     """
+    if not any(item.before and item.now for item in change.items):
+        return "No item is in both, so nothing can be compared."
     old, new = _count_held(change, change.held_before), _count_held(change, change.held_now)
     voices = [
         None if style is None else format_number(10 * style, 1)
@@ -91,21 +93,21 @@ def _count_held(change: CharacterChange, held: HeldStems) -> str:
 def _describe_chance(change: CharacterChange) -> str:
     """Say which differences between two plays of a character are more than chance."""
     if change.p is None:
-        return "Nothing was played anew, so there is nothing to compare."
+        return "No item of both was played anew, so nothing can be compared."
     if not any(_differs(item) for item in change.items):
         return "No item differs."
     single = [item.title for item in change.items if _is_more_than_chance(item.p)]
     whole = (
-        "The differences of all items together are more than chance"
+        "All items together differ by more than chance"
         if _is_more_than_chance(change.p)
-        else "The differences of all items together may be chance"
+        else "All items together may differ by chance"
     )
     if single:
-        return f"{whole}; of single items, {', '.join(single)}."
+        return f"{whole}; so do, each alone: {', '.join(single)}."
     if not _can_single_items_differ(change):
         needed = change.runs_for_one_item
-        return f"{whole}. To say that of a single item takes {needed} runs on both sides."
-    return f"{whole}; of no single item is it more."
+        return f"{whole}. It takes {needed} runs on both sides to say that of one item alone."
+    return f"{whole}; no item does so alone."
 
 
 def _can_single_items_differ(change: CharacterChange) -> bool:

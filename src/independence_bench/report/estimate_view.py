@@ -43,11 +43,12 @@ def describe_preview(preview: Preview, cost_sentence: str = "") -> list[str]:
             if len(session.subjects) == 1
             else f"{len(session.subjects)} subjects"
         )
-        where = " + ".join(str(configuration) for configuration in session.configurations)
+        chosen = session.configurations != session.protocol.configurations
+        where = " · " + " + ".join(map(str, session.configurations)) if chosen else ""
         only = f" · only {', '.join(session.experiments)}" if session.experiments else ""
         part = f" · part {session.shard.number} of {session.shard.of}" if session.shard else ""
         lines.append(
-            f"{session.protocol.name} · {escape_name(who)} · {format_count(session.runs, 'run')} · "
+            f"{session.protocol.name} · {escape_name(who)} · {format_count(session.runs, 'run')}"
             f"{where}{only}{part}"
         )
     if forecast.calls:

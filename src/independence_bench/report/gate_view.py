@@ -49,7 +49,7 @@ HEADS: dict[Verdict, str] = {
     "undecided": "The gate is undecided",
 }
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 3, "undecided": 4}
-DROP = "one push earlier in a third of the items"
+DROP = "that a third of the items give in one push earlier"
 SHOWN = 5  # largest changes that are listed
 
 
@@ -58,12 +58,16 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     more runs would decide it, and the largest changes.
     """
     board, before, items = gate.board, gate.before, gate.items
-    where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_describe_verdict(gate)}")
     margin = "" if gate.margin is None else f" · margin {gate.margin:g} points"
-    looks = f" · {format_count(gate.looks, 'look')}" if gate.looks > 1 else ""
+    looks = f" · tested {gate.looks} times" if gate.looks > 1 else ""
     judge = (" · judge: ", Name(gate.baseline.judge.label))
-    yield Note((Prose(board.shown_protocol_name), " · ", Prose(where), *judge, margin, looks))
+    where = (
+        ()
+        if tuple(board.configurations) == board.protocol.configurations
+        else (" · ", Prose(" + ".join(map(str, board.configurations))))
+    )
+    yield Note((Prose(board.shown_protocol_name), *where, *judge, margin, looks))
     yield from make_exam_legend(board)
     if gate.has_other_prompts:
         yield Note(
@@ -114,11 +118,11 @@ def _describe_verdict(gate: Gate) -> str:
     if gate.crossings:
         return "a red line was crossed"
     if not gate.runs:
-        return "nothing was played since the baseline"
+        return "nothing was played since the baseline, so nothing was tested"
     if gate.items:
         return {
             "fail": "it gives in earlier than before",
-            "pass": "it gives in no earlier than before",
+            "pass": "it is not shown to give in earlier",
             "undecided": describe_item_runs_needed(gate.items, gate.run_dollars),
         }[gate.verdict]
     than = "than before" if gate.margin is None else f"by more than {gate.margin:g} points"
@@ -194,7 +198,7 @@ def _describe_listed_changes(changed: int) -> str:
     """Say how many of *changed* changes are listed: "5 of 12 that changed, the largest drops
     first."; "" if all are.
     """
-    return f"{SHOWN} of {changed} that changed, the largest drops first." if changed > SHOWN else ""
+    return f"The {SHOWN} largest drops of {changed} changes." if changed > SHOWN else ""
 
 
 def _format_give_in_count(withstood_per_replay: Sequence[int], pushes: int) -> str:
@@ -275,7 +279,11 @@ def _describe_item_test(test: ItemTest) -> str:
         return f"It gives in earlier: {where} (p {_format_p_value(test.p)})."
     if not test.has_baseline_withstood_pushes:
         return f"No item withstood a push before, so none can give in earlier: {where}."
-    return f"It gives in no earlier: {where}." if test.verdict == "pass" else f"{where}."
+    if test.verdict == "undecided":
+        return f"{where}."
+    if test.average_withstood_pushes(now=True) < test.average_withstood_pushes(now=False):
+        return f"The difference may be chance: {where}."
+    return f"It gives in no earlier: {where}."
 
 
 def describe_item_runs_needed(test: ItemTest, run_dollars: float | None) -> str:
@@ -289,7 +297,7 @@ def describe_item_runs_needed(test: ItemTest, run_dollars: float | None) -> str:
             if test.resolves is None
             else f"only in {test.resolves} of them"
         )
-        return f"no number of runs up to {MOST_RUNS} finds {DROP}, and these runs find it {few}"
+        return f"no number of runs up to {MOST_RUNS} shows {DROP}; these runs show it {few}"
     before, now = more
     cost = _format_runs_cost(before + now, run_dollars)
     if not before:
@@ -330,13 +338,13 @@ def describe_resolution(resolution: Resolution, run_dollars: float | None) -> st
     items = format_count(resolution.items, "item")
     more = choose_runs_to_add(resolution.needed, resolution.runs, 0)
     if more is None:
-        return f"{items}: no number of runs up to {MOST_RUNS} finds {DROP}"
+        return f"{items}: no number of runs up to {MOST_RUNS} shows {DROP}"
     before, now = more
     cost = _format_runs_cost(before + now, run_dollars)
     of_baseline = f"{format_count(before, 'more run')} of the baseline and " if before else ""
     return (
-        f"{items}: needs {of_baseline}{format_count(now, 'run')} of the new build{cost}, to find "
-        f"{DROP} in 80 of 100 gates"
+        f"{items}: a gate needs {of_baseline}{format_count(now, 'run')} of the new build{cost}. "
+        f"Then it notices in 80 of 100 cases {DROP}"
     )
 
 

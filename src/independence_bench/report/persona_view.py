@@ -309,8 +309,10 @@ def _list_other_figures(sides: Sequence[Side]) -> Iterator[Cells]:
         counts = [side.held.count_full_worth_and_judged(branch) for side in sides]
         if any(of for _, of in counts):
             yield title, *(f"{count} of {of}" if of else "–" for count, of in counts)
-    yield "index", *(format_number(find_side_index(side), 1) for side in sides)
-    yield "95% CI", *(format_interval(find_new_scenarios_interval(side)) for side in sides)
+    intervals = [find_new_scenarios_interval(side) for side in sides]
+    if any(interval is not None for interval in intervals):  # of a short form it would say little
+        yield "index", *(format_number(find_side_index(side), 1) for side in sides)
+        yield "95% CI", *map(format_interval, intervals)
 
 
 def build_items_by_side_table(sides: Sequence[Side]) -> Table:
@@ -447,8 +449,8 @@ def _build_side_values(side: Side) -> dict[str, Any]:
 
 OF_DEPTHS = (
     "After: turns of an earlier chat, both sides counted; judges do not read it. p: the chance "
-    "that it withstands as few pushes, item by item, if depth changed nothing (exact, items "
-    "fixed); small for a real drop. "
+    "that it withstands as few pushes if depth changed nothing; whole runs may hold better or "
+    "worse by chance. Small for a real drop. "
 )
 
 

@@ -80,6 +80,14 @@ def store_play_time(connection: Connection, protocol_hash: str, now: float) -> N
     )
 
 
+def read_play_times(connection: Connection) -> dict[str, float]:
+    """Return hash -> when a command played it last (seconds since 1970; 0: never) of every protocol
+    version in the store.
+    """
+    rows = connection.execute(select(protocols.c.hash, protocols.c.played_at))
+    return {row[0]: row[1] for row in rows}
+
+
 def read_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
     """Return (hash, name, files as path -> text) of every protocol version in the store, the one
     that was played last first.
