@@ -243,7 +243,12 @@ def _compute_shift_variance(
 
 
 def estimate_lower_power(
-    items: Values, replays_before: int, replays_now: int, level: float, fallen: int | None = None
+    items: Values,
+    replays_before: int,
+    replays_now: int,
+    level: float,
+    fallen: int | None = None,
+    uncertainty: float = 0.0,
 ) -> float:
     """Return the power, in [0, 1], of the test for fewer pushes (`compute_lower_p`) at *level*, if
     some of the items that withstand a push or more on average give in one push earlier. 0.0 if
@@ -251,7 +256,8 @@ def estimate_lower_power(
 
     *items* has every known replay of each item; *replays_before* and *replays_now* are the numbers
     of replays to foresee. *fallen*: how many items give in earlier; None: `DROP_SHARE` of those
-    that can. Which of them is averaged over.
+    that can. Which of them is averaged over. *uncertainty*: the variance is multiplied by 1 + this
+    / replays of an item, for a forecast from few replays.
     """
     known = [values for values in items if values]
     if not known or not replays_before or not replays_now:
@@ -273,7 +279,7 @@ def estimate_lower_power(
     cubes = every * both * (1 + (every - 1) * both * (3 + (every - 2) * both))
     variance = pairs / (every - 1) * (len(known) * every**2 - cubes.sum() / every) / 3
     variance += _compute_shift_variance(every * both, slopes, replays_before, replays_now)
-    variance *= 1 + _UNCERTAINTY * len(known) / sum(map(len, known))
+    variance *= 1 + uncertainty * len(known) / sum(map(len, known))
     # which items fall varies, too
     choice = pairs**2 * falling * (1 - falling / room) * float(gaps[can_fall].var())
     found = pairs * falling * float(gaps[can_fall].mean()) - 0.5
@@ -294,7 +300,8 @@ def count_replays_needed(
 
     def is_enough(before: int, now: int) -> bool:
         """Return whether so many replays of each item are enough."""
-        return estimate_lower_power(items, before, now, level) >= _PLANNED_POWER
+        power = estimate_lower_power(items, before, now, level, uncertainty=_UNCERTAINTY)
+        return power >= _PLANNED_POWER
 
     few = replays_now + 1
     return RunsNeeded(
