@@ -4,6 +4,7 @@ judgements.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -159,7 +160,10 @@ def find_label_and_conversations(
     try:
         scenario = protocol.find_scenario(scenario_id)
     except KeyError:
-        known = suggest_names(scenario_id, [scenario.id for scenario in protocol.scenarios])
+        names = [scenario.id for scenario in protocol.scenarios]
+        words = [word for word in re.split(r"\W+", scenario_id.lower()) if word]
+        meant = [name for name in names if all(word in name for word in words)]
+        known = suggest_names(scenario_id, meant or names)
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
     with store.open_snapshot() as connection:
         meant, label = _find_model_hash_and_label(connection, subject)

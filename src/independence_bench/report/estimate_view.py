@@ -43,8 +43,11 @@ def describe_preview(preview: Preview, cost_sentence: str = "") -> list[str]:
             if len(session.subjects) == 1
             else f"{len(session.subjects)} subjects"
         )
-        chosen = session.configurations != session.protocol.configurations
-        where = " · " + " + ".join(map(str, session.configurations)) if chosen else ""
+        where = (
+            " · " + " + ".join(map(str, session.configurations))
+            if len(session.protocol.systems) > 1  # else there is nothing to choose
+            else ""
+        )
         only = f" · only {', '.join(session.experiments)}" if session.experiments else ""
         part = f" · part {session.shard.number} of {session.shard.of}" if session.shard else ""
         lines.append(

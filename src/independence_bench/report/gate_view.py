@@ -64,7 +64,7 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     judge = (" · judge: ", Name(gate.baseline.judge.label))
     where = (
         ()
-        if tuple(board.configurations) == board.protocol.configurations
+        if len(board.protocol.systems) == 1  # there is nothing to choose
         else (" · ", Prose(" + ".join(map(str, board.configurations))))
     )
     yield Note((Prose(board.shown_protocol_name), *where, *judge, margin, looks))
