@@ -6,7 +6,8 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -37,7 +38,7 @@ from independence_bench.models.functions import load_function
 from independence_bench.models.local import files
 from independence_bench.models.local import install as installing
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import GGUF, PYTHON, Endpoint
+from independence_bench.models.spec import GGUF, PYTHON, SIM, Endpoint
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -49,6 +50,7 @@ from independence_bench.report.table import (
     join_texts,
 )
 from independence_bench.report.terminal import print_views
+from independence_bench.simulate.server import simulate
 
 LINE_EVERY = 10.0  # seconds between two lines on a file that comes
 MOST_ASKED = 3  # models whose providers are looked up, one request each
@@ -126,14 +128,13 @@ def list_models(
             )
         click.echo(load_function(word.removeprefix(f"{PYTHON}:")).description)
         return
-    if not endpoint.url:
+    if not endpoint.url and name != SIM:
         raise SubjectError(
             f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1"
         )
+    key = None if name == SIM else _read_optional_key(endpoint)
     offered, providers = asyncio.run(
-        _fetch_matching_models_and_providers(
-            endpoint, _read_optional_key(endpoint), (word or "").lower()
-        )
+        _fetch_matching_models_and_providers(endpoint, key, (word or "").lower())
     )
     if as_json:
         click.echo(
@@ -154,7 +155,11 @@ async def _fetch_matching_models_and_providers(
     returns, for at most three models or one that is called *word*, which providers serve each:
     model -> slug -> name.
     """
-    async with Client(endpoint, key) as client:
+    async with AsyncExitStack() as stack:
+        if not endpoint.url:
+            simulation = await stack.enter_async_context(simulate())
+            endpoint = replace(endpoint, url=simulation.url)
+        client = await stack.enter_async_context(Client(endpoint, key))
         offered = [
             info
             for name, info in sorted((await client.list_models()).items())
