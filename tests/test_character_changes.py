@@ -260,3 +260,13 @@ def test_a_new_question_is_an_edit(folder: Path) -> None:
 
     assert [one["title"] for one in change["items"] if one["edited"]] == ["Fact: your bees"]
     assert "Fact: your bees (edited)" in told
+
+
+def test_a_sheet_that_was_never_played_is_not_shown_as_played(folder: Path) -> None:
+    """Though it shares the conversations about the name with one that was."""
+    run(folder)
+    more = SHEET + "views: {tea: {says: Tea is a meal., ask: 'Is tea a drink?'}}\n"
+    write(folder, more)
+    told = aib(folder, "compare", "mira.yaml")
+
+    assert "mira.yaml as it is now was not played yet" in told.stderr

@@ -121,7 +121,9 @@ def list_plays(store: Store, protocols: Sequence[Protocol]) -> list[Play]:
     with store.open_snapshot() as connection:
         labels = make_unique_labels(registry.read_subjects(connection))
         times = registry.read_play_times(connection)
-        for protocol in sorted(protocols, key=lambda one: times.get(one.hash, 0.0)):
+        # versions share conversations, so one that was never played may have some
+        stored = [protocol for protocol in protocols if protocol.hash in times]
+        for protocol in sorted(stored, key=lambda one: times[one.hash]):
             counted, *_ = read_results(connection, protocol)
             for subject, conversations in counted.by_subject.items():
                 whole = [played.row for played in conversations if played.row.state == "complete"]
