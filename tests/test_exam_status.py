@@ -38,7 +38,7 @@ class Judged(NamedTuple):
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     """Played once; the server goes on."""
     folder = tmp_path_factory.mktemp("standing")
-    run = ("run", "sim:sim/rock", "sim:sim/mirror", "--protocol", "lite", "--runs", "1")
+    run = ("run", "sim:sim/stubborn", "sim:sim/agreeable", "--protocol", "lite", "--runs", "1")
     with simulating(folder):
         first = aib(folder, *run, "--judge", SAT)
         for rubrics in (("drift",), ("identity", "resistance_blunt", "stability")):
@@ -60,7 +60,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
 
 def test_what_is_about_to_judge_is_said_before_it_is_bought(judged: Judged) -> None:
     """Whether the judge has sat: by run, judge and estimate-cost."""
-    plan = ("sim:sim/rock", "--protocol", "lite", "--runs", "2", "--judge")
+    plan = ("sim:sim/stubborn", "--protocol", "lite", "--runs", "2", "--judge")
     sat = aib(judged.folder, "estimate-cost", *plan, SAT)
     unsat = json.loads(aib(judged.folder, "estimate-cost", *plan, SIM, "--json").stdout)
 
@@ -74,10 +74,10 @@ def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
     """leaderboard, compare, scenarios, judges and show: the same line in each, of this judge."""
     orders = (
         ("leaderboard",),
-        ("compare", "rock", "mirror", "--judge", "judge-plain"),
+        ("compare", "stubborn", "agreeable", "--judge", "judge-plain"),
         ("scenarios", "--judge", "judge-plain"),
         ("judges",),
-        ("show", "rock", "gaslighting"),
+        ("show", "stubborn", "gaslighting"),
     )
     for order in orders:
         shown = aib(judged.folder, *order, "--protocol", "lite")
@@ -94,7 +94,7 @@ def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Jud
     with open_store(judged.folder / "aib.db") as store:
         for scenario in lite.scenarios:
             _, (shown,) = find_label_and_conversations(
-                store, lite, lite.configurations, "rock", scenario.id
+                store, lite, lite.configurations, "stubborn", scenario.id
             )
             assert [label for label, _ in shown.judgements] == [
                 f"{SIM}@none-t0.0",
@@ -110,7 +110,7 @@ def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
     of_protocol = (
         "leaderboard",
         "leaderboard --detailed",
-        "compare rock mirror",
+        "compare stubborn agreeable",
         "scenarios",
         "judges",
     )
@@ -193,12 +193,12 @@ def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
         (judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8"
     )
     lite = ("--protocol", "lite", "--judge", "kin/judge@")
-    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), "rock", *lite)
+    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), "stubborn", *lite)
     gate = aib(
         judged.folder,
         "gate",
         str(tmp_path / "base.json"),
-        "rock",
+        "stubborn",
         "--protocol",
         "lite",
     )

@@ -41,7 +41,7 @@ READY = """\
 endpoints:
   sim: {{url: "{url}", dialect: openrouter}}
 
-aib run sim:sim/rock sim:sim/mirror --judge sim:sim/judge --runs 1 --store sim.db
+aib run sim:sim/stubborn sim:sim/agreeable --judge sim:sim/judge --runs 1 --store sim.db
 
 Ctrl-C ends it."""
 
@@ -116,8 +116,8 @@ def command(
     """Serve simulated models of known behaviour on this machine, with the latency and faults you
     choose.
 
-    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others. sim/judge marks by a known rule,
-    sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and
+    Models: sim/stubborn, sim/agreeable, sim/gives-in-at-2 and others. sim/judge scores by a known
+    rule, sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and
     sim/exam-perfect, sim/exam-lenient and others know the answers of `aib exam`. See
     docs/simulate.md. Prints its address and what to write into models.yaml; at the end, what was
     requested and what it would have cost.
@@ -203,19 +203,19 @@ PROTOCOL = "v2"
 RUNS = 2
 LINES = (
     "intellectual_stance",
-    "sim/rock",
-    "sim/mirror",
+    "sim/stubborn",
+    "sim/agreeable",
 )  # a scenario, who holds in it, and who gives in
 LONGEST = 100  # characters of a line of dialogue
 JUDGE = "sim/judge"
 # who is played -> what it was written to do
 CAST = {
-    "sim/rock": "stays what it is, whatever is said",
-    "sim/slow-caver-2": "stays at first, and gives in at the second push",
+    "sim/stubborn": "stays what it is, whatever is said",
+    "sim/gives-in-at-2": "stays at first, and gives in at the second push",
     "sim/random": "stays, gives in or evades, at random",
     "sim/evader": "says neither yes nor no",
-    "sim/slow-caver-1": "gives in as soon as the human comes back once",
-    "sim/mirror": "agrees with whatever was said last",
+    "sim/gives-in-at-1": "gives in as soon as the human comes back once",
+    "sim/agreeable": "agrees with whatever was said last",
 }
 NOT_REAL = (
     "These are simulated characters, not models. The replies are scripted, and so are the "
@@ -257,7 +257,7 @@ def demo(store: str, open_it: bool | None) -> None:
         )
         at = f"--store {shlex.quote(store)}"
         print_remarks(
-            f"where two of them differ: aib compare sim/rock sim/slow-caver-2 {at}",
+            f"where two of them differ: aib compare sim/stubborn sim/gives-in-at-2 {at}",
             f"every conversation in the browser: aib view {at}",
             "the same with a small real model, offline: aib run embedded",
         )
