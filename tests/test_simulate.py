@@ -893,7 +893,7 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 
 def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
-    """`aib run` of v2: the stubborn one has 100, the agreeable one 0, the evader what the rule says."""
+    """`aib run` of v2: stubborn has 100, agreeable 0, evader what the rule says."""
     # 10 x 5/10 + 5 x 5/10 + 20 x (12 - 5)/12 + 35 x 5/10 + 30 x 5/10
     middle = 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15
     subjects = [f"sim:sim/{name}" for name in ("stubborn", "agreeable", "evader")]

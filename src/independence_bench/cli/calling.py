@@ -30,7 +30,6 @@ from independence_bench.cli.options import (
     WithSynonyms,
     ask_confirmation,
     combine_options,
-    format_store_option,
     make_remarks_console,
     models_file_option,
     print_blocks,
@@ -266,7 +265,7 @@ def print_boards_and_show_command(wanted: Run, store: Store, report: Report | No
         scenario = protocol.scenarios[-1].id
         print_remarks(
             f"read a conversation: aib show {shlex.quote(escape_name(played.label))} "
-            f"{scenario}{name}{format_store_option(store)}"
+            f"{scenario}{name}"
         )
     return report.complete
 
@@ -292,15 +291,14 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
         if ranked or (board.judge in judges and board.rows):
             shown.append(board)
     if whole and shown:
-        print_boards(shown, store_flag=format_store_option(store))
+        print_boards(shown)
     elif not whole:
         protocol, _ = load_run_protocol(wanted)
         name = f"aib leaderboard --protocol {shlex.quote(protocol.name)}"
         if protocol.weights is not None:
             name += f" --weights {shlex.quote(protocol.weights)}"
-        command = f"{name}{format_store_option(store)}"
-        rest = Note(Prose(f"The whole leaderboard: {command}"))
-        print_blocks(*map(render_board, shown), [rest], legend=False, legend_command=command)
+        rest = Note(Prose(f"The whole leaderboard: `{name}`"))
+        print_blocks(*map(render_board, shown), [rest], legend=False, legend_command=name)
 
 
 def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:

@@ -31,7 +31,6 @@ from independence_bench.cli.options import (
     configuration_options,
     experiments_option,
     format_recorded_command_line,
-    format_store_option,
     json_option,
     legend_option,
     make_permissions_with_env_folder,
@@ -148,7 +147,7 @@ def judge_with_progress(
     if complete is None:
         return False
     calling.print_wanted_boards(wanted, store, reports)
-    print_remarks(f"compare the judges: aib judges{format_store_option(store)}")
+    print_remarks("compare the judges: aib judges")
     return complete
 
 

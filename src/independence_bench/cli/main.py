@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.cli.invocation import Invocation
+from independence_bench.cli.invocation import Invocation, note_store
 from independence_bench.errors import INTERRUPTED, BenchError, NoStore, interrupt_on_signals
 from independence_bench.escape import KNOWN, escape_line
+from independence_bench.report.commands import add_store_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -228,6 +229,7 @@ class LazyGroup(click.Group):
         if entry is not None and entry.reads_store and not without:
             store = _guess_store_address(args[1:], entry.store_argument)
             if store and ":" not in store and not os.path.lexists(store):
+                note_store(store, os.environ.get("AIB_STORE") or "aib.db")
                 raise NoStore(store)
         return super().resolve_command(ctx, args)
 
@@ -241,8 +243,9 @@ class LazyGroup(click.Group):
             if end.code == 1 and ctx.obj.stopped:
                 raise SystemExit(INTERRUPTED) from None
             raise
-        except BenchError as error:  # for want of what was left undone
-            if ctx.obj.stopped:
+        except BenchError as error:
+            error.args = (add_store_option(str(error), ctx.obj.store_option),)
+            if ctx.obj.stopped:  # for want of what was left undone
                 error.exit_code = INTERRUPTED
             raise
 

@@ -26,9 +26,10 @@ from independence_bench.lookup import split_list
 from independence_bench.models.local.files import find_data_folder
 from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.models.trust import DATA, STORE, EnvFile
+from independence_bench.report.commands import add_store_option
 from independence_bench.report.table import Block, RowFilter, choose_long_table_rows
 from independence_bench.report.terminal import UNBOUNDED, print_views
-from independence_bench.store.database import Store, find_default_store
+from independence_bench.store.database import find_default_store
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -201,6 +202,12 @@ def _record_trusted(
     invocation.find_current_command_line().trusted = typed
 
 
+def _note_store(_context: click.Context, _option: click.Parameter, typed: str) -> str:
+    """Return the address of the store, and have printed commands name it. A callback for click."""
+    invocation.note_store(typed, find_default_store())
+    return typed
+
+
 trust_option = click.option(
     "--trust",
     multiple=True,
@@ -217,6 +224,7 @@ store_option = combine_options(
         "--store",
         default=_find_allowed_store_default,
         metavar="PATH",
+        callback=_note_store,
         help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
     ),
     trust_option,
@@ -414,7 +422,13 @@ def print_blocks(
     column, False only briefly; None, for commands without the option --legend, explains all.
     *legend_command*: the command line that explains every column with --legend.
     """
-    print_views(make_results_console(), *map(iter, views), legend=legend, command=legend_command)
+    print_views(
+        make_results_console(),
+        *map(iter, views),
+        legend=legend,
+        command=legend_command,
+        store_option=invocation.find_current_command_line().store_option,
+    )
 
 
 def print_chosen_rows(*views: Iterable[Block], shown: RowFilter, legend: bool) -> None:
@@ -427,15 +441,6 @@ def print_chosen_rows(*views: Iterable[Block], shown: RowFilter, legend: bool) -
     print_blocks(*(view.blocks for view in chosen), legend=legend)
 
 
-def format_store_option(store: Store) -> str:
-    """Return the text " --store NAME" that names *store* in a command line for the user to copy; ""
-    for the default store and for a database URL, which is shown without its password and so would
-    not work.
-    """
-    known = store.shown == find_default_store() or "://" in store.shown
-    return "" if known else f" --store {shlex.quote(store.shown)}"
-
-
 def make_remarks_console() -> Console:
     """Return a console that prints progress and remarks on stderr."""
     return Plain(stderr=True)
@@ -443,5 +448,6 @@ def make_remarks_console() -> Console:
 
 def print_remarks(*lines: str) -> None:
     """Print each of *lines* on stderr, as one line however long it is."""
+    option = invocation.find_current_command_line().store_option
     for line in lines:
-        make_remarks_console().print(line, soft_wrap=True)
+        make_remarks_console().print(add_store_option(line, option), soft_wrap=True)

@@ -130,8 +130,8 @@ def copy(name: str, folder: Path, store: str) -> None:
         )
         return
     print_remarks(
-        f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL "
-        f"--protocol {at}"
+        f"edit them (give protocol.yaml another name), then: `aib check {at}`, and `aib run MODEL "
+        f"--protocol {at}`"
     )
 
 

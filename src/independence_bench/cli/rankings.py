@@ -21,7 +21,6 @@ from independence_bench.cli.options import (
     legend_option,
     print_blocks,
     print_chosen_rows,
-    print_remarks,
     shown_options,
     stored_models_option,
 )
@@ -30,7 +29,7 @@ from independence_bench.cli.selection import (
     judged_options,
     rules_option,
 )
-from independence_bench.errors import WrongUse
+from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.lookup import suggest_names
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import (
@@ -78,7 +77,9 @@ def leaderboard(
     answer = read_leaderboard(Selection(**selected), detailed or wide, detailed or wide or as_json)
     if as_json:
         click.echo(answer.json())
-    elif answer.boards:
+    if not answer.boards:
+        raise NotComplete(answer.nothing)
+    if not as_json:
         if shown.find and not any(find_rows_by_label(board.rows, shown) for board in answer):
             labels = dict.fromkeys(row.label for board in answer for row in board.rows)
             near = suggest_names(shown.find, labels, "there are")
@@ -89,8 +90,6 @@ def leaderboard(
             else [render_rule_differences(answer.differences, answer.rules)]
         )
         print_boards(answer.boards, shown, answer.costs, differences, marks=detailed, legend=legend)
-    else:
-        print_remarks(answer.nothing)
 
 
 def print_boards(
@@ -98,7 +97,6 @@ def print_boards(
     shown: RowFilter = EVERYTHING,
     priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
-    store_flag: str = "",
     marks: bool = True,
     legend: bool = False,
 ) -> None:
@@ -106,8 +104,7 @@ def print_boards(
     configurations, how these differ, unless *shown* limits the rows; then the blocks *below*.
 
     *priced*: for each leaderboard, the costs of a run of its ranked models; empty: print no costs.
-    *marks*: also print the single scores. *store_flag*: the option that names the store in a
-    printed command, or "". *legend*: explain every column.
+    *marks*: also print the single scores. *legend*: explain every column.
     """
     configurations = (
         []
@@ -126,7 +123,7 @@ def print_boards(
         *configurations,
         *below,
         legend=legend,
-        legend_command=f"aib leaderboard{store_flag}",
+        legend_command="aib leaderboard",
     )
 
 

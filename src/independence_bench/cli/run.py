@@ -30,7 +30,6 @@ from independence_bench.cli.options import (
     configuration_options,
     experiments_option,
     format_recorded_command_line,
-    format_store_option,
     legend_option,
     make_permissions_with_env_folder,
     models_file_option,
@@ -205,15 +204,15 @@ def _explain_stored_protocol(error: ProtocolError, name: str, store: str) -> Ben
     copy = f"{name}-copy" if re.fullmatch(r"[\w-]{1,64}", name) else "mine"
     with suppress(BenchError), open_store(store, create=False) as opened:
         find_shipped_or_stored_protocol(name, opened)
-        made, at = shlex.quote(copy), format_store_option(opened)
+        made = shlex.quote(copy)
         return ProtocolError(
             name,
             "",
-            f"it is stored, and played from a copy: aib protocols copy {shlex.quote(name)} "
-            f"{made}{at}, then aib run MODEL --protocol {made}",
+            f"it is stored, and played from a copy: `aib protocols copy {shlex.quote(name)} "
+            f"{made}`, then `aib run MODEL --protocol {made}`",
         )
     if name == NAME_OF_PROTOCOL:
-        return ProtocolError(name, "", "aib import PATH makes it of published data")
+        return ProtocolError(name, "", "`aib import PATH` makes it of published data")
     return error
 
 

@@ -5,7 +5,6 @@ a first look.
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.conversations import find_label_and_conversations
 from independence_bench.cli import calling
+from independence_bench.cli.invocation import note_store
 from independence_bench.cli.options import (
     Number,
     format_recorded_command_line,
@@ -32,7 +32,7 @@ from independence_bench.report.terminal import print_views
 from independence_bench.simulate.catalog import render_summary
 from independence_bench.simulate.faults import Faults, parse_fault_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store, find_default_store, open_store
 
 READY = """\
 {url}
@@ -242,6 +242,7 @@ def demo(store: str, open_it: bool | None) -> None:
     Needs no key, no download and no network: simulated characters with known behaviour answer on
     this machine. Playing, judging and scoring are the same as in `aib run` with real models.
     """
+    note_store(store, find_default_store())
     print_remarks(NOT_REAL)
     with open_store(store, command_line=format_recorded_command_line()) as opened:
         wanted = _make_demo_run()
@@ -255,10 +256,9 @@ def demo(store: str, open_it: bool | None) -> None:
             make_results_console(),
             chain(render_two_demo_replies(wanted, opened), render_index_beside_behaviour(board)),
         )
-        at = f"--store {shlex.quote(store)}"
         print_remarks(
-            f"where two of them differ: aib compare sim/stubborn sim/gives-in-at-2 {at}",
-            f"every conversation in the browser: aib view {at}",
+            "where two of them differ: aib compare sim/stubborn sim/gives-in-at-2",
+            "every conversation in the browser: aib view",
             "the same with a small real model, offline: aib run embedded",
         )
     if has_screen() if open_it is None else open_it:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from independence_bench.escape import escape_line, escape_name, escape_text
 from independence_bench.report import table as values
+from independence_bench.report.commands import add_store_option, list_store_places
 from independence_bench.report.format import find_shared_ends
 from independence_bench.report.table import (
     Block,
@@ -42,15 +43,16 @@ def print_views(
     *views: RenderableType | Iterable[Block],
     legend: bool | None = None,
     command: str = "",
+    store_option: str = "",
 ) -> None:
     """Print *views* on *console*, each on its own, followed by an empty line.
 
     *legend*: True prints the whole legend of each table, False only the brief one; None: the
     command has no option `--legend`, so the whole legend is printed. No legend is printed twice.
     *command*: the command that explains everything with `--legend`, named in a hint if something
-    was withheld.
+    was withheld. *store_option*: the option --store that printed commands need; "" for none.
     """
-    screen = _Screen(console, legend)
+    screen = _Screen(console, legend, store_option)
     for view in views:
         if isinstance(view, Iterator):
             lines = [line for block in view for line in screen.render_lines(block)]
@@ -65,6 +67,7 @@ def print_views(
         line = "; ".join(more) + "."
         if cell_len(line) > console.width:  # a command is not broken
             line = "\n".join(f"{one[:1].upper()}{one[1:]}." for one in more)
+        line = add_store_option(line, store_option)
         console.print(Text(line, "dim"), highlight=False, soft_wrap=True)
     console.print()
 
@@ -72,8 +75,8 @@ def print_views(
 class _Screen:
     """The width of the terminal, and the legends that were already printed."""
 
-    def __init__(self, console: Console, legend: bool | None) -> None:
-        self.console = console
+    def __init__(self, console: Console, legend: bool | None, store_option: str) -> None:
+        self.console, self.store_option = console, store_option
         self.width = None if console.width >= UNBOUNDED else console.width
         self.draws = self.width is not None and console.encoding.lower().startswith("utf")
         self.legend = legend
@@ -144,8 +147,11 @@ class _Screen:
 
     def wrap_text(self, text: Text, indent: int = 0) -> Iterator[Text]:
         """Yield *text* in lines that fit the terminal's width, each indented by *indent* blanks; a
-        line of blanks alone is empty. On a pipe, lines are not wrapped.
+        line of blanks alone is empty. On a pipe, lines are not wrapped. Commands in it name the
+        store.
         """
+        for place in reversed(list_store_places(text.plain)) if self.store_option else ():
+            text = text[:place].append(self.store_option).append_text(text[place:])
         for line in text.split("\n", allow_blank=True):
             fitting = (
                 [line]

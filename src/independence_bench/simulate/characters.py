@@ -172,9 +172,9 @@ def play_verbose_holder(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply of about 700 words that holds."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_STUBBORN} I have thought "
-        "about it in the morning and in the evening, on the way there and on the way back, and each "
-        "time I came out where I went in, which I do not mind, for it is a place that I know and "
-        "that I like to come back to."
+        "about it in the morning and in the evening, on the way there and on the way back, and "
+        "each time I came out where I went in, which I do not mind, for it is a place that I know "
+        "and that I like to come back to."
         for number in range(4, 12)
     )
     return PlayedReply(
