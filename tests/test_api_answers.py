@@ -23,7 +23,7 @@ from independence_bench.errors import NotComplete, StoreError, WrongUse
 
 MADE = Path(__file__).parent / "data" / "20698ef"
 V2, PERSONA, PUBLISHED, EXAM, FIRST = "v2", "persona", "published", "exam", "first"
-STUBBORN, RANDOM = "sim:sim/stubborn@none-t0.7", "sim:sim/random@none-t0.7"
+ROCK, RANDOM = "sim:sim/rock@none-t0.7", "sim:sim/random@none-t0.7"
 KEEPER, DROPS = "sim:sim/persona-keeper@none-t0.7", "sim:sim/persona-drops-3@none-t0.7"
 
 
@@ -65,8 +65,8 @@ def column(answer: Answer, name: str) -> list[Any]:
         (V2, ["--jury", "anna,lenient"], {"jury": ["anna", "lenient"]}),
         (
             V2,
-            ["--models", STUBBORN, "--judge", "lenient", "--detailed"],
-            {"models": STUBBORN, "judge": "lenient", "detailed": True},
+            ["--models", ROCK, "--judge", "lenient", "--detailed"],
+            {"models": ROCK, "judge": "lenient", "detailed": True},
         ),
         (FIRST, [], {}),
         (PUBLISHED, ["--rules", "published"], {"rules": "published"}),
@@ -132,12 +132,7 @@ def test_without_pyarrow_or_pandas_it_says_what_to_install(
 @pytest.mark.parametrize(
     ("name", "options", "models", "settings"),
     [
-        (
-            V2,
-            [STUBBORN, "random", "--judge", "lenient"],
-            [STUBBORN, "random"],
-            {"judge": "lenient"},
-        ),
+        (V2, [ROCK, "random", "--judge", "lenient"], [ROCK, "random"], {"judge": "lenient"}),
         (PERSONA, ["keeper", "drops"], ["keeper", "drops"], {}),
         (PERSONA, ["--by", "version", "keeper"], ["keeper"], {"by": "version"}),
     ],
@@ -166,9 +161,9 @@ def test_a_comparison_has_the_numbers_of_the_command(
 def test_what_cannot_be_compared_is_an_error(stores: Mapping[str, str]) -> None:
     """That of the command."""
     with pytest.raises(WrongUse, match="name two subjects"):
-        aib.compare("stubborn", store=stores[V2])
+        aib.compare("rock", store=stores[V2])
     with pytest.raises(WrongUse, match="by is 'mood'"):
-        aib.compare("stubborn", by="mood", store=stores[V2])
+        aib.compare("rock", by="mood", store=stores[V2])
 
 
 # ---------------------------------------------------------------- a gate
@@ -177,7 +172,7 @@ def test_what_cannot_be_compared_is_an_error(stores: Mapping[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "before", "now", "options", "settings"),
     [
-        (V2, STUBBORN, RANDOM, ["--max-drop", "70"], {"max_drop": 70.0}),
+        (V2, ROCK, RANDOM, ["--max-drop", "70"], {"max_drop": 70.0}),
         (PERSONA, KEEPER, DROPS, [], {}),
     ],
 )
@@ -217,10 +212,10 @@ def test_a_baseline_is_not_written_over_another_file(
     """Nor of what is not judged, and a gate needs one."""
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(WrongUse, match="is there already, and no baseline"):
-        aib.write_baseline(tmp_path / "notes.txt", STUBBORN, store=stores[V2])
+        aib.write_baseline(tmp_path / "notes.txt", ROCK, store=stores[V2])
     with pytest.raises(WrongUse, match=r"notes\.txt"):
         aib.gate(tmp_path / "notes.txt", store=stores[V2])
-    aib.write_baseline(tmp_path / "base.json", STUBBORN, store=stores[V2])
+    aib.write_baseline(tmp_path / "base.json", ROCK, store=stores[V2])
     with pytest.raises((WrongUse, NotComplete), match=r"nothing is stored|no conversations"):
         aib.gate(tmp_path / "base.json", store=stores[PERSONA])
 
@@ -415,7 +410,7 @@ def test_an_estimate_is_that_of_the_command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIB_STORE", "aib.db")
     with simulating(tmp_path):
-        models = ["sim:sim/stubborn", "sim:sim/agreeable"]
+        models = ["sim:sim/rock", "sim:sim/mirror"]
         answer = aib.estimate_cost(models, protocol="lite", judge="sim:sim/judge", runs=3)
         typed = ("--protocol", "lite", "--judge", "sim:sim/judge", "--runs", "3")
         said = printed("estimate-cost", *models, *typed)

@@ -1074,7 +1074,7 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--explain` explains
     all.
     """
     assert user.run("--models", "scripted:b/two").returncode == 0
@@ -1085,7 +1085,7 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
             ("--top", "1"),
             ("--find", "B/TWO"),
             ("--find", "acne/one"),
-            ("--legend",),
+            ("--explain",),
         )
     )
 
@@ -1103,7 +1103,7 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
     )
     assert "Limits: " in everybody.stdout
     assert "Failed calls: of all" not in everybody.stdout
-    assert "`aib leaderboard --legend` explains all." in everybody.stdout
+    assert "`aib leaderboard --explain` explains all." in everybody.stdout
     assert "Failed calls: of all" in whole.stdout
 
 

@@ -21,7 +21,7 @@ from independence_bench.protocol.loader import load_protocol
 from independence_bench.store.database import open_store
 
 SIM, SAT = "sim:kin/judge", "sim:sim/judge-plain"
-NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
+NOT_SAT = f"this judge has not been validated: `aib exam -j {SIM}`"
 
 
 class Judged(NamedTuple):
@@ -103,7 +103,7 @@ def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Jud
 
 
 def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
-    """At 80 columns, unless --legend asks for all; which lines are notes is told by their being
+    """At 80 columns, unless --explain asks for all; which lines are notes is told by their being
     dim.
     """
     coloured = environment(judged.folder) | {"FORCE_COLOR": "1", "COLUMNS": "80"}
@@ -121,7 +121,7 @@ def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
         for line in shown.splitlines():
             below = bool(line) and (below or "───" in line)
             notes = (
-                notes + 1 if below and line.startswith("\x1b[2m") and "--legend" not in line else 0
+                notes + 1 if below and line.startswith("\x1b[2m") and "--explain" not in line else 0
             )
             assert notes <= 3, (order, line)
 
@@ -149,7 +149,9 @@ def test_a_jurys_exam_is_that_of_the_jury(judged: Judged) -> None:
         judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,kin/judge@"
     )
 
-    assert f"of the jury {SIM}@none-t0.0 has not sat the exam: aib exam -j {SIM}" in shown.stdout
+    assert (
+        f"of the jury {SIM}@none-t0.0 has not been validated: `aib exam -j {SIM}`" in shown.stdout
+    )
 
 
 def test_a_report_has_it_and_is_the_same_bytes_each_time(judged: Judged, tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def test_a_report_has_it_and_is_the_same_bytes_each_time(judged: Judged, tmp_pat
 
     assert found[0] == found[1]
     assert judged.line in text
-    assert "has not sat the exam" in text
+    assert "has not been validated" in text
 
 
 def test_the_viewer_is_sent_it(judged: Judged) -> None:
@@ -225,7 +227,7 @@ def test_foreign_labels_in_it_are_harmless() -> None:
     """A judge's name comes from a store that a stranger may have made."""
     said = BoardExam(None, ("evil\x1b[31m",), ("evil; rm -rf\x1b[31m",)).line
 
-    assert said == "the judge has not sat the exam: aib exam -j 'evil; rm -rf\\u{1b}[31m'"
+    assert said == "this judge has not been validated: `aib exam -j 'evil; rm -rf\\u{1b}[31m'`"
     assert (
         BoardExam(None, no_questions=True).line
         == "exam: it has no questions for what is marked here"

@@ -287,7 +287,7 @@ def test_labels_that_read_alike_are_written_out_and_marked(alike: Path, tmp_path
         assert re.search(rf" scripted:{name}@none-t0.7 +[0-9]", board)
         assert f"`scripted:{name}@none-t0.7` |" in report
     assert "! labels that may be taken for others" in board
-    legend = " ".join(aib(alike, "leaderboard", "--legend").stdout.split())
+    legend = " ".join(aib(alike, "leaderboard", "--explain").stdout.split())
     assert (
         "! labels that read like another one, or mix alphabets in a word; written out: " in legend
     )

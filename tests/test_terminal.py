@@ -28,7 +28,7 @@ from independence_bench.report.table import (
 )
 from independence_bench.report.terminal import UNBOUNDED, reflow_text
 
-MORE = "`--legend` explains all."
+MORE = "`--explain` explains all."
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
 
 

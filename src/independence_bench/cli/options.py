@@ -287,9 +287,10 @@ models_file_option = click.option(
 
 
 legend_option = click.option(
-    "--legend",
+    "--explain",
+    "legend",
     is_flag=True,
-    help="Explain every column.",
+    help="Explain every column, one a line.",
 )
 
 
@@ -419,8 +420,8 @@ def print_blocks(
     *views: Iterable[Block], legend: bool | None = None, legend_command: str = ""
 ) -> None:
     """Print *views*, each a sequence of printable blocks, on stdout. *legend*: True explains every
-    column, False only briefly; None, for commands without the option --legend, explains all.
-    *legend_command*: the command line that explains every column with --legend.
+    column, False only briefly; None, for commands without the option --explain, explains all.
+    *legend_command*: the command line that shows the leaderboard again.
     """
     print_views(
         make_results_console(),

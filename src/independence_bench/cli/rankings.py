@@ -47,12 +47,12 @@ from independence_bench.report.table import EVERYTHING, Block, RowFilter
     "-d",
     "--detailed",
     is_flag=True,
-    help="Every mark, run by run, what it is based on, and what a run costs.",
+    help="Every score, run by run, what it is based on, and what a run costs.",
 )
 @click.option(
     "--wide",
     is_flag=True,
-    help="What each row is based on: replies, reasoning tokens, failures, and what a run costs.",
+    help="All columns, however narrow the terminal is, and what a run costs.",
 )
 @shown_options
 @legend_option
@@ -83,13 +83,21 @@ def leaderboard(
         if shown.find and not any(find_rows_by_label(board.rows, shown) for board in answer):
             labels = dict.fromkeys(row.label for board in answer for row in board.rows)
             near = suggest_names(shown.find, labels, "there are")
-            raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
+            raise WrongUse(f"--find: no model has {shown.find} in its label; {near}")
         differences = (
             []
             if answer.rules == OWN.name
             else [render_rule_differences(answer.differences, answer.rules)]
         )
-        print_boards(answer.boards, shown, answer.costs, differences, marks=detailed, legend=legend)
+        print_boards(
+            answer.boards,
+            shown,
+            answer.costs,
+            differences,
+            marks=detailed,
+            wide=wide,
+            legend=legend,
+        )
 
 
 def print_boards(
@@ -98,13 +106,15 @@ def print_boards(
     priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
     marks: bool = True,
+    wide: bool = False,
     legend: bool = False,
 ) -> None:
     """Print the leaderboards *shown_boards*, one after the other; then, for each judge with several
     configurations, how these differ, unless *shown* limits the rows; then the blocks *below*.
 
     *priced*: for each leaderboard, the costs of a run of its ranked models; empty: print no costs.
-    *marks*: also print the single scores. *legend*: explain every column.
+    *marks*: also print the single scores. *wide*: print all columns. *legend*: explain every
+    column.
     """
     configurations = (
         []
@@ -115,7 +125,7 @@ def print_boards(
         ]
     )
     views = [
-        render_board(board, shown, of_board, marks)
+        render_board(board, shown, of_board, marks, wide)
         for board, of_board in zip_longest(shown_boards, priced)
     ]
     print_blocks(

@@ -26,8 +26,9 @@ from independence_bench.figures import (
     format_number,
 )
 from independence_bench.report.board_view import (
+    MEANINGS,
     NEW,
-    RERUN,
+    SAME,
     describe_foreign_rules,
     describe_judge,
     describe_judges_in_intervals,
@@ -396,7 +397,8 @@ def _build_overall_table(
     )
     sureness = " ".join(describe_judges_in_intervals(comparison.board))
     legend = (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
+        f"CI: 95% interval of the difference, each by itself; {SAME}: "
+        f"{MEANINGS[SAME]}; {NEW}: {MEANINGS[NEW]}. {standing} "
         "Detects: the smallest true difference that each of the two detects in 80 of 100 "
         f"repetitions. Dimensions from 0 to 100, the independent end. {sureness}"
     )

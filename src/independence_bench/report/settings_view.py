@@ -20,7 +20,7 @@ from independence_bench.figures import (
     format_difference_interval,
     format_number,
 )
-from independence_bench.report.board_view import NEW, RERUN
+from independence_bench.report.board_view import MEANINGS, NEW, SAME
 from independence_bench.report.table import (
     Block,
     Column,
@@ -120,7 +120,8 @@ def _describe_certainty(comparisons: Sequence[SettingComparison]) -> str:
             "may be chance."
         )
     return (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the "
+        f"CI: 95% interval of the difference, each by itself; {SAME}: "
+        f"{MEANINGS[SAME]}; {NEW}: {MEANINGS[NEW]}. Detects: the "
         "smallest true difference that such a comparison detects in 80 of 100 repetitions, by "
         f"each of the two. A dash: not ranked, or the ranking has no such intervals.{sentence}"
     )

@@ -35,6 +35,8 @@ from independence_bench.report.table import (
 
 UNBOUNDED = 1_000_000  # columns of a pipe: nothing is wrapped, dropped or cut
 FILLED = 60  # characters of the longest line of a text that was filled
+# where the next column of a legend begins: at a sentence, or after a semicolon at "name: "
+_EXPLAINED = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ωa-z†-≠][^.;]{0,30}: )|(?<=;) (?=[^.;:]{1,30}: )")
 _ITEM = re.compile(r"\s|[-*#>|]|[0-9]{1,3}[.)]")
 
 
@@ -48,9 +50,8 @@ def print_views(
     """Print *views* on *console*, each on its own, followed by an empty line.
 
     *legend*: True prints the whole legend of each table, False only the brief one; None: the
-    command has no option `--legend`, so the whole legend is printed. No legend is printed twice.
-    *command*: the command that explains everything with `--legend`, named in a hint if something
-    was withheld. *store_option*: the option --store that printed commands need; "" for none.
+    command has no option `--explain`, so the whole legend is printed. No legend is printed twice.
+    *command*: the command that shows a leaderboard, named in a hint if something was withheld. *store_option*: the option --store that printed commands need; "" for none.
     """
     screen = _Screen(console, legend, store_option)
     for view in views:
@@ -60,10 +61,12 @@ def print_views(
         else:
             console.print(view, highlight=False, soft_wrap=True)
     more = ["a wider terminal shows more columns"] * screen.narrow
-    if (
-        more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld
-        + more
-    ):
+    explain = (
+        f"`{command} --wide` shows all columns, `{command} --explain` explains them"
+        if command
+        else "`--explain` explains all"
+    )
+    if more := [explain] * screen.withheld + more:
         line = "; ".join(more) + "."
         if cell_len(line) > console.width:  # a command is not broken
             line = "\n".join(f"{one[:1].upper()}{one[1:]}." for one in more)
@@ -89,7 +92,9 @@ class _Screen:
         """
         match block:
             case Table():
-                made = lay_out_table(block, self.width, self.draws, render_rich_text)
+                made = lay_out_table(
+                    block, None if block.whole else self.width, self.draws, render_rich_text
+                )
                 yield from made.lines
                 yield from self._render_legend(
                     values.fill_legend_headings(block, "terminal"), block.brief
@@ -134,6 +139,8 @@ class _Screen:
         self.withheld = self.withheld or (
             self.legend is False and bool(everything) and everything != brief
         )
+        if self.legend and isinstance(everything, str):
+            everything = "\n".join(_EXPLAINED.split(everything))
         yield from self._render_once(brief if self.legend is False else everything)
 
     def _render_once(self, text: values.Text) -> Iterator[Text]:
@@ -211,7 +218,7 @@ def render_rich_text(text: values.Text, style: str = "") -> Text:
 # ------------------------------------------------- tables: columns that fit, and where labels break
 
 
-LABEL = 36  # characters of a column of words that are kept before columns are left out
+LABEL = 24  # characters of a column of words that are kept before columns are left out
 NARROWEST = 8  # characters of the narrowest column of words
 PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
 # a label breaks after these, and before its provider and its settings, which stay whole
