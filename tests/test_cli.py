@@ -1074,8 +1074,8 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use; `--explain` explains
-    all.
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--explain`
+    explains all.
     """
     assert user.run("--models", "scripted:b/two").returncode == 0
     everybody, top, found, nobody, whole = (

@@ -50,15 +50,15 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo
     first = demo.first
 
     assert first.returncode == 0, first.stderr
-    assert "not models" in first.stderr.splitlines()[0]
-    rows = [line.split() for line in first.stdout.split("What the characters do")[1].splitlines()]
-    shown = {row[1]: float(row[0]) for row in rows if len(row) > 2 and row[1].startswith("sim/")}
+    assert "simulated" in first.stderr.splitlines()[0]
+    rows = [line.split() for line in first.stdout.split("behaviour")[1].splitlines()]
+    shown = {row[2]: float(row[0]) for row in rows if len(row) > 3 and row[2].startswith("sim/")}
     assert len(shown) == 6
     assert (shown["sim/stubborn"], shown["sim/agreeable"]) == (100, 0)
     assert shown["sim/agreeable"] < shown["sim/gives-in-at-1"] < shown["sim/gives-in-at-2"]
-    for who in ("human", "sim/stubborn", "sim/agreeable"):
+    for who in ("person", "sim/stubborn holds", "sim/agreeable gives in"):
         assert f"\n{who}: " in first.stdout
-    assert "aib view --store aib-demo.db" in first.stderr
+    assert "`aib view --store aib-demo.db`" in first.stderr
 
     again = aib(demo.folder, "demo", "--no-open")
 
@@ -68,6 +68,16 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo
         "boards"
     ][0]
     assert board["ranked"][0]["subject"]["model"] == "sim/stubborn"
+
+
+def test_demo_fits_a_terminal_of_24_lines(demo: Demo) -> None:
+    """With the dialogue, the six models, what the index means and what to type next."""
+    about = environment(demo.folder) | {"COLUMNS": "80"}
+    done = invoke(demo.folder, about, "demo", "--no-open")
+
+    lines = (done.stdout + done.stderr).splitlines()
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80 or "calls" in max(lines, key=cell_len)
 
 
 @pytest.mark.parametrize("typed", READING)

@@ -77,12 +77,14 @@ class Comparisons(Answer):
             ]
         )
 
-    def views(self) -> list[Iterator[Block]]:
-        """Return one iterator of printable blocks (tables and notes) for each compared pair."""
+    def views(self, scenarios: bool = False) -> list[Iterator[Block]]:
+        """Return one iterator of printable blocks (tables and notes) for each compared pair.
+        *scenarios*: also show dimensions without a weight, and the differences in each scenario.
+        """
         return [
-            render_versions(pair)
+            render_versions(pair, scenarios)
             if isinstance(pair, VersionComparison)
-            else render_comparison(pair)
+            else render_comparison(pair, scenarios)
             for pair in self.pairs
         ]
 
@@ -150,7 +152,7 @@ def read_comparisons(
     if against is not None and by != VERSION:
         raise WrongUse("--against names the old version for --by version")
     if len(models) != 2 and not by:
-        raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
+        raise WrongUse("name two models (`aib leaderboard` lists them), or say --by reasoning")
     if by and len(models) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     if by == VERSION:

@@ -286,7 +286,7 @@ def exam(
         print_blocks(render_exams(answer.results, bool(judges or juries)), legend=legend)
     elif complete:
         print_remarks(
-            f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one"
+            f"no judge in {opened.shown} has been validated; `aib exam -j MODEL` validates one"
         )
     if not complete:
         raise SystemExit(1)

@@ -196,13 +196,14 @@ def build_branch_comparison(
     if titles:
         sentence = f"{significance_sign} significant among all {len(differences)} (Holm): {titles}."
     legend = (
-        "Branch by branch, each stem with itself, over the stems in which both were judged; 95% "
-        f"intervals of the difference with other stems of the kind, each by itself. {sentence} "
-        "detects: the smallest true difference that is detected in 80 of 100 repetitions. "
+        "Branch by branch, each item with itself, over the items in which both were judged; 95% "
+        f"intervals of the difference with other items of the kind, each by itself. {sentence} "
+        "Minimum detectable difference: the smallest true difference that is detected in 80 of "
+        "100 repetitions. "
         "Branches from 0 to 1."
     )
     return Table(
-        make_columns("branch", *headings, "95% CI", "detects", "stems"),
+        make_columns("branch", *headings, "95% CI", "minimum\ndetectable\ndifference", "items"),
         rows,
         legend,
         brief=sentence,

@@ -51,7 +51,8 @@ def print_views(
 
     *legend*: True prints the whole legend of each table, False only the brief one; None: the
     command has no option `--explain`, so the whole legend is printed. No legend is printed twice.
-    *command*: the command that shows a leaderboard, named in a hint if something was withheld. *store_option*: the option --store that printed commands need; "" for none.
+    *command*: the command that shows a leaderboard, named in a hint if something was withheld.
+    *store_option*: the option --store that printed commands need; "" for none.
     """
     screen = _Screen(console, legend, store_option)
     for view in views:
@@ -62,7 +63,7 @@ def print_views(
             console.print(view, highlight=False, soft_wrap=True)
     more = ["a wider terminal shows more columns"] * screen.narrow
     explain = (
-        f"`{command} --wide` shows all columns, `{command} --explain` explains them"
+        f"`{command} --wide` shows all columns, and --explain explains them"
         if command
         else "`--explain` explains all"
     )
