@@ -67,8 +67,28 @@ OPTION_GROUPS = {
 }
 
 
+HELP_ALL = "--help-all"
+
+
 class GroupedCommand(click.Command):
-    """A command with many options, which `--help` lists in groups by subject."""
+    """A command with many options, which help lists in groups by subject. *usual*: the parameters
+    that `--help` lists, if `--help-all` lists the others, too; "": `--help` lists all.
+    """
+
+    def __init__(self, *arguments: Any, usual: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.usual = usual.split()
+        if usual:
+            self.params.append(
+                click.Option(
+                    [HELP_ALL],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_print_whole_help,
+                    help="Show all options, and exit.",
+                )
+            )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of a command into the text of `--help`, under the headings of their
@@ -77,6 +97,9 @@ class GroupedCommand(click.Command):
         *_, last = OPTION_GROUPS
         groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
         for option in self.get_params(ctx):
+            usual = option.name in self.usual or "--help" in option.opts
+            if self.usual and HELP_ALL not in ctx.meta and not usual:
+                continue
             if (record := option.get_help_record(ctx)) is not None and record[1]:
                 heading = next(
                     (
@@ -91,6 +114,14 @@ class GroupedCommand(click.Command):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+def _print_whole_help(context: click.Context, _option: click.Parameter, typed: bool) -> None:
+    """Print the help with all options, and end. A callback for click."""
+    if typed and not context.resilient_parsing:
+        context.meta[HELP_ALL] = True
+        click.echo(context.get_help())
+        context.exit()
 
 
 class WithSynonyms(click.Option):

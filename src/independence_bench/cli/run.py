@@ -68,7 +68,7 @@ plan_options = combine_options(
     click.option(
         "--all",
         is_flag=True,
-        help="All active subjects of models.yaml; where it names none, of the shipped list.",
+        help="All active models of models.yaml; if it names none, of the shipped list.",
     ),
     models_file_option,
     click.option(
@@ -96,7 +96,7 @@ plan_options = combine_options(
         "-t",
         "--temperature",
         type=Number(0, 2),
-        help="For every subject.   [default: the protocol's]",
+        help="For every model.   [default: the protocol's]",
     ),
     click.option(
         "--max-tokens",
@@ -108,7 +108,7 @@ plan_options = combine_options(
         "-r",
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
-        help="Reasoning effort of every subject; `none` is the same as `off`, `auto` sends none.  "
+        help="Reasoning effort of every model; `none` is the same as `off`, `auto` sends none.  "
         "[default: off, where it can be]",
     ),
     click.option(
@@ -129,7 +129,13 @@ plan_options = combine_options(
 )
 
 
-@click.command(name="run", cls=GroupedCommand)
+USUAL = (
+    "listed all local_url local_model reasoning_effort protocol exp judge runs budget "
+    "parallel parallel_tasks yes store help_all"
+)
+
+
+@click.command(name="run", cls=GroupedCommand, usual=USUAL)
 @plan_options
 @weights_option
 @calling.limit_options
@@ -138,7 +144,7 @@ plan_options = combine_options(
     "-y",
     "--yes",
     is_flag=True,
-    help="Do not ask before a list of subjects is played, or it costs much.",
+    help="Do not ask before a list of models is played, or it costs much.",
 )
 @store_option
 def run(
@@ -151,23 +157,21 @@ def run(
     store: str,
     **asked: Any,
 ) -> None:
-    """Play a protocol against models, judge every conversation, show the ranking.
+    """Play a protocol against models, judge every conversation, and show the ranking.
 
-    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint
-    (openai:gpt-4o-mini, local:NAME, or one of models.yaml), `embedded` for the small local one, or
-    python:MODULE:FUNCTION for a function of your own (docs/local-models.md). Its settings come from
+    \b
+    aib run qwen/qwen3-8b                      a model on OpenRouter
+    aib run embedded                           a small model here, without a key
+    aib run openai:gpt-4o-mini --runs 5        another endpoint, more runs
+    aib run local:my-model --local-url http://localhost:8080/v1
+
+    MODEL may also be python:MODULE:FUNCTION (docs/local-models.md). Its settings come from
     models.yaml, else from the shipped list of models (docs/models.md), else from the protocol.
-    Without MODEL, the active subjects of models.yaml are played, after showing the cost.
+    Without MODEL, `aib` plays the active models of models.yaml, after showing the cost.
 
-    Stored replies are not bought again: running the same command twice does nothing the second
-    time, and after Ctrl-C it continues where it stopped.
-
-    More runs narrow an interval, and runs of another day show how a model changes from day to day:
-    give the same command with a larger --runs on another day.
-
-    With --shard several workers on one PostgreSQL store each carry out one part of the same
-    command; the same command without --shard does what is left of all parts. With --on a Ray
-    cluster does this (docs/scaling.md).
+    `aib` never pays twice for a stored reply: the same command does nothing the second time, and
+    after Ctrl-C it continues where it stopped. The same command with a larger --runs narrows the
+    intervals; runs on another day also show how a model changes from day to day.
     """
     worker = calling.parse_worker(shard, job, on)
     wanted = Run(
