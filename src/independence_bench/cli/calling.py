@@ -86,7 +86,7 @@ one_subject_limit_options = combine_options(
         "-pt",
         "--parallel-tasks",
         type=click.IntRange(1, 4096),
-        help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on "
+        help="Calls at once within one model, at each endpoint.  [default: 8; 1 for models on "
         "this machine]",
     ),
     click.option(
@@ -102,7 +102,7 @@ limit_options = combine_options(
         "-p",
         "--parallel",
         type=click.IntRange(1, 256),
-        help="Subjects at once.  [default: 4; 1 for models on this machine]",
+        help="Models at once.  [default: 4; 1 for models on this machine]",
     ),
     one_subject_limit_options,
 )
@@ -340,7 +340,7 @@ def say_run_end(report: Report, store: Store, *before: str) -> None:
         f"spent {'at least ' if unpriced else ''}{format_dollars(report.cost)} by this "
         f"command{unknown}, "
         f"{format_dollars(spent.total)} in the store's life "
-        f"(candidates {format_dollars(spent.replies)}, judges {format_dollars(spent.judgements)})"
+        f"(models {format_dollars(spent.replies)}, judges {format_dollars(spent.judgements)})"
     )
     print_whole_job_dollars(report, store)
 

@@ -98,7 +98,7 @@ def _print_published_import(console: Console, *, outcome: PublishedImport, every
     judgements, the costs, and what was skipped or does not count. *every*: list all of these, not
     only examples.
     """
-    subjects = format_count(len(outcome.subjects), "subject")
+    subjects = format_count(len(outcome.subjects), "model")
     console.print(
         f"{format_count(outcome.new, 'conversation')} and "
         f"{format_count(outcome.judgements, 'judgement')} "
@@ -228,7 +228,7 @@ def export_(
     dataset card.
 
     The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns:
-    docs/export.md. With `--form inspect` one log for each subject and configuration, for Inspect's
+    docs/export.md. With `--form inspect` one log for each model and configuration, for Inspect's
     own tools: docs/inspect.md.
     """
     if form != "inspect" and licence is None:

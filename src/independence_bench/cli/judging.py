@@ -79,7 +79,7 @@ def judge(
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several
     judges are asked one after the other, and share one budget; `aib judges` compares them. --models
-    and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
+    and --exp judge only a part of what is stored. Without --variants and --modes the protocol's
     default configuration is judged, or, if only others were played, these.
     """
     worker, selection = calling.parse_worker(shard, job, on), pop_selection(asked)
@@ -190,7 +190,7 @@ def extract_names(
 
     Names and genders come from models that have read the conversations: with -j a model reads those
     that no model has read, once each, and its readings are stored. Imported data has the readings
-    that were published with it. What became of a name or a gender comes from the judge's marks.
+    that were published with it. What became of a name or a gender comes from the judge's scores.
     """
     selection, complete = pop_selection(asked), True
     with selection.open_for_marking(format_recorded_command_line()) as (opened, protocol, files):
@@ -259,7 +259,7 @@ def exam(
     store: str,
     **asked: Any,
 ) -> None:
-    """Have a judge mark conversations whose correct marks are known, and say whether it is fit for
+    """Validate a judge on conversations whose correct scores are known: whether it is fit for
     ranking.
 
     Sixty to eighty questions a rubric, half of them hard; twelve are asked a second time, with an

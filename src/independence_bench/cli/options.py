@@ -274,7 +274,7 @@ configuration_options = combine_options(
         "--variants",
         metavar="LIST",
         callback=split_option,
-        help="System variants, e.g. neutral.  [default: the protocol's]",
+        help="System prompts, e.g. neutral.  [default: the protocol's]",
     ),
     click.option(
         "--delivery",
@@ -282,7 +282,7 @@ configuration_options = combine_options(
         "modes",
         metavar="LIST",
         callback=split_option,
-        help="Deliveries: user_role, tool_role.  [default: the protocol's]",
+        help="Delivery modes: user_role, tool_role.  [default: the protocol's]",
     ),
 )
 experiments_option = click.option(
@@ -313,7 +313,7 @@ models_file_option = click.option(
     "--models-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Subjects and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
+    help=f"Models and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
 )
 
 

@@ -255,14 +255,14 @@ def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
 
 
 @click.command(name="rerun", cls=GroupedCommand)
-@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.argument("subjects", nargs=-1, metavar="[MODEL]...")
 @click.option(
     "-m",
     "--models",
     "listed",
     metavar="A,B",
     callback=split_option,
-    help="The same as SUBJECT..., with commas.",
+    help="The same as MODEL..., with commas.",
 )
 @calling.endpoint_options
 @runs_option
@@ -285,9 +285,9 @@ def rerun(
     yes: bool,
     **asked: Any,
 ) -> None:
-    """Play more runs of stored subjects, and retry invalid replies and failed judgements.
+    """Play more runs of stored models, and retry invalid replies and failed judgements.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that
+    MODEL is a label, or a part of one that fits a single model; without any, every model that
     was played for the protocol. Each is called exactly as before, and judged by the main judge of
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
@@ -376,11 +376,11 @@ def check_same_subjects(preview: Preview, stored: Sequence[ChatModel]) -> None:
             if subject.endpoint == PYTHON:
                 raise SubjectError(
                     f"{subject.label} is not the version that was played; `aib run` plays it as "
-                    "a subject of its own"
+                    "a model of its own"
                 )
             raise SubjectError(
                 f"{subject.label} no longer has the weights that it had when it was played; "
-                "`aib run` plays it as a subject of its own"
+                "`aib run` plays it as a model of its own"
             )
 
 
@@ -401,14 +401,15 @@ def estimate_cost(
     store: str,
     **asked: Any,
 ) -> None:
-    """Estimate the calls, tokens and dollars of `aib run`, and the difference of two subjects that
+    """Estimate the calls, tokens and dollars of `aib run`, and the difference of two models that
     it will show. Only the list of prices is requested, without a key where none is set.
 
-    MODEL and the options are those of `aib run`; without a model, the active subjects of
+    MODEL and the options are those of `aib run`; without a model, the active models of
     models.yaml, and without that file those of the shipped list. Stored replies cost nothing more.
-    The length of replies is estimated from stored ones of the same subject, else of the same model;
-    else from published runs of the model, stored ones of others, or the protocol's typical model.
-    The cost of eight of ten published subjects lies between `from` and `to`.
+    The length of replies is estimated from stored ones with the same settings, else of the same
+    model; else from published runs of the model, stored ones of others, or the protocol's typical
+    model.
+    The cost of eight of ten published models lies between `from` and `to`.
     """
     wanted = Run(models=(*models, *listed), allow=make_permissions_with_env_folder(), **asked)
     _warn_of_unread_variables(wanted)

@@ -273,7 +273,7 @@ def decide_fitness(result: RubricResult) -> Fitness:
     if lacking:
         return Fitness("not known", tuple(lacking))
     if failed > MOST_FAILED:
-        missed.append(f"upper limit of failed verdicts {failed:.0%}, at most {MOST_FAILED:.0%}")
+        missed.append(f"upper limit of failed judgements {failed:.0%}, at most {MOST_FAILED:.0%}")
     kappa = result.kappa.interval if result.kappa else None
     if kappa is None:
         missed.append("no interval of kappa")
@@ -380,7 +380,7 @@ class BoardExam:
         the same bytes.
         """
         if self.no_questions:
-            return "exam: it has no questions for what is marked here"
+            return "exam: it has no questions for what is scored here"
         if self.standing is None:
             jury = f"of the jury {', '.join(map(escape_line, self.lacking))}"
             return (
