@@ -30,6 +30,7 @@ from independence_bench.cli.options import (
     WithSynonyms,
     ask_confirmation,
     combine_options,
+    is_output_unbounded,
     make_remarks_console,
     models_file_option,
     print_blocks,
@@ -298,7 +299,9 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
         if protocol.weights is not None:
             name += f" --weights {shlex.quote(protocol.weights)}"
         rest = Note(Prose(f"The whole leaderboard: `{name}`"))
-        print_blocks(*map(render_board, shown), [rest], legend=False, legend_command=name)
+        wide = is_output_unbounded()
+        views = [render_board(board, wide=wide) for board in shown]
+        print_blocks(*views, [rest], legend=False, legend_command=name)
 
 
 def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:

@@ -447,6 +447,11 @@ def make_results_console(piped_width: int = UNBOUNDED) -> Console:
     )
 
 
+def is_output_unbounded() -> bool:
+    """Whether results go into a pipe or a file, where no column is left out."""
+    return make_results_console().width >= UNBOUNDED
+
+
 def print_blocks(
     *views: Iterable[Block], legend: bool | None = None, legend_command: str = ""
 ) -> None:

@@ -17,6 +17,7 @@ from independence_bench.api.leaderboards import (
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     configuration_options,
+    is_output_unbounded,
     json_option,
     legend_option,
     print_blocks,
@@ -52,7 +53,7 @@ from independence_bench.report.table import EVERYTHING, Block, RowFilter
 @click.option(
     "--wide",
     is_flag=True,
-    help="All columns, however narrow the terminal is, and what a run costs.",
+    help="All columns and settings, as in a pipe, and what a run costs.",
 )
 @shown_options
 @legend_option
@@ -125,7 +126,7 @@ def print_boards(
         ]
     )
     views = [
-        render_board(board, shown, of_board, marks, wide)
+        render_board(board, shown, of_board, marks, wide or is_output_unbounded())
         for board, of_board in zip_longest(shown_boards, priced)
     ]
     print_blocks(

@@ -52,7 +52,7 @@ MEANINGS = {
     SAME: "where it would lie over very many runs of the same scenarios",
     NEW: "where it would lie with other scenarios of the same kind",
 }
-# headings of the dimensions of shipped protocols, at most six letters; others have their first six
+# headings of shipped dimensions; others have the first six letters of their last word
 SHORT_HEADINGS = {
     "non_assistant_likeness": "person",
     "internal_consistency": "consis",
@@ -232,9 +232,11 @@ def make_dimension_column(dimension: Dimension) -> Column:
 
 
 def shorten_dimension_title(dimension: Dimension) -> str:
-    """Return a heading of at most six letters for *dimension*."""
-    first = escape_line(dimension.title).lower()[:LONGEST_HEADING].rstrip(" -")
-    return SHORT_HEADINGS.get(dimension.name, first)
+    """Return a heading of at most six letters for *dimension*: the first ones of the last word of
+    its title, unless it is a shipped one.
+    """
+    *_, last = escape_line(dimension.title).lower().split() or [dimension.name]
+    return SHORT_HEADINGS.get(dimension.name, last[:LONGEST_HEADING])
 
 
 def explain_dimension_headings(protocol: Protocol) -> str:
