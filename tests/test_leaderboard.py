@@ -656,7 +656,8 @@ def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> No
     assert_fits(text)
     (line,) = [line for line in text.splitlines() if line.lstrip().startswith("1 ")]
     shown_interval = format_interval(made.boards()[0].ranked[0].uncertainty.index.rerun)
-    assert line.split() == [
+    words = [word for word in line.split() if "●" not in word]
+    assert words == [
         "1", "scripted:openai/nano", "73.8", shown_interval, "60", "73", "80"
     ]  # fmt: skip
 

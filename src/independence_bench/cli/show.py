@@ -32,7 +32,7 @@ from independence_bench.report.terminal import print_views
 
 
 @click.command(name="show")
-@click.argument("subject")
+@click.argument("subject", metavar="MODEL")
 @click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
 @add_selection_options(configuration_options)
