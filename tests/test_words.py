@@ -42,16 +42,19 @@ KEPT = (
     "https://huggingface.co",
 )  # fmt: skip
 # Modules whose errors speak of keys in files of protocols and sheets (`marks:`, `stems:`), of
-# tables in the store, or of a judge's answer, or are for programmers: there the word is the name of the thing.
+# tables in the store, or of a judge's answer, or are for programmers: there the word is the name
+# of the thing.
 TECHNICAL = re.compile(
-    r"analysis/statistics/|protocol/|personas/|store/|dataset/|judging/|simulate/|integrations/|viewer/|models/markup"
+    r"analysis/statistics/|protocol/|personas/|store/|dataset/|judging/|simulate/|integrations/|"
+    r"viewer/|models/markup"
 )
 SCREENS = (
     "leaderboard", "leaderboard --wide", "leaderboard --explain", "leaderboard --detailed",
     "compare stubborn agreeable --scenarios --explain", "judges --explain", "scenarios --explain",
     "costs --explain", "audit --explain", "show stubborn", "exam", "exclude", "extract-names",
     "estimate-cost sim:sim/evader --judge sim:sim/judge --explain",
-    "gate --write base.json stubborn", "gate base.json stubborn", "rerun stubborn --runs 2 -y", "judge -j sim:sim/judge-plain",
+    "gate --write base.json stubborn", "gate base.json stubborn",
+    "rerun stubborn --runs 2 -y", "judge -j sim:sim/judge-plain",
     "protocols", "models sim",
 )  # fmt: skip
 
