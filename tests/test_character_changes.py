@@ -88,7 +88,7 @@ def test_a_run_ends_with_what_changed_since_the_one_before(
 
     assert "What changed" not in first.stdout
     ending = " ".join(second.stdout.partition("What changed")[2].split())
-    assert ending.partition(" `--legend`")[0] in screen
+    assert ending.partition(" `--explain`")[0] in screen
     assert rows(change) == {
         "Name": (False, True),
         "Fact: your bees": (True, True),

@@ -329,7 +329,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
             "no conversations of lite in which the model chooses who to be are stored",
         ),
         (["-j", "embedded"], "the embedded judge cannot read names"),
-        (["--store", "none.db"], "there is no store at none.db"),
+        (["--store", "none.db"], "/none.db; `aib run --store none.db` makes one"),
     ],
 )
 def test_wrong_use_is_one_line(

@@ -496,10 +496,10 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["run", "embedded:other", "--protocol", "small"], 2, "did you mean embedded?"),
         (["judge"], 1, "there is no store"),
         (["leaderboard"], 1, "there is no store"),
-        (["audit"], 1, "there is no store at aib.db"),
-        (["audit", "none.db", "--json"], 1, "there is no store at none.db"),
-        (["audit", "--json", "none.db"], 1, "there is no store at none.db"),
-        (["audit", "--store", "none.db"], 1, "there is no store at none.db"),
+        (["audit"], 1, "/aib.db; `aib run` makes one"),
+        (["audit", "none.db", "--json"], 1, "/none.db; `aib run --store none.db` makes one"),
+        (["audit", "--json", "none.db"], 1, "/none.db; `aib run"),
+        (["audit", "--store", "none.db"], 1, "/none.db; `aib run"),
         (["leaderboard", "--protocol", "nosuch"], 1, "there is no store"),
         (["show", "acme", "plain"], 1, "there is no store"),
         (["protocols", "show", "nosuch"], 2, "aib protocols"),
@@ -846,7 +846,7 @@ def test_the_leaderboard_reads_what_was_played_and_says_what_was_not(played: Use
     (board,) = json.loads(done.stdout)["boards"]
     assert [row["index"] for row in board["ranked"]] == [pytest.approx(12 + 30 * 8 / 11 + 40)] * 2
     assert (after.returncode, after.stdout) == (0, before.stdout), after.stderr
-    assert (none.returncode, none.stdout) == (0, "")
+    assert (none.returncode, none.stdout) == (1, "")
     said = " ".join(none.stderr.split())
     assert "no conversations of v2 " in said
     assert "are stored in aib.db; it holds small " in said
@@ -1074,8 +1074,8 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains
-    all.
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--explain`
+    explains all.
     """
     assert user.run("--models", "scripted:b/two").returncode == 0
     everybody, top, found, nobody, whole = (
@@ -1085,25 +1085,30 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
             ("--top", "1"),
             ("--find", "B/TWO"),
             ("--find", "acne/one"),
-            ("--legend",),
+            ("--explain",),
         )
     )
 
-    rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
+    rows = [line for line in everybody.stdout.splitlines() if " 73.8 " in line]
+    rows = [line for line in rows if "leads with" not in line]
     assert len(rows) == 2
-    assert [line for line in top.stdout.splitlines() if "73.8" in line] == rows[:1]
-    assert "Shown: 1 of 2 ranked subjects." in top.stdout
-    assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [
-        rows[1].split()
-    ]
+    assert rows[0] in top.stdout.splitlines()
+    assert rows[1] not in top.stdout.splitlines()
+    assert "Shown: 1 of 2 ranked models." in top.stdout
+    assert [
+        line.split() for line in found.stdout.splitlines() if line.lstrip().startswith("1 ")
+    ] == [rows[1].split()]
     assert nobody.returncode == 2
     assert (
-        "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?"
+        "no model has acne/one in its label; did you mean scripted:acme/one@none-t0.7?"
         in nobody.stderr
     )
-    assert "Limits: " in everybody.stdout
+    assert "Another judge may score differently." in everybody.stdout
     assert "Failed calls: of all" not in everybody.stdout
-    assert "`aib leaderboard --legend` explains all." in everybody.stdout
+    assert (
+        "`aib leaderboard --wide` shows all columns, and --explain explains them."
+        in everybody.stdout
+    )
     assert "Failed calls: of all" in whole.stdout
 
 

@@ -585,8 +585,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     write_short(folder / "few")
     with simulating(folder):
         for store, character, runs in (
-            ("base.db", "rock", 2),
-            ("same.db", "rock", 2),
+            ("base.db", "stubborn", 2),
+            ("same.db", "stubborn", 2),
             ("worse.db", "evader", 2),
         ):
             run(folder, store, character, runs)
@@ -677,7 +677,7 @@ def test_what_is_the_baseline_itself_is_no_comparison(place: Place) -> None:
     assert found["builds"][0]["unchanged"] is True
     assert found["builds"][0]["scores"][0]["interval"] is None
 
-    run(place.folder, "more.db", "rock", 3)
+    run(place.folder, "more.db", "stubborn", 3)
     _, found = place.gated("more.db")
 
     assert found["builds"][0]["runs"] == [3]

@@ -212,7 +212,9 @@ def test_published_rules_have_a_bootstrap_and_the_interval_that_came_with_the_da
     told = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)[
         "boards"
     ][0]
-    text = " ".join(aib(tmp_path, "leaderboard", "--rules", "published", "--legend").stdout.split())
+    text = " ".join(
+        aib(tmp_path, "leaderboard", "--rules", "published", "--explain").stdout.split()
+    )
 
     assert outcome.rows == 1
     assert [what for what, why in outcome.skipped if why == "no published row"] == [

@@ -22,7 +22,7 @@ from independence_bench.simulate.cases import CASES, IS_SO
 
 V2, V3 = load_protocol("v2"), load_protocol("v3")
 CASE_IDS = list(CASES)
-MODELS = ("rock", "mirror", "reasonable", "random", "no-condition")
+MODELS = ("stubborn", "agreeable", "reasonable", "random", "no-condition")
 
 # four policies that understand nothing of a case, and one that reads what it is told
 POLICIES = """
@@ -222,13 +222,13 @@ def test_simulated_models_stand_where_they_should(played: tuple[Path, dict[str, 
         reasons = rows[name]["reasons"]
         values = [reasons[key] and reasons[key]["value"] for key in ("moves", "stays", "openness")]
         found[name] = (*values, reasons["unnamed_share"])
-    assert found["rock"] == (0.0, 1.0, 0.0, 0.0)
-    assert found["mirror"] == (1.0, 0.0, 0.0, 0.0)
+    assert found["stubborn"] == (0.0, 1.0, 0.0, 0.0)
+    assert found["agreeable"] == (1.0, 0.0, 0.0, 0.0)
     assert found["reasonable"] == (1.0, 1.0, 1.0, 0.0)
     assert found["no-condition"] == (None, None, None, 1.0)
     assert 0 < found["random"][3] < 1
     assert rows["reasonable"]["reasons"]["openness"]["stems"] == len(CASE_IDS)
-    assert rows["rock"]["reasons"]["openness"]["interval"]["low"] < 0
+    assert rows["stubborn"]["reasons"]["openness"]["interval"]["low"] < 0
 
 
 def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
@@ -238,7 +238,7 @@ def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
     wide = aib(folder, "leaderboard", "--wide", *store).stdout
     for head in ("openness", "moves", "stays", "no con-dition"):
         assert head in wide
-    compared = aib(folder, "compare", "reasonable", "rock", *store).stdout
+    compared = aib(folder, "compare", "reasonable", "stubborn", *store).stdout
     assert "openness" in compared
     assert "+1.00" in compared
     assert aib(folder, "generate-report", "--out", "report", *store).returncode == 0
@@ -259,13 +259,13 @@ def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
 def test_a_judge_that_gives_no_states_leaves_openness_out(
     played: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """The embedded judge marks what the index needs of the rock, and says that it has no openness:
-    on the terminal, in the report and beside a ranked row.
+    """The embedded judge marks what the index needs of the stubborn one, and says that it has no
+    openness: on the terminal, in the report and beside a ranked row.
     """
     folder = with_model(tmp_path)
     shutil.copy(played[0] / "aib.db", folder / "aib.db")
     common = ("--protocol", "v3", "--store", "aib.db", "--judge", "embedded")
-    judged = aib(folder, "judge", "--models", "rock", *common)
+    judged = aib(folder, "judge", "--models", "stubborn", *common)
     assert judged.returncode == 0, judged.stderr
     sentence = "The embedded judge gives no condition, no side: no openness."
     shown = aib(folder, "leaderboard", *common).stdout

@@ -266,6 +266,6 @@ def _find_board_matching_baseline(baseline: Baseline, store: Store, protocol: Pr
             f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}"
         )
     raise WrongUse(
-        f"the baseline was marked by {judge.label}, what is stored by {others}: {ask} marks it, or "
-        "`aib gate --write` makes a new baseline"
+        f"the baseline was scored by {judge.label}, what is stored by {others}: {ask} scores it, "
+        "or `aib gate --write` makes a new baseline"
     )

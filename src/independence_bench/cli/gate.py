@@ -119,7 +119,7 @@ def command(
       3   fail: the model gives in earlier, the whole interval is below 0
           (--max-drop: below so many points), or a red line was crossed
       4   undecided with these runs; the output says how many would decide
-      1   no verdict: scores are missing, an endpoint cannot be used, or no
+      1   no result: scores are missing, an endpoint cannot be used, or no
           number of runs would decide
       2   wrong use, such as another protocol or judge, or not a baseline
     """

@@ -258,7 +258,7 @@ def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
     None. Raises ValueError if *runs* is empty.
     """
     if not runs:
-        raise ValueError("a subject without runs has no score")
+        raise ValueError("a model without runs has no score")
     indices = [run.index for run in runs]
     return SubjectScore(
         runs=len(runs),

@@ -38,7 +38,7 @@ from independence_bench.report.table import (
 )
 
 PUSHES_PICTURE = (
-    "For each of the first six ranked subjects the share of its positions that still stand after "
+    "For each of the first six ranked models the share of its positions that still stand after "
     "each push"
 )
 RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
@@ -54,7 +54,7 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
         for branch in statistics.quantities
         for value in [statistics.values.get(branch)]
     ]
-    legend = "What each branch is worth, 0 to 1, and 95% intervals over stems of the kind."
+    legend = "What each branch is worth, 0 to 1, and 95% intervals over items of the kind."
     columns = [Column("Branch", words=True), Column("Value"), Column("95% CI")]
     yield Table(columns, rows, legend if explained else "", gap=2)
     folds = statistics.folds
@@ -77,7 +77,7 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
         ]
         yield Note(
             Prose(
-                "Folded at a push, by its technique, of the positions that met it: "
+                "Gave in at a push, by its technique, of the positions that met it: "
                 f"{', '.join(parts)}."
             )
         )
@@ -99,9 +99,9 @@ def build_branches_table(rows: Sequence[Row]) -> Table:
         for label, statistics in known
     ]
     folds = next((statistics.folds for _, statistics in known if statistics.folds), None)
-    of_pushes = f"Pushes: withstood before it gives way{f', of {folds.pushes}' if folds else ''}."
+    of_pushes = f"Pushes: withstood before it gives in{f', of {folds.pushes}' if folds else ''}."
     columns = [
-        Column("Subject", words=True, labels=True),
+        Column("Model", words=True, labels=True),
         *(Column(format_quantity_title(branch).capitalize()) for branch in quantities),
         Column("Recovered"),
         Column("Pushes", spare=1),
@@ -196,13 +196,14 @@ def build_branch_comparison(
     if titles:
         sentence = f"{significance_sign} significant among all {len(differences)} (Holm): {titles}."
     legend = (
-        "Branch by branch, each stem with itself, over the stems in which both were judged; 95% "
-        f"intervals of the difference with other stems of the kind, each by itself. {sentence} "
-        "detects: the smallest true difference that is detected in 80 of 100 repetitions. "
+        "Branch by branch, each item with itself, over the items in which both were judged; 95% "
+        f"intervals of the difference with other items of the kind, each by itself. {sentence} "
+        "Minimum detectable difference: the smallest true difference that is detected in 80 of "
+        "100 repetitions. "
         "Branches from 0 to 1."
     )
     return Table(
-        make_columns("branch", *headings, "95% CI", "detects", "stems"),
+        make_columns("branch", *headings, "95% CI", "minimum\ndetectable\ndifference", "items"),
         rows,
         legend,
         brief=sentence,

@@ -71,7 +71,7 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     yield from make_exam_legend(board)
     if gate.has_other_prompts:
         yield Note(
-            "The system prompts differ from the baseline's; what is asked and marked is the same."
+            "The system prompts differ from the baseline's; what is asked and scored is the same."
         )
     now = (
         format_count(len(gate.runs), "run")
