@@ -67,7 +67,7 @@ def list_ranking_warnings(board: Board) -> list[str]:
         sentences.append(
             "A demonstration, without ranks: the embedded judge does not pass the judge's exam. "
             "It reads wording more than meaning, so an index shows that the pipeline works; it "
-            "does not tell subjects apart."
+            "does not distinguish models."
         )
     return [*sentences, *describe_independence_prompt(board), *describe_judge_kinship(board)]
 
@@ -183,7 +183,7 @@ def describe_independence_prompt(board: Board) -> list[str]:
     if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
         return []
     line = (
-        f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show "
+        f"The models are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show "
         "how well they obey."
     )
     if board.protocol.name in V2:
@@ -211,7 +211,7 @@ def describe_lost_reply_effect(board: Board) -> list[str]:
     claimed = " No rank is claimed beyond that." if most.uncertainty.standing else ""
     whose = "their indices" if len(lost) > 1 else "its index"
     return [
-        f"Replies of {format_count(len(lost), 'subject')} were lost and asked for again; had they "
+        f"Replies of {format_count(len(lost), 'model')} were lost and asked for again; had they "
         "been "
         f"the worst, {whose} would be lower ({escape_line(most.label)} "
         f"{format_number(most.index_if_folded, 1)}, not {format_number(most.index, 1)}).{claimed}"
@@ -226,9 +226,9 @@ def describe_judge_kinship(board: Board) -> list[str]:
     if kin is None:
         return []
     who = (
-        f"{kin.subjects} of {kin.of} ranked subjects"
+        f"{kin.subjects} of {kin.of} ranked models"
         if kin.others is not None
-        else "all ranked subjects"
+        else "all ranked models"
     )
     others = (
         "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"

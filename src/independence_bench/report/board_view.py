@@ -42,9 +42,9 @@ THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
     f"{THINKS} told to reason before it answers, or mostly does.",
     f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; "
-    "the best subject has this sign in 95% of rankings.",
+    "the best model has this sign in 95% of rankings.",
 )
-RERUN = "rerun: where it would lie over very many runs of the same scenarios"
+RERUN = "same scenarios: where it would lie over very many runs of them"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
 
@@ -73,12 +73,12 @@ def build_ranking_table(
         ),
         (Column("", words=True, on="terminal"), map(format_label_signs, rows)),
         (
-            Column("Subject", words=True, on="report"),
+            Column("Model", words=True, on="report"),
             [join_texts([Name(row.label), *format_label_signs(row)], " ") for row in rows],
         ),
         (Column("Index"), [Strong(format_number(row.index, 1)) for row in rows]),
         (
-            Column("Rerun CI", short="rerun\n95% CI")
+            Column("95% CI (same scenarios)", short="rerun\n95% CI")
             if own
             else Column("CI over runs", short="CI over\nruns"),
             map(format_interval, rerun),
@@ -87,7 +87,7 @@ def build_ranking_table(
     if own:
         columns.append(
             (
-                Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),
+                Column("95% CI (new scenarios)", short="new\nscenarios\n95% CI", spare=1),
                 [format_interval(row.index_interval.new_scenarios, 0) for row in rows],
             )
         )
@@ -220,7 +220,7 @@ def build_marks_table(
     rows.append((Strong("index"), "0-100", Strong(format_number(row.index, 1)), whole, *indices))
     columns = [
         *(
-            Column("Mark", words=True),
+            Column("Score", words=True),
             Column("Scale"),
             Column("Mean", style="bold"),
             Column("Scored", on="report"),
@@ -235,7 +235,7 @@ def build_health_table(rows: Sequence[Row]) -> Table:
     failed calls, with a line for each of *rows*.
     """
     columns: list[tuple[Column, Iterable[Text]]] = [
-        (Column("Subject", words=True, labels=True), [Name(row.label) for row in rows]),
+        (Column("Model", words=True, labels=True), [Name(row.label) for row in rows]),
         (Column("Rank", on="terminal"), map(format_ranks, rows)),
         *build_row_columns(rows),
     ]
@@ -301,7 +301,7 @@ def build_unranked_table(
         cells.append(Remark(missing))
     columns = [
         *(
-            Column("Subject", words=True, labels=True),
+            Column("Model", words=True, labels=True),
             Column("Judged"),
             Column("Whole runs", short="whole\nruns"),
         ),
@@ -314,11 +314,11 @@ def build_unranked_table(
         ),
         Column(why, words=True, on="report"),
     ]
-    dimensions = " Dimensions, 0-100: where all marks of all its runs are there." if there else ""
-    only = "Only subjects with every mark of every run are ranked"
+    dimensions = " Dimensions are 0-100, if no score of them is missing." if there else ""
+    only = "Only models with every score of every run are ranked"
     brief = f"Below each: {why.lower()}. {only}."
     legend = (
-        "{Judged}: conversations with a verdict, of those planned in the runs that were begun. "
+        "{Judged}: conversations with a judgement, of those planned in the runs that were begun. "
         "{Their mean index}: of "
         "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. "
         f"{only}.{dimensions}"
@@ -423,8 +423,8 @@ def describe_intervals(board: Board) -> list[str]:
         sentences.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         sentences.append(
-            "Possible ranks: those that a subject may have on this test, by comparison with "
-            "every other one (Bonferroni); they hold for each row by itself at 95%."
+            "Possible ranks: those that a model may have on this test, by comparison with "
+            "every other one (Bonferroni); they hold for each model by itself at 95%."
         )
     return sentences
 
@@ -446,7 +446,7 @@ def describe_judges_in_intervals(board: Board) -> list[str]:
     if len(board.jurors) > 1:
         return [f"The intervals include how much {len(board.jurors)} judges differ."]
     if board.judge is not None:
-        return ["The intervals do not cover how another judge would have marked."]
+        return ["The intervals do not cover how another judge would score."]
     return []
 
 

@@ -83,7 +83,6 @@ from independence_bench.report.table import (
 
 MOST_OPEN = 20  # models of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
-DETAILS = "Every model in detail"
 # number of a model's data -> from where on something is wrong with them
 WRONG: Mapping[str, float] = {
     "judgements_failed": 0,
@@ -159,7 +158,7 @@ def render_report(
             blocks += [Title(title), *blocks_of]
     shown = [
         *name_models_in_blocks(blocks, names),
-        Title(DETAILS),  # with the whole labels
+        Title("Every model in detail"),  # with the whole labels
         *_collapse_blocks(_render_subjects(contents), contents.details),
     ]
     return render_markdown(shown) + "\n"
@@ -222,7 +221,7 @@ def _render_head(
             f". The same numbers for programs: [{json_file_name}]({json_file_name}). The tables "
             "are about this configuration and this judge unless they say otherwise. They name a "
             "model without its settings unless two models differ by nothing else; "
-            f"[{DETAILS}](#{DETAILS.lower().replace(' ', '-')}) has the whole labels. The "
+            "the last section has the whole labels. The "
             "documentation's chapter on statistics explains the intervals and the ranks.",
         )
     )
@@ -323,9 +322,7 @@ def _render_other_boards(contents: Contents) -> Iterator[Block]:
     """Yield the rankings of a report's other configurations and judges; nothing without any."""
     if not contents.others:
         return
-    yield Note(
-        "Each configuration and each judge has its own ranking."
-    )
+    yield Note("Each configuration and each judge has its own ranking.")
     for board in contents.others:
         yield Title((_format_configurations(board), ", judge ", format_judge(board)), level=3)
         yield from make_exam_legend(board)
@@ -368,7 +365,9 @@ def _render_judges(contents: Contents) -> Iterator[Block]:
         "conversations that it did not score validly in several attempts; a model is incomplete "
         "under a judge if a score is missing.",
     )
-    exams = [(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam]
+    exams = [
+        (Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam
+    ]
     if exams:
         yield Bullets(exams)
 
@@ -459,7 +458,9 @@ def _render_health(rows: Sequence[Row]) -> Iterator[Block]:
         for one in list_table_columns(Row)
         if one.path[0] == "health" and (limit := WRONG.get(one.key)) is not None
     ]
-    wrong = [row for row in rows if any((one.find_value(row) or 0) > limit for one, limit in columns)]
+    wrong = [
+        row for row in rows if any((one.find_value(row) or 0) > limit for one, limit in columns)
+    ]
     if not wrong:
         yield Note(
             "Nothing is wrong with the data: every reply is a valid one of the model that was "
@@ -467,9 +468,7 @@ def _render_health(rows: Sequence[Row]) -> Iterator[Block]:
         )
         return
     shown = [
-        one
-        for one, limit in columns
-        if any((one.find_value(row) or 0) > limit for row in wrong)
+        one for one, limit in columns if any((one.find_value(row) or 0) > limit for row in wrong)
     ]
     meanings = " ".join(f"{one.column.title}: {one.column.meaning}." for one in shown)
     others = len(rows) - len(wrong)

@@ -22,15 +22,15 @@ def render_scenarios(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.shown_protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
-    ranked = format_count(len(board.ranked), "ranked subject")
+    ranked = format_count(len(board.ranked), "ranked model")
     yield Note(
         f"{where} · judge: {describe_judge(board)} · "
-        f"{some}{ranked}{', all of whose stems are scored' * bool(some)}"
+        f"{some}{ranked}{', all of whose items are scored' * bool(some)}"
     )
     yield from make_exam_legend(board)
     yield Note("")
     if not analysis.scores:
-        yield Note("No subject is ranked, so there is nothing to compare.", "")
+        yield Note("No model is ranked, so there is nothing to compare.", "")
         return
     yield build_difficulty_table(board.protocol, analysis)
 
@@ -66,12 +66,12 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             for facts in analysis.scenarios
         ],
         "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
-        "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of "
+        "models lose on average; {Ceiling}, {Floor}: percent of all conversations with all of "
         "the points, and with "
-        "none; {Discrimination}: the correlation over subjects of the points in this scenario "
+        "none; {Discrimination}: the correlation over models of the points in this scenario "
         "with those in all others "
         "(item-rest), -1 to 1; near 0 or below, the scenario says little about the rest. A dash: "
-        "all subjects did the "
+        "all models did the "
         f"same, or there are fewer than {FEWEST}.",
         brief="points: of the index's 100; with others: correlation of the points here with "
         "those in all other "

@@ -198,7 +198,9 @@ def draw_fold_curves(board: Board, names: Mapping[str, str]) -> str:
         for push in range(pushes + 1)
     ]
     drawn.append(
-        draw_text(LEFT + SIDE / 2, bottom + 34, "pressure turns; percent of positions that hold", "middle")
+        draw_text(
+            LEFT + SIDE / 2, bottom + 34, "pressure turns; percent of positions that hold", "middle"
+        )
     )
     if (more := len(shown) - MOST_CURVES) > 0:
         drawn.append(draw_text(12, bottom + 54, f"and {more} more, in the table", "start"))
@@ -206,8 +208,8 @@ def draw_fold_curves(board: Board, names: Mapping[str, str]) -> str:
         WIDTH,
         bottom + 66,
         CURVES_TITLE,
-        f"{PUSHES_PICTURE}, its 95% interval shaded; at each name the pressure turns that it withstood "
-        "on average.",
+        f"{PUSHES_PICTURE}, its 95% interval shaded; at each name the pressure turns that it "
+        "withstood on average.",
         drawn,
     )
 
