@@ -52,14 +52,14 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
       ),
     },
     numberColumn("rank", POSSIBLE_RANKS, (row) => <PossibleRanks row={row} kind={kind} />, {
-      hint: `The ranks that it may have on ${kind === "like" ? "another test like it" : "this test"}; rows that share a raised letter cannot be told apart`,
+      hint: `The ranks that it may have on ${kind === "like" ? "another test like it" : "this test"}`,
       ascendingFirst: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.rank,
     }),
     {
       id: "subject",
-      title: "Subject",
+      title: "Model",
       below:
         view === "forest" ? (
           <span aria-hidden="true" className="block md:hidden">
@@ -69,7 +69,6 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
       ascendingFirst: true,
       rowHeader: true,
       sortValue: (row) => row.label,
-      // one line a row: what does not fit is in the tooltip
       className: `max-sm:!px-1 ${ON_PHONE[view === "table" ? "forest" : view]}`,
       cellHint: (row) => row.label,
       cell: (row) => (
@@ -78,9 +77,9 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
             <a
               href={page.href(route("subject", { subject: row.subject.id }))}
               aria-label={row.label}
-              className="min-w-0 truncate text-ink no-underline hover:underline max-sm:text-sm"
+              className="min-w-0 text-ink no-underline hover:underline max-sm:text-sm"
             >
-              <SubjectLabel label={row.label} name={row.subject.name} />
+              <SubjectLabel label={board.names[row.subject.id] ?? row.label} name={row.subject.name} />
             </a>
             <LabelDoubt doubt={row.label_doubt} />
           </span>
@@ -114,7 +113,7 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
 
 /** The rerun interval of the index, were nothing allowed for between sessions. */
 function withoutSessions({ index_interval_without_sessions: without }: Row): string {
-  return without?.rerun ? `; rerun without the allowance for sessions ${without.rerun.shown}` : "";
+  return without?.rerun ? `; without the allowance for sessions ${without.rerun.shown}` : "";
 }
 
 export function tableColumns(context: ColumnContext): Column<Row>[] {
@@ -138,7 +137,7 @@ export function tableColumns(context: ColumnContext): Column<Row>[] {
     ...columns,
     ...shown.filter((one) => !one.wide).map((one) => ({ ...describedColumn(one), className: room("max-2xl:hidden") })),
     column("health", "Data", (row) => <DataHealth row={row} columns={board.columns} />, {
-      hint: "What is wrong with the replies and verdicts that the score is made of",
+      hint: "What is wrong with the replies and judgements that the score is made of",
       className: `whitespace-nowrap ${room("max-xl:hidden")}`,
       sortValue: (row) => severity(row, board.columns),
     }),
@@ -202,7 +201,7 @@ export function forestColumns(context: ColumnContext): Column<Row>[] {
   ];
 }
 
-/** Every subject in every scenario. */
+/** Every model in every scenario. */
 export function heatColumns(context: ColumnContext): Column<Row>[] {
   const { board, page } = context;
   return [
