@@ -171,7 +171,7 @@ test("dimensions that do not count are shown on request", PAGE_ONLY, async ({ pa
     await open(page, hash);
     const row = page.getByRole("rowheader", { name: unscored, exact: true });
     await expect(row).toHaveCount(0);
-    await page.getByRole("button", { name: "Show the dimensions that do not count in the index" }).click();
+    await page.getByRole("button", { name: "All dimensions" }).click();
     await expect(row).toBeVisible();
   }
 });

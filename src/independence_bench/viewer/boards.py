@@ -26,7 +26,7 @@ from independence_bench.analysis.row_costs import pair_index_with_run_cost
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Uncertainty
 from independence_bench.columns import TableColumn, list_table_columns
 from independence_bench.models.spec import Reasoning
-from independence_bench.protocol.definition import Branch, Dimension
+from independence_bench.protocol.definition import Branch, Dimension, Item
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
     describe_independence_prompt,
@@ -355,6 +355,20 @@ def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFact
         )
         for scenario in items.scenarios
     )
+
+
+def find_scenario(
+    entry: BoardEntry, items: ItemAnalysis, item: Item, conversations: int
+) -> ScenarioFacts:
+    """Return the facts about *item*, one scenario of a leaderboard. A case of v3 has no points, so
+    only its title and its number of *conversations* are known.
+    """
+    slug, protocol = make_scenario_slug(item.id), entry.edition.protocol
+    known = {facts.id: facts for facts in list_scenarios(entry, items)}
+    if slug in known:
+        return known[slug]
+    (experiment,) = (one.title for one in protocol.experiments if one.name == item.experiment)
+    return ScenarioFacts(slug, item.title, experiment, 0.0, conversations, None, None, None, None)
 
 
 def _list_remarks(board: Board) -> Sequence[str]:

@@ -5,7 +5,7 @@ import { SideName, SignificanceMark } from "./Comparison";
 import type { Pair } from "./pairs";
 
 /** Of a leaderboard of items: what the two did in the branches, side by side. */
-export function BranchComparison({ pair: { branches, names } }: { pair: Pair }) {
+export function BranchComparison({ pair: { branches }, names }: { pair: Pair; names: Pair["names"] }) {
   if (!branches.length) return null;
   return (
     <section className="mt-8" aria-label="Branches">

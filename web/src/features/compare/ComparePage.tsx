@@ -7,7 +7,7 @@ import { csvAndJson, Downloads } from "../../components/downloads";
 import { Button, IntervalSwitch, SegmentedControl, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
-import { optionNames } from "../../lib/boards";
+import { optionNames, pairNames } from "../../lib/boards";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
@@ -161,6 +161,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
         const pair = pairIn(value, first, second);
         if (!pair)
           return <Empty title="These two cannot be compared.">They have no score in common on this leaderboard.</Empty>;
+        const names = pairNames(pair.names);
         return (
           <>
             <p className="mt-4 text-lg font-semibold" role="status">
@@ -176,13 +177,13 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
             <Comparison
               board={board}
               compared={value.compared}
-              sides={[side(first, pair.names[0], pair.sides[0]), side(second, pair.names[1], pair.sides[1])]}
+              sides={[side(first, names[0], pair.sides[0]), side(second, names[1], pair.sides[1])]}
               differences={pair.apart}
               less={1}
               openRow={address.scenario}
               kind={address.interval}
             >
-              <BranchComparison pair={pair} />
+              <BranchComparison pair={pair} names={names} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               {[first, second].map((subject, side) => (

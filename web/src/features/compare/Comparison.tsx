@@ -50,7 +50,7 @@ export function Comparison({ board, compared, sides, differences, less, openRow,
       <Overall {...list} less={less} kind={kind} counts={counts} />
       {hides ? (
         <Button className="mt-2" aria-pressed={unscored} onClick={() => setUnscored(!unscored)}>
-          {unscored ? "Hide" : "Show"} the dimensions that do not count in the index
+          {unscored ? "Only the dimensions that count" : "All dimensions"}
         </Button>
       ) : null}
       {children}
@@ -106,7 +106,7 @@ function Overall({ board, compared, sides, differences, less, kind, counts }: Ov
     numberColumn("second", <SideName name={second.name} />, ({ index }) => orDash(second.shown[index]), {
       hint: second.label,
     }),
-    numberColumn("difference", <SideName name={`${other.name} − ${subtracted.name}`} />, ({ index }) => (
+    numberColumn("difference", <DifferenceName name={other.name} less={subtracted.name} />, ({ index }) => (
       <>
         {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
         <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
@@ -297,7 +297,23 @@ export function SignificanceMark() {
 
 /** The head of one side's column, which may be long. */
 export function SideName({ name }: { name: string }) {
-  return <bdi className="label inline-block max-w-20 text-xs whitespace-normal sm:max-w-44 sm:text-sm">{name}</bdi>;
+  return (
+    <bdi className="inline-block max-w-20 text-xs [overflow-wrap:break-word] whitespace-normal sm:max-w-44 sm:text-sm">
+      {name}
+    </bdi>
+  );
+}
+
+/** The head of the column with what one side has more than the other one; on a phone the names stand beside it. */
+function DifferenceName({ name, less }: { name: string; less: string }) {
+  return (
+    <>
+      <span className="text-xs sm:hidden">difference</span>
+      <span className="max-sm:hidden">
+        <SideName name={`${name} − ${less}`} />
+      </span>
+    </>
+  );
 }
 
 /** Whose answers: those of a model on a leaderboard, or there in one configuration only. */

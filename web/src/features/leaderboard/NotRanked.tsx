@@ -46,7 +46,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
       title: "Model",
       rowHeader: true,
       ascendingFirst: true,
-      className: "w-[24rem] max-w-[24rem] max-md:max-w-[9rem]",
+      className: "min-w-[9rem] md:min-w-[16rem] max-w-[24rem] max-md:max-w-[9rem]",
       sortValue: ({ label }) => label,
       cellHint: ({ label }) => label,
       cell: ({ subject, label, label_doubt }) => (

@@ -1,5 +1,14 @@
 import type { Board, Dimension, Row } from "../../api/types";
-import { COST, costOf, DataHealth, describedColumn, LENGTH, REASONING, severity } from "../../components/boardRows";
+import {
+  COST,
+  costOf,
+  DataHealth,
+  describedColumn,
+  LENGTH,
+  OPENNESS,
+  REASONING,
+  severity,
+} from "../../components/boardRows";
 import { column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { LabelDoubt, PossibleRanks, SubjectLabel } from "../../components/labels";
@@ -20,11 +29,11 @@ interface ColumnContext {
 /** The column of names on a phone: all that the other columns leave; the heat map scrolls sideways. */
 const ON_PHONE = { forest: "max-md:w-full max-md:max-w-0", heat: "max-md:min-w-36 max-md:max-w-44", scatter: "" };
 
-/** How wide a name may be, where there is room for more columns. */
+/** How wide a name may be before it is broken into lines, where there is room for more columns. */
 const NAME_WIDTH = {
-  forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
-  table: "md:max-w-[13rem] xl:max-w-[17rem]",
-  heat: "md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
+  forest: "md:w-max md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
+  table: "md:w-max md:max-w-[13rem] xl:max-w-[17rem]",
+  heat: "md:w-max md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
   scatter: "",
 };
 
@@ -131,7 +140,7 @@ export function tableColumns(context: ColumnContext): Column<Row>[] {
   for (const dimension of board.dimensions) {
     if (dimension.weight || extras) columns.push(dimensionColumn(dimension, board.why, kind));
   }
-  const shown = described.filter((one) => extras || !one.wide || columnId(one) === COST);
+  const shown = described.filter((one) => extras || !one.wide || [COST, OPENNESS].includes(columnId(one)));
   const room = (at: string) => (extras ? "max-lg:hidden" : at);
   return [
     ...columns,
@@ -149,6 +158,7 @@ export function tableColumns(context: ColumnContext): Column<Row>[] {
 
 /** What the numbers are based on, as far as the forest plot has it, and where there is room for it. */
 const BESIDE_BARS: Readonly<Record<string, string>> = {
+  [OPENNESS]: "max-md:hidden",
   [COST]: "max-lg:hidden",
   [LENGTH]: "max-2xl:hidden",
   [REASONING]: "max-2xl:hidden whitespace-nowrap",

@@ -60,9 +60,15 @@ function Details({ scenario, address, whole }: DetailsProps) {
       </p>
       <h1>{facts.title}</h1>
       <p className="mt-1 mb-3 flex flex-wrap gap-x-5 text-soft">
-        <span>difficulty {orDash(facts.shown.difficulty)} of 100</span>
-        <span>discrimination {orDash(facts.shown.discrimination)}</span>
-        <span>{facts.shown.points} of the index's 100 points</span>
+        {facts.points ? (
+          <>
+            <span>difficulty {orDash(facts.shown.difficulty)} of 100</span>
+            <span>discrimination {orDash(facts.shown.discrimination)}</span>
+            <span>{facts.shown.points} of the index's 100 points</span>
+          </>
+        ) : (
+          <span>a case that is no part of the index: it shows openness</span>
+        )}
       </p>
       <BoardChooser />
       <div className="my-4 grid items-start gap-2 lg:grid-cols-2">

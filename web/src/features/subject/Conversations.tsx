@@ -26,7 +26,7 @@ export function HeatMap({ subject, board, address }: SubjectProps) {
   const pooled = board.board.configurations.length > 1;
   const compares = board.ranked > 2; // a single other model is no field
   const { columns, cells } = useMemo(
-    () => cellsOf(subject.stems.length ? subject.stems : subject.transcripts),
+    () => cellsOf([...subject.stems, ...subject.transcripts.filter(({ branch }) => !branch)]),
     [subject],
   );
   const headings: Heading[] = [

@@ -66,7 +66,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
       />
       {scores.some(({ dimension }) => !dimension.weight) ? (
         <Button className="mt-2" aria-pressed={unscored} onClick={() => setUnscored(!unscored)}>
-          {unscored ? "Hide" : "Show"} the dimensions that do not count in the index
+          {unscored ? "Only the dimensions that count" : "All dimensions"}
         </Button>
       ) : null}
       {compares ? (
@@ -104,7 +104,10 @@ const FIRST: readonly Column<Line>[] = [
     rowHeader: true,
     cellHint: ({ dimension }) => dimension.marks.map(humanize).join(", "),
   }),
-  numberColumn("weight", "Weight", ({ dimension }) => dimension.weight, { cellClass: "text-faint" }),
+  numberColumn("weight", "Weight", ({ dimension }) => dimension.weight, {
+    className: "max-sm:hidden",
+    cellClass: "text-faint",
+  }),
   numberColumn("score", "Score", ({ score }) => orDash(score.shown), {
     cellClass: "font-semibold",
     cellHint: ({ score }) => scoreInWords(score, "both"),

@@ -41,12 +41,13 @@ export default function SubjectPage({ address }: { address: AddressOf<"subject">
 }
 
 function Details({ subject, board, address }: SubjectProps) {
-  const { href, index } = usePage();
+  const { href } = usePage();
   const { label } = subject.row;
   const { id } = subject.row.subject;
   useDocumentTitle(label);
   const others = address.picked.filter((one) => one !== id);
   const narrowed = isNarrowed(address);
+  const items = subject.transcripts.every(({ branch }) => branch);
   const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
   const hasVariants = variants.some((variant) => board.ids[variant.label] === id);
   return (
@@ -91,7 +92,7 @@ function Details({ subject, board, address }: SubjectProps) {
       ) : null}
       <Section
         title="Scenario by scenario"
-        description={`Share of each scenario's points, run by run. ${subject.stems.length ? `Every cell is ${index.characters[board.board.id] ? "an item" : "a case"} with its conversations` : "Every cell is a conversation"}: open it. A heading of a row or a column lists only its conversations, below.`}
+        description={`Share of each scenario's points, run by run. ${items ? "Every cell is an item with its conversations" : "Every cell is a conversation"}: open it. A heading of a row or a column lists only its conversations, below.`}
       >
         <HeatMap subject={subject} board={board} address={address} />
         <Disclosure
