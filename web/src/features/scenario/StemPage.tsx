@@ -64,7 +64,7 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
       </p>
       <div className="flex flex-wrap items-baseline justify-between gap-x-6">
         <h1>{facts.title}</h1>
-        <p>
+        <p hidden={!scenario.facts.points}>
           <span className="rounded px-2 text-2xl font-semibold tabular-nums" style={heatColor(answer.score)}>
             {answer.score === null ? STATES[answer.state] : orDash(answer.shown.score)}
           </span>{" "}
@@ -75,7 +75,11 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
           )}
         </p>
       </div>
-      <p className="text-sm text-soft">The score is {scenario.made_of}, each in [0, 1]; below, 100 stands for 1.</p>
+      <p className="text-sm text-soft">
+        {facts.points
+          ? `The score is ${scenario.made_of}, each in [0, 1]; below, 100 stands for 1.`
+          : "A case is no part of the index. It shows whether the model moves by its own reasons; below, 100 stands for yes."}
+      </p>
       <p className="mt-1 mb-3 flex flex-wrap items-center gap-1.5">
         <a href={href(route("subject", { subject: answer.subject, run: answer.run }))}>
           <Label text={answer.label} className="font-medium" />
@@ -89,7 +93,7 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
         <h2 className="mb-2">The opening, which all branches share</h2>
         {first ? <Lines lines={opening(first)} /> : null}
       </section>
-      <div className="mt-6 grid items-start gap-x-4 gap-y-8 md:grid-cols-2 lg:grid-cols-5">
+      <div className="mt-6 grid items-start gap-x-4 gap-y-8 sm:grid-cols-[repeat(auto-fit,minmax(14rem,1fr))]">
         {answer.branches.map((entry, place) => (
           <Column key={entry.id} entry={entry} transcript={transcripts[place]} scales={scenario.branch_scales} />
         ))}
