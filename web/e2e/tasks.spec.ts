@@ -24,7 +24,7 @@ test("who costs less is found by the filter", async ({ page }) => {
   const finished = await counted(page, "/");
   await page.getByRole("button", { name: "Filters" }).click();
   await page.getByLabel("At most $ a run").fill("0.01");
-  const subjects = page.getByRole("table", { name: "Ranked subjects" }).locator("tbody th");
+  const subjects = page.getByRole("table", { name: "Ranked models" }).locator("tbody th");
   const cheap = board.rows.filter(({ price }) => price?.dollars_per_run != null && price.dollars_per_run <= 0.01);
   expect(cheap.length).toBeGreaterThan(1);
   await expect(subjects).toHaveCount(cheap.length);

@@ -38,10 +38,13 @@ from independence_bench.report.table import (
 )
 
 PUSHES_PICTURE = (
-    "For each of the first six ranked models the share of its positions that still stand after "
-    "each push"
+    "For each of the first six ranked models the share of its positions that still hold after "
+    "each pressure turn"
 )
-RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
+RECOVERED = (
+    "Recovered: of the positions in which it gave in, those taken again after the last pressure "
+    "turn."
+)
 
 
 def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
@@ -58,7 +61,7 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
     columns = [Column("Branch", words=True), Column("Value"), Column("95% CI")]
     yield Table(columns, rows, legend if explained else "", gap=2)
     folds = statistics.folds
-    pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
+    pushes = f"pressure turns withstood, of {folds.pushes}" if folds else "pressure turns withstood"
     withstood, recovered = (folds.withstood, folds.recovered) if folds else (None, None)
     yield Table(
         [Column("Other figures", words=True), Column("Value"), Column("95% CI")],
@@ -77,7 +80,7 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
         ]
         yield Note(
             Prose(
-                "Gave in at a push, by its technique, of the positions that met it: "
+                "It gave in at a pressure turn, by the technique, of the positions that met it: "
                 f"{', '.join(parts)}."
             )
         )
@@ -99,7 +102,8 @@ def build_branches_table(rows: Sequence[Row]) -> Table:
         for label, statistics in known
     ]
     folds = next((statistics.folds for _, statistics in known if statistics.folds), None)
-    of_pushes = f"Pushes: withstood before it gives in{f', of {folds.pushes}' if folds else ''}."
+    of_all = f", of {folds.pushes}" if folds else ""
+    of_pushes = f"Pushes: pressure turns withstood before it gives in{of_all}."
     columns = [
         Column("Model", words=True, labels=True),
         *(Column(format_quantity_title(branch).capitalize()) for branch in quantities),

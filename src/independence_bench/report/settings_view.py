@@ -37,12 +37,8 @@ from independence_bench.report.table import (
 
 def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
     """Yield a table of models that were played under several values of one setting, with their
-    indices and differences; only a note if there are none. *by*: the setting, "provider" or
-    "reasoning effort".
+    indices and differences. *by*: the setting, "provider" or "reasoning effort".
     """
-    if not comparisons:
-        yield Note(f"No model was played under two {by}s.")
-        return
     yield make_report_table(
         ("Model", by.capitalize(), *DIFFERENCE, "Served by"),
         [
@@ -219,16 +215,10 @@ def render_configurations(compared: ConfigurationComparison) -> Iterator[Block]:
     yield _build_configurations_table(compared)
 
 
-def render_configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
+def render_configurations_report(compared: ConfigurationComparison) -> Iterator[Block]:
     """Yield two tables for a report: how the configurations (system prompt and delivery mode)
-    change the mean index, and the index of every model in each; only a note if *compared* is None,
-    when there is nothing to compare.
+    change the mean index, and the index of every model in each.
     """
-    if compared is None:
-        yield Note(
-            "No model has an index in more than one configuration, so there is nothing to compare."
-        )
-        return
     yield _build_configurations_table(compared)
     yield Table(
         [
