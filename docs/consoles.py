@@ -4,7 +4,7 @@ A code block below the line `<!-- console -->` is run: each of its lines that be
 command, and what the command prints follows it. All marked blocks of a page run in order, in one
 empty folder. Between two of them, a comment edits a file, `<!-- edit FILE: OLD => NEW -->`, or runs
 a command whose output is not shown, `<!-- run COMMAND -->`. `<!-- console 9 -->` keeps the first 9
-lines that each command prints, and an ellipsis for the others. Only simulated models are called, so
+lines that each command prints, `<!-- console -9 -->` the last 9, and an ellipsis for the others. Only simulated models are called, so
 the same commands print the same again, but for the time, which is always the same here.
 """
 
@@ -25,7 +25,7 @@ WIDTH = 80
 KEPT = ("PATH", "PYTHONPATH")  # of the environment
 WHEN = "2026-11-29 12:00"
 _STEP = re.compile(
-    r"<!-- console(?: (?P<lines>\d+))? -->\n```console\n(?P<block>.*?)^```$"
+    r"<!-- console(?: (?P<lines>-?\d+))? -->\n```console\n(?P<block>.*?)^```$"
     r"|<!-- run (?P<hidden>.*?) -->"
     r"|<!-- edit (?P<file>\S+): (?P<old>.*?) => (?P<new>.*?) -->",
     re.DOTALL | re.MULTILINE,
@@ -74,7 +74,8 @@ def rerun_page(page: Path) -> str:
 
 def run_command(command: str, folder: Path, most: int | None = None) -> str:
     """Run *command* in *folder* and return it as a line with the prompt, and below it what it
-    prints, the first *most* lines of it: its answer, or what it says beside if it gives none.
+    prints, its first *most* lines (its last, where *most* is negative): its answer, or what it says
+    beside if it gives none.
     """
     words = shlex.split(command.replace("\\\0", " "))
     if words[0] != "aib":
@@ -94,6 +95,8 @@ def run_command(command: str, folder: Path, most: int | None = None) -> str:
     printed = done.stdout if done.stdout.strip() else done.stderr
     told = _DATE.sub(WHEN[:10], _TIME.sub(WHEN, printed)).strip("\n")
     lines = [line.rstrip() for line in told.splitlines()]
-    if most is not None and len(lines) > most:
-        lines = [*"\n".join(lines[:most]).rstrip().splitlines(), "..."]
+    if most is not None and len(lines) > abs(most):
+        kept = lines[:most] if most > 0 else lines[most:]
+        kept = "\n".join(kept).strip("\n").splitlines()
+        lines = [*kept, "..."] if most > 0 else ["...", *kept]
     return "\n".join([f"$ {command}".replace("\\\0", "\\\n"), *lines]).rstrip() + "\n"
