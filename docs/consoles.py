@@ -2,10 +2,11 @@
 
 A code block below the line `<!-- console -->` is run: each of its lines that begins with `$ ` is a
 command, and what the command prints follows it. All marked blocks of a page run in order, in one
-empty folder. Between two of them, a comment edits a file, `<!-- edit FILE: OLD => NEW -->`, or runs
-a command whose output is not shown, `<!-- run COMMAND -->`. `<!-- console 9 -->` keeps the first 9
-lines that each command prints, `<!-- console -9 -->` the last 9, and an ellipsis for the others. Only simulated models are called, so
-the same commands print the same again, but for the time, which is always the same here.
+empty folder. Between two of them, a comment edits a file, `<!-- edit FILE: OLD => NEW -->`, copies
+one of docs/examples, `<!-- copy FILE -->`, or runs a command whose output is not shown, `<!-- run
+COMMAND -->`. `<!-- console 9 -->` keeps the first 9 lines that each command prints, `<!-- console
+-9 -->` the last 9, and an ellipsis for the others. Only simulated models are called, so the same
+commands print the same again, but for the time, which is always the same here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,11 +24,13 @@ from tempfile import TemporaryDirectory
 
 MARK = "<!-- console"
 WIDTH = 80
+EXAMPLES = Path(__file__).parent / "examples"
 KEPT = ("PATH", "PYTHONPATH")  # of the environment
 WHEN = "2026-11-29 12:00"
 _STEP = re.compile(
     r"<!-- console(?: (?P<lines>-?\d+))? -->\n```console\n(?P<block>.*?)^```$"
     r"|<!-- run (?P<hidden>.*?) -->"
+    r"|<!-- copy (?P<copied>\S+) -->"
     r"|<!-- edit (?P<file>\S+): (?P<old>.*?) => (?P<new>.*?) -->",
     re.DOTALL | re.MULTILINE,
 )
@@ -61,6 +65,9 @@ def rerun_page(page: Path) -> str:
                 return f"{step[0].partition(chr(10))[0]}\n```console\n{shown}```"
             if step["hidden"] is not None:
                 run_command(step["hidden"], Path(folder))
+                return step[0]
+            if step["copied"] is not None:
+                shutil.copy(EXAMPLES / step["copied"], folder)
                 return step[0]
             path = Path(folder) / step["file"]
             text = path.read_text(encoding="utf-8")
