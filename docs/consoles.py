@@ -3,10 +3,11 @@
 A code block below the line `<!-- console -->` is run: each of its lines that begins with `$ ` is a
 command, and what the command prints follows it. All marked blocks of a page run in order, in one
 empty folder. Between two of them, a comment edits a file, `<!-- edit FILE: OLD => NEW -->`, copies
-one of docs/examples, `<!-- copy FILE -->`, or runs a command whose output is not shown, `<!-- run
-COMMAND -->`. `<!-- console 9 -->` keeps the first 9 lines that each command prints, `<!-- console
--9 -->` the last 9, and an ellipsis for the others. Only simulated models are called, so the same
-commands print the same again, but for the time, which is always the same here.
+one of docs/examples, `<!-- copy FILE -->`, saves the code block below it, `<!-- save FILE -->`, or
+runs a command whose output is not shown, `<!-- run COMMAND -->`. `<!-- console 9 -->` keeps the
+first 9 lines that each command prints, `<!-- console -9 -->` the last 9, and an ellipsis for the
+others. Only simulated models are called, so the same commands print the same again, but for the
+time, which is always the same here.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _STEP = re.compile(
     r"<!-- console(?: (?P<lines>-?\d+))? -->\n```console\n(?P<block>.*?)^```$"
     r"|<!-- run (?P<hidden>.*?) -->"
     r"|<!-- copy (?P<copied>\S+) -->"
+    r"|<!-- save (?P<saved>\S+) -->\n```\w*\n(?P<content>.*?)^```$"
     r"|<!-- edit (?P<file>\S+): (?P<old>.*?) => (?P<new>.*?) -->",
     re.DOTALL | re.MULTILINE,
 )
@@ -69,7 +71,10 @@ def rerun_page(page: Path) -> str:
             if step["copied"] is not None:
                 shutil.copy(EXAMPLES / step["copied"], folder)
                 return step[0]
-            path = Path(folder) / step["file"]
+            path = Path(folder) / (step["saved"] or step["file"])
+            if step["saved"]:
+                path.write_text(step["content"], encoding="utf-8")
+                return step[0]
             text = path.read_text(encoding="utf-8")
             if text.count(step["old"]) != 1:
                 raise SystemExit(f"{page}: {step['file']} has not one {step['old']!r}")
