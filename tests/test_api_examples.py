@@ -1,5 +1,5 @@
-"""docs/integrations.md and the notebook beside it, run as a reader would run them: with what other tools
-make of our tables.
+"""docs/integrations.md and the notebook beside it, run as a reader would run them: with what other
+tools make of our tables.
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ def scenarios(
     """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
     goes with the others.
 
-    Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
-    figures are.
+    Over the ranked subjects of one configuration, for each judge. docs/research/statistics.md says
+    what the figures are.
     """
     answer = analyse_selected_scenarios(Selection(**selected))
     if as_json:

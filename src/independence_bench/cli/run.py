@@ -157,8 +157,8 @@ def run(
     MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint
     (openai:gpt-4o-mini, local:NAME, or one of models.yaml), `embedded` for the small local one, or
     python:MODULE:FUNCTION for a function of your own (docs/local-models.md). Its settings come from
-    models.yaml, else from the shipped list of models (docs/models.md), else from the protocol.
-    Without MODEL, the active subjects of models.yaml are played, after showing the cost.
+    models.yaml, else from the shipped list of models (docs/choose-a-model.md), else from the
+    protocol. Without MODEL, the active subjects of models.yaml are played, after showing the cost.
 
     Stored replies are not bought again: running the same command twice does nothing the second
     time, and after Ctrl-C it continues where it stopped.
@@ -168,7 +168,7 @@ def run(
 
     With --shard several workers on one PostgreSQL store each carry out one part of the same
     command; the same command without --shard does what is left of all parts. With --on a Ray
-    cluster does this (docs/scaling.md).
+    cluster does this (docs/scale.md).
     """
     worker = calling.parse_worker(shard, job, on)
     wanted = Run(
@@ -246,7 +246,7 @@ def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
             forecast_cost_and_detectable_difference(replace(wanted, all=True), opened)
         )
         print_remarks(
-            "`aib run --all` plays the shipped list (docs/models.md):",
+            "`aib run --all` plays the shipped list (docs/choose-a-model.md):",
             *describe_preview(estimate.preview),
         )
 

@@ -187,10 +187,7 @@ def describe_independence_prompt(board: Board) -> list[str]:
         "how well they obey."
     )
     if board.protocol.name in V2:
-        line += (
-            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, "
-            "“What v2 cannot tell”)."
-        )
+        line += " In v2 the positions under pressure are put into their mouths (docs/limits.md)."
     return [line]
 
 
