@@ -1,5 +1,5 @@
-"""docs/api.md and the notebook beside it, run as a reader would run them: with what other tools
-make of our tables.
+"""docs/integrations.md and the notebook beside it, run as a reader would run them: with what other
+tools make of our tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from simulated_endpoint import simulating
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "api.md"
+PAGE = ROOT / "docs" / "integrations.md"
 NOTEBOOK = ROOT / "docs" / "examples" / "notebook.ipynb"
 VALUE = re.compile(r"^(?P<code>\S.*?)\s*# -> (?P<value>.*)$|^# -> (?P<below>.*)$")
 

@@ -664,7 +664,8 @@ def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
 def test_the_list_has_forty_subjects_and_more_and_can_be_read() -> None:
     """As a user's own file would be; every note is one of those that the documentation explains."""
     listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
-    explained = (Path(__file__).parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    page = Path(__file__).parent.parent / "docs" / "configuration.md"
+    explained = page.read_text(encoding="utf-8")
 
     assert len({one.model for one in listed}) >= 40
     assert all(one.temperature is not None for one in listed)

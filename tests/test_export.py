@@ -646,10 +646,10 @@ def test_the_card_is_read_as_hugging_face_reads_it(
 
 
 def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
-    """docs/export.md names every file, docs/data/export.csv its columns, in the order that the
-    files have.
+    """docs/data-formats.md names every file, docs/data/export.csv its columns, in the order that
+    the files have.
     """
-    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "data-formats.md").read_text(encoding="utf-8")
     with (ROOT / "docs" / "data" / "export.csv").open(encoding="utf-8", newline="") as file:
         listed = [(row["file"], row["column"]) for row in csv.DictReader(file)]
     assert listed == [

@@ -1,5 +1,5 @@
 """The uncertainty of a leaderboard's scores: from their marks to intervals and possible ranks
-(docs/statistics.md).
+(docs/reading-results.md).
 
 Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. It answers two
 questions:

@@ -71,7 +71,7 @@ MUCH_MONEY = 20.0  # dollars of the forecast
 MANY_CALLS = 5_000  # paid ones: a list price may be wrong, or not known
 
 yes_option = click.option(
-    "-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/running.md)."
+    "-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/configuration.md)."
 )
 price_option = click.option(
     "--price",
@@ -489,7 +489,7 @@ worker_options = combine_options(
     click.option(
         "--shard",
         metavar="I/N",
-        help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scaling.md).  "
+        help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scale.md).  "
         "[default: all]",
     ),
     click.option(
@@ -503,7 +503,7 @@ worker_options = combine_options(
         "--on",
         metavar="ray[://ADDRESS]",
         help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts "
-        "(docs/scaling.md).",
+        "(docs/scale.md).",
     ),
 )
 

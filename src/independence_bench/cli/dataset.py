@@ -228,8 +228,8 @@ def export_(
     dataset card.
 
     The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns:
-    docs/export.md. With `--form inspect` one log for each model and configuration, for Inspect's
-    own tools: docs/inspect.md.
+    docs/data-formats.md. With `--form inspect` one log for each model and configuration, for
+    Inspect's own tools: docs/integrations.md.
     """
     if form != "inspect" and licence is None:
         licence = ask_question(LICENCE_QUESTION, "--licence ID").strip()

@@ -148,8 +148,8 @@ def scenarios(
     """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
     goes with the others.
 
-    Over the ranked models of one configuration, for each judge. docs/reports.md explains the
-    figures.
+    Over the ranked models of one configuration, for each judge. docs/research/statistics.md
+    explains the figures.
     """
     answer = analyse_selected_scenarios(Selection(**selected))
     if as_json:

@@ -166,8 +166,8 @@ def run(
     aib run local:my-model --local-url http://localhost:8080/v1
 
     MODEL may also be python:MODULE:FUNCTION (docs/local-models.md). Its settings come from
-    models.yaml, else from the shipped list of models (docs/models.md), else from the protocol.
-    Without MODEL, `aib` plays the active models of models.yaml, after showing the cost.
+    models.yaml, else from the shipped list of models (docs/choose-a-model.md), else from the
+    protocol. Without MODEL, `aib` plays the active models of models.yaml, after showing the cost.
 
     `aib` never pays twice for a stored reply: the same command does nothing the second time, and
     after Ctrl-C it continues where it stopped. The same command with a larger --runs narrows the
@@ -249,7 +249,7 @@ def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
             forecast_cost_and_detectable_difference(replace(wanted, all=True), opened)
         )
         print_remarks(
-            "`aib run --all` plays the shipped list (docs/models.md):",
+            "`aib run --all` plays the shipped list (docs/choose-a-model.md):",
             *describe_preview(estimate.preview),
         )
 

@@ -28,7 +28,7 @@ rules_option = click.option(
     type=click.Choice(list(RULES)),
     default=OWN.name,
     show_default=True,
-    help="Rules that turn scores into an index; `published`: see docs/published-data.md.",
+    help="Rules that turn scores into an index; `published`: see docs/data-formats.md.",
 )
 jury_option = click.option(
     "--jury",

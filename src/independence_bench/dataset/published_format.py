@@ -5,7 +5,7 @@ files into checked values.
 
 Knows that layout and the content of such a file; knows no store. The files are hostile: one that
 does not agree with its path is refused with the reason, and the others are read
-(docs/published-data.md).
+(docs/data-formats.md).
 """
 
 from __future__ import annotations

@@ -191,10 +191,7 @@ def describe_independence_prompt(board: Board) -> list[str]:
         "how well they obey."
     )
     if board.protocol.name in V2:
-        line += (
-            " In v2 the positions under pressure are written for them (docs/protocols.md, "
-            "“What v2 cannot tell”)."
-        )
+        line += " In v2 the positions under pressure are written for them (docs/limits.md)."
     return [line]
 
 

@@ -195,7 +195,7 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
         "missing; note: it cannot be checked. places: conversations or records with the finding; "
         "without it: the largest change of a model's index, in points, if the runs with the "
         "finding are left out; a dash: no other run is left, or there was no index. See "
-        "docs/audit.md.",
+        "docs/data-formats.md.",
         gap=2,
         brief="without it: the largest change of a model's index, in points, if the runs with "
         "the finding are left out.",

@@ -55,13 +55,13 @@ from independence_bench.viewer.versions import OtherVersion, find_other_versions
 
 BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the "
-    "judge's exam (docs/embedded-judge.md)."
+    "judge's exam (docs/judges.md)."
 )
 ROWS = 40  # rows in one part of a board: more than a screen has, and some 200 kB
 NO_JUDGE = "Nothing on this leaderboard is judged yet."
 OTHER_RULES = (
     "By the rules of the published numbers, not by our own: scores count if others are missing, "
-    "and means are rounded (docs/published-data.md)."
+    "and means are rounded (docs/data-formats.md)."
 )
 
 
