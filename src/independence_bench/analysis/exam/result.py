@@ -7,8 +7,8 @@
     judges.find_or_make_exam([judge_hash]).standing
 
 docs/research/judges.md defines the figures and gives the reasons for the thresholds. Juries are
-made of their members' answers; no judge is asked. A store in which no judge has taken an exam costs one
-query.
+made of their members' answers; no judge is asked. A store in which no judge has taken an exam costs
+one query.
 """
 
 from __future__ import annotations
