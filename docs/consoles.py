@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 MARK = "<!-- console"
 WIDTH = 80
 EXAMPLES = Path(__file__).parent / "examples"
-KEPT = ("PATH", "PYTHONPATH")  # of the environment
+SOURCE = Path(__file__).parents[1] / "src"  # of this checkout, whatever is installed
 WHEN = "2026-11-29 12:00"
 _STEP = re.compile(
     r"<!-- console(?: (?P<lines>-?\d+))? -->\n```console\n(?P<block>.*?)^```$"
@@ -92,11 +92,12 @@ def run_command(command: str, folder: Path, most: int | None = None) -> str:
     words = shlex.split(command.replace("\\\0", " "))
     if words[0] != "aib":
         raise SystemExit(f"{command}: only aib is run")
-    environment = {name: value for name, value in os.environ.items() if name in KEPT}
+    environment = {name: value for name, value in os.environ.items() if name == "PATH"}
+    environment |= {"PYTHONPATH": str(SOURCE), "HOME": str(folder), "COLUMNS": str(WIDTH)}
     done = subprocess.run(  # noqa: S603 - the commands of our own pages
         [sys.executable, "-m", "independence_bench", *words[1:]],
         cwd=folder,
-        env={**environment, "HOME": str(folder), "COLUMNS": str(WIDTH), "PYTHONUTF8": "1"},
+        env={**environment, "PYTHONUTF8": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
