@@ -28,6 +28,7 @@ from independence_bench.analysis.statistics import item_tests
 from independence_bench.hashing import hash_content
 from independence_bench.personas.sheet import QUICK_PUSHES
 from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.scoring import compute_mean
 from independence_bench.store import registry, results
 from independence_bench.store.attempts import read_last_owners
 from independence_bench.store.database import Store
@@ -85,6 +86,17 @@ class CharacterChange:
     # runs of each play from which on a single item could differ by more than chance
     runs_for_one_item: int | None
 
+    def average_styles(self) -> tuple[float, float] | None:
+        """Return how much the model sounds like its character, [0, 1], over the items that both
+        plays have: (before, now). None if it is not known, or if no such item was played anew.
+        """
+        both = {item.stem for item in self.items if item.before and item.now}
+        before, now = (
+            compute_mean([stem.style for stem in held.pushed_stem_runs if stem.stem in both])
+            for held in (self.held_before, self.held_now)
+        )
+        return None if self.p is None or before is None or now is None else (before, now)
+
     @property
     def is_of_two_forms(self) -> bool:
         """Whether one play is of the short form of the sheet and the other of the whole one."""
@@ -121,7 +133,9 @@ def list_plays(store: Store, protocols: Sequence[Protocol]) -> list[Play]:
     with store.open_snapshot() as connection:
         labels = make_unique_labels(registry.read_subjects(connection))
         times = registry.read_play_times(connection)
-        for protocol in sorted(protocols, key=lambda one: times.get(one.hash, 0.0)):
+        # versions share conversations, so one that was never played may have some
+        stored = [protocol for protocol in protocols if protocol.hash in times]
+        for protocol in sorted(stored, key=lambda one: times[one.hash]):
             counted, *_ = read_results(connection, protocol)
             for subject, conversations in counted.by_subject.items():
                 whole = [played.row for played in conversations if played.row.state == "complete"]

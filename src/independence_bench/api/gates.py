@@ -106,6 +106,7 @@ class WrittenBaseline:
     baseline: Baseline
     power: Resolution
     run_dollars: float | None  # what a run of it costs
+    crossed: bool  # whether it crosses a red line
 
 
 def write_baseline(
@@ -161,7 +162,8 @@ def write_selected_baseline(selection: Selection, file: Path, model: str | None)
     write_file(file, made)
     (build,) = made.builds
     dollars = None if cost is None or cost.total is None else cost.total / len(build.runs)
-    return WrittenBaseline(made, estimate_resolution(made, board), dollars)
+    crossed = items is not None and bool(items.crossings)
+    return WrittenBaseline(made, estimate_resolution(made, board), dollars, crossed)
 
 
 def read_file_head(file: Path) -> bytes:

@@ -138,6 +138,8 @@ def command(
         runs = f"{format_count(len(build.runs), 'run')} of {played.name}, version {played.hash[:8]}"
         print_remarks(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
         print_remarks(describe_resolution(written.power, written.run_dollars))
+        if written.crossed:
+            print_remarks("note: it crosses a red line, so a gate of the same build would fail")
         return
     if selection.judge or selection.variants or selection.modes:
         raise WrongUse(

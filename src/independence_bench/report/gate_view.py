@@ -307,8 +307,8 @@ def describe_item_runs_needed(test: ItemTest, run_dollars: float | None) -> str:
         )
     return (
         f"needs {test.runs[0] + before} runs of the baseline and {test.runs[1] + now} of the new "
-        f"build ({before} and {now} more{cost}): `aib rerun --runs N` plays them, and "
-        "`aib gate --write` writes the baseline again"
+        f"build ({before} and {now} more{cost}): play the baseline's version again with --runs "
+        f"{test.runs[0] + before}, write it again, then play the new one"
     )
 
 
