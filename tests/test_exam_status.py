@@ -230,5 +230,5 @@ def test_foreign_labels_in_it_are_harmless() -> None:
     assert said == "this judge has not been validated: `aib exam -j 'evil; rm -rf\\u{1b}[31m'`"
     assert (
         BoardExam(None, no_questions=True).line
-        == "exam: it has no questions for what is marked here"
+        == "exam: it has no questions for what is scored here"
     )

@@ -159,7 +159,7 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
     assert mixed.kin is None
     (sentence,) = describe_judge_kinship(of_one)
     assert sentence.startswith(
-        f"The judge and 1 of 2 ranked subjects are by acme, mean index {BASE + 45:.1f}, the "
+        f"The judge and 1 of 2 ranked models are by acme, mean index {BASE + 45:.1f}, the "
         f"others' {BASE + 20:.1f}"
     )
     assert describe_judge_kinship(mixed) == []
@@ -394,9 +394,9 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
     found = validated(judged(bench, {"v/own": other | {"v/own": 10.0}, "judge/b": other}))
 
     assert found.favours[0].interval is None
-    assert found.favours[0].why_no_interval == "2 of the 12 other subjects that it takes"
+    assert found.favours[0].why_no_interval == "2 of the 12 other models that it takes"
     text = " ".join(displayed(render_validation(found)).split())
-    assert "No interval: B: 2 of the 12 other subjects that it takes." in text
+    assert "No interval: B: 2 of the 12 other models that it takes." in text
 
 
 def test_who_is_of_whose_family() -> None:

@@ -204,8 +204,8 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
         "Possible ranks",
         "Subject",
         "Index",
-        "Rerun CI",
-        "New scenarios CI",
+        "95% CI (same scenarios)",
+        "95% CI (new scenarios)",
         "Own voice",
     ]
     assert head[6:] == ["Low drift", "Resistance", "Runs", "Failed", "Cut off"]
@@ -373,7 +373,7 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
     labels = {row[1].removesuffix(" !") for row in told["Ranking"][1:]}  # some read like others
     assert labels == {as_code(row.label) for row in hostile.main.ranked}
     assert len(labels) == len(NAMES) + 1
-    assert {row[0] for row in told["Names that most subjects chose"][1:]} >= {
+    assert {row[0] for row in told["Names that most models chose"][1:]} >= {
         "a/x|y",
         "a/<script>alert(1)</script>",
     }
