@@ -246,7 +246,8 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     untold = compared(board, "firm", "near")
     assert untold.scores.index is not None
     assert describe_comparison(untold) == (
-        f"The difference between firm and near is not significant on this test: 4 runs each detect a true difference of "
+        "The difference between firm and near is not significant on this test: "
+        "4 runs each detect a true difference of "
         f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller "
         "one less often."
     )
@@ -304,9 +305,8 @@ def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
     found = compared(simulated(10), "but-one", "firm")
 
     assert (
-        describe_comparison(found)
-        == "firm is ahead by 3.0 points on this test. On another test like it, the difference may be "
-        "chance."
+        describe_comparison(found) == "firm is ahead by 3.0 points on this test. "
+        "On another test like it, the difference may be chance."
     )
 
 

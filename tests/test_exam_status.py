@@ -185,7 +185,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
     plain = next(one["judge"] for one in transcript["judgements"] if "judge-plain" in one["judge"])
     assert transcript["exams"] == [
         f"{plain}: {judged.line}",
-        NOT_SAT.replace("the judge", f"{SIM}@none-t0.0"),
+        NOT_SAT.replace("this judge", f"{SIM}@none-t0.0"),
     ]
 
 

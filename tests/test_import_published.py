@@ -1730,7 +1730,8 @@ def test_real_subjects_are_compared(ours: Board) -> None:
     )
     among = (
         "“Would be ahead on another test like it” holds if you named these two models before you "
-        f"saw the leaderboard: among all {len(ours.ranked)} models the difference is not significant."
+        f"saw the leaderboard: among all {len(ours.ranked)} models the difference is not "
+        "significant."
     )
     assert describe_comparison(far) == f"{ahead} {among}"
     for pair in (*near.scores.scenario_scores, *far.scores.scenario_scores):
