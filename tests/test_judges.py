@@ -519,7 +519,7 @@ def test_nothing_judged_nothing_to_compare(bench: Benches) -> None:
     with open_store(made.store) as store:
         assert compare_judges(store, made.protocol) == []
     made.play(made.subject("acme/x"), judge="judge/a")
-    assert "There is only one judge" in displayed(render_validation(validated(made)))
+    assert "is the only judge" in displayed(render_validation(validated(made)))
 
 
 # ---------------------------------------------------------------- flags
@@ -697,7 +697,7 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
     assert "\x1b" not in text
     assert "\\u{1b}[31mred" in text.replace("\n", "")
     for heading in (
-        "Index of each subject",
+        "Index of each model",
         "Agreement on each mark",
         "Agreement of each pair",
         "Where they disagree",

@@ -202,7 +202,7 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
 
     assert head[:6] == [
         "Possible ranks",
-        "Subject",
+        "Model",
         "Index",
         "95% CI (same scenarios)",
         "95% CI (new scenarios)",
