@@ -150,7 +150,7 @@ def somebody(
 def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
     somebody: Callable[..., Users],
 ) -> None:
-    """Nothing is sent, every name is open, and so is every change, for want of a judge's marks."""
+    """Nothing is sent, every name is open, and so is every change, for want of a judge's scores."""
     user = somebody()
     before = len(user.server.chats)
     names = user.names()
@@ -169,7 +169,8 @@ def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
         in said
     )
     assert (
-        "Changes are read from a judge's marks, and there are none; `aib judge` gives them." in said
+        "Changes are read from a judge's scores, and there are none; `aib judge` gives them."
+        in said
     )
 
 
@@ -219,7 +220,7 @@ def test_changes_are_those_of_the_judges_marks_whatever_a_reader_says(
         False,
         False,
     )
-    assert "Changed later, by the judge's marks: the name in 0 of 3, the gender in 0 of 3." in said
+    assert "Changed later, by the judge's scores: the name in 0 of 3, the gender in 0 of 3." in said
 
 
 def test_readings_of_earlier_releases_are_still_read(somebody: Callable[..., Users]) -> None:

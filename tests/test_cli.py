@@ -164,7 +164,7 @@ def test_every_command_has_help(tmp_path: Path, name: str) -> None:
     assert done.stdout.startswith("Usage: aib")
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
     assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
-    assert name or all(f"  {command} " in done.stdout for command in COMMANDS)
+    assert name or all(f" {command} " in done.stdout for command in COMMANDS)
 
 
 def test_the_version_is_told(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_options_reach_the_endpoint(user: User) -> None:
 
 
 def test_models_may_be_listed_with_commas_and_a_local_server_by_its_address(user: User) -> None:
-    """Three ways to name a subject in one command."""
+    """Three ways to name a model in one command."""
     local = ("--local-url", user.server.url + "/", "--local-model", "mine")
 
     done = user.run("--models", "scripted:b/two,scripted:b/three", *local)
@@ -437,12 +437,12 @@ def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
     (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
 
     assert only_line(wrong, 2).endswith(
-        "are stored; there are some in strong/user_role (--variants, --delivery)"
+        "are stored; there are some in strong/user_role (--variants, --modes)"
     )
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
     assert only_line(user.aib("scenarios"), 2).endswith(
-        "there are some in strong/user_role (--variants, --delivery)"
+        "there are some in strong/user_role (--variants, --modes)"
     )
 
 
@@ -807,7 +807,7 @@ def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_ins
     assert "Judged as" in played.aib(*command).stdout
     assert "no such conversation" in only_line(played.aib("show", "acme/one", "--run", "7"), 2)
     for arguments, reason in (
-        ("nobody plain", "no subject is called nobody"),
+        ("nobody plain", "no model is called nobody"),
         ("scripted plain", "scripted fits several subjects: "),
         ("acme nosuch", "no scenario nosuch"),
         ("acme plain --run 7", "run 7"),
@@ -1060,7 +1060,7 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
     os.close(ours)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
 
-    assert re.search(r"subject +done +judged +failed +in flight +cost", text)
+    assert re.search(r"model +done +judged +failed +in flight +cost", text)
     assert re.search(r"scripted:acme/one@none-t0\.7 +[0-3]/\d+ ", text), "not only the end"
     assert re.search(
         r"\d+ in flight · \$[\d.]+ · [\d,]+ tokens(?:, \d+ written a second)? · \d+ s so far, "
@@ -1137,7 +1137,7 @@ def test_what_may_have_been_meant_is_said(user: User) -> None:
         ),
         (
             "show acme/on3 choice",
-            "no subject is called acme/on3; did you mean scripted:acme/one@none-t0.7?",
+            "no model is called acme/on3; did you mean scripted:acme/one@none-t0.7?",
         ),
         ("protocols show v22", "did you mean v2?"),
     ):

@@ -533,7 +533,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
     [
         (("clear", "responses", "--judge", "x"), 2, "leave it out"),
         (("clear", "judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
-        (("clear", "responses", "nobody"), 2, "no subject is called nobody"),
+        (("clear", "responses", "nobody"), 2, "no model is called nobody"),
         (
             ("clear", "judgements", "--protocol", "lite"),
             0,
@@ -542,7 +542,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
         (("compare", "stubborn"), 2, "name two subjects"),
         (("compare", "stubborn", "stubborn"), 2, "both are sim:sim/stubborn"),
         (("compare", "stubborn", "agreeable", "--by", "provider"), 2, "name one model, or none"),
-        (("compare", "stubborn", "nobody"), 2, "no subject is called nobody"),
+        (("compare", "stubborn", "nobody"), 2, "no model is called nobody"),
         (
             ("compare", "stubborn", "agreeable", "--judge", "nobody"),
             2,
@@ -551,7 +551,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
         (
             ("rerun", "nobody"),
             2,
-            "aib: no subject is called nobody; there are sim:sim/agreeable@none-t0.7, ",
+            "aib: no model is called nobody; there are sim:sim/agreeable@none-t0.7, ",
         ),
         (
             ("run", "sim:sim/stubborn", "--exp", "identity,charm"),

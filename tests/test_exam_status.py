@@ -185,7 +185,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
     plain = next(one["judge"] for one in transcript["judgements"] if "judge-plain" in one["judge"])
     assert transcript["exams"] == [
         f"{plain}: {judged.line}",
-        NOT_SAT.replace("the judge", f"{SIM}@none-t0.0"),
+        NOT_SAT.replace("this judge", f"{SIM}@none-t0.0"),
     ]
 
 
@@ -230,5 +230,5 @@ def test_foreign_labels_in_it_are_harmless() -> None:
     assert said == "this judge has not been validated: `aib exam -j 'evil; rm -rf\\u{1b}[31m'`"
     assert (
         BoardExam(None, no_questions=True).line
-        == "exam: it has no questions for what is marked here"
+        == "exam: it has no questions for what is scored here"
     )

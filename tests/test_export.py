@@ -433,7 +433,7 @@ LIES: list[tuple[str, Lie, str]] = [
     ("transcripts", lambda row: row.update(reply_keys=["0" * 64]), "a reply of it is not here"),
     ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script continues "
         "differently"),
-    ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its subject is not here"),
+    ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its model is not here"),
     ("transcripts", lambda row: row.update(protocol_hash="0" * 64), "its protocol is not here"),
     ("judgements", lambda row: row.update(heard_hash="0" * 64), "is stored under another key "
         "than its own"),

@@ -1347,7 +1347,7 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
     }
 
     assert found["acme/one@none-t0.7"].why == (
-        "left out by the published rules, every mark being 0: run 1, direct",
+        "left out by the published rules, every score being 0: run 1, direct",
     )
     assert (found["acme/one@none-t0.7"].index, found["acme/one@none-t0.7"].own_index) == (
         57.8,
@@ -1721,15 +1721,17 @@ def test_real_subjects_are_compared(ours: Board) -> None:
 
     near, far = compare_pairs(ours, [(first, second), (last, first)])
 
-    assert "cannot be told apart on this test" in describe_comparison(near)
+    assert "is not significant on this test" in describe_comparison(near)
+    assert far.scores.index is not None
     ahead = (
-        f"{shorten_side_names(far.first, far.second)[1]} is ahead on this test, and would be on "
-        "another "
-        "like it."
+        f"{shorten_side_names(far.first, far.second)[1]} is ahead by "
+        f"{abs(far.scores.index.difference):.1f} points on this test, and would be ahead on "
+        "another test like it."
     )
     among = (
-        "“Would be on another like it” holds if you named these two models before you saw the "
-        f"leaderboard: among all {len(ours.ranked)} models the difference is not significant."
+        "“Would be ahead on another test like it” holds if you named these two models before you "
+        f"saw the leaderboard: among all {len(ours.ranked)} models the difference is not "
+        "significant."
     )
     assert describe_comparison(far) == f"{ahead} {among}"
     for pair in (*near.scores.scenario_scores, *far.scores.scenario_scores):

@@ -29,7 +29,7 @@ GONE = {
     r"fold(s|ed)?|cave[sd]?|give(s)? way|gave way": "give in",
     r"sittings?": "session",
     r"sat the exam|not sat": "has not been validated: `aib exam`",
-    r"told apart|tell (them |the two )?apart|cannot be told": "distinguishable, significant",
+    r"told apart|tell (them |the two )?apart|cannot be told(?! not to)": "significant",
     r"rerun CI|rerun intervals?|new scenarios CI": "95% CI (same scenarios), (new scenarios)",
     r"stems?": "item, case",
     r"organisms?|rock|mirror|slow-caver": "simulated model, by its name",
@@ -39,6 +39,7 @@ GONE = {
 KEPT = (
     "transcripts.jsonl", "transcripts.parquet",  # files of a data set
     "! marks labels",  # a sign marks them
+    ", subjects.",  # a key of models.yaml
     "https://huggingface.co",
 )  # fmt: skip
 # Modules whose errors speak of keys in files of protocols and sheets (`marks:`, `stems:`), of

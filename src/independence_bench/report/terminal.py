@@ -15,7 +15,7 @@ from rich.text import Text
 
 from independence_bench.escape import escape_line, escape_name, escape_text
 from independence_bench.report import table as values
-from independence_bench.report.commands import add_store_option, list_store_places
+from independence_bench.report.commands import list_store_places
 from independence_bench.report.format import find_shared_ends
 from independence_bench.report.table import (
     Block,
@@ -68,11 +68,8 @@ def print_views(
         else "`--explain` explains all"
     )
     if more := [explain] * screen.withheld + more:
-        line = "; ".join(more) + "."
-        if cell_len(line) > console.width:  # a command is not broken
-            line = "\n".join(f"{one[:1].upper()}{one[1:]}." for one in more)
-        line = add_store_option(line, store_option)
-        console.print(Text(line, "dim"), highlight=False, soft_wrap=True)
+        lines = list(screen.wrap_text(Text(f"{'; '.join(more)}.", "dim")))
+        console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
     console.print()
 
 
