@@ -159,7 +159,7 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
     assert mixed.kin is None
     (sentence,) = describe_judge_kinship(of_one)
     assert sentence.startswith(
-        f"The judge and 1 of 2 ranked subjects are by acme, mean index {BASE + 45:.1f}, the "
+        f"The judge and 1 of 2 ranked models are by acme, mean index {BASE + 45:.1f}, the "
         f"others' {BASE + 20:.1f}"
     )
     assert describe_judge_kinship(mixed) == []
