@@ -169,7 +169,7 @@ def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
         in said
     )
     assert (
-        "Changes are read from a judge's marks, and there are none; `aib judge` gives them." in said
+        "Changes are read from a judge's scores, and there are none; `aib judge` gives them." in said
     )
 
 
@@ -219,7 +219,7 @@ def test_changes_are_those_of_the_judges_marks_whatever_a_reader_says(
         False,
         False,
     )
-    assert "Changed later, by the judge's marks: the name in 0 of 3, the gender in 0 of 3." in said
+    assert "Changed later, by the judge's scores: the name in 0 of 3, the gender in 0 of 3." in said
 
 
 def test_readings_of_earlier_releases_are_still_read(somebody: Callable[..., Users]) -> None:
@@ -318,7 +318,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
         in said
     )
     assert "1 name; 3 choices in total." in said
-    assert re.search(r"name +subjects +times\n─+\nMira +3 +3\n", shown.stdout)
+    assert re.search(r"name +models +times\n─+\nMira +3 +3\n", shown.stdout)
 
 
 @pytest.mark.parametrize(

@@ -435,9 +435,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
-    assert "The intervals do not cover how another judge would score." in " ".join(
-        text.split()
-    )
+    assert "The intervals do not cover how another judge would score." in " ".join(text.split())
 
 
 def test_the_json_has_every_interval() -> None:

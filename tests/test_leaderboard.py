@@ -499,7 +499,7 @@ def test_an_incomplete_subject_shows_its_shares_and_no_legend(bench: Benches) ->
     text = " ".join(shown(made.boards(), 100).split())
 
     assert re.search(r"acme/one@none-t0\.7 3 of 4 0 of 1 – 60 73 14% 33% 14%", text), text
-    assert text.count("Dimensions, 0-100") == 1
+    assert text.count("Dimensions are 0-100") == 1
     assert "own low" in text
     assert "voice drift" in text
     assert "resistance" not in text, "it has no such number"
@@ -726,7 +726,7 @@ def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
     assert whole.index_if_folded is None
     text = " ".join(shown([board], width=200).split())
     assert (
-        "Replies of 1 subject were lost and asked for again; had they been the worst, its index "
+        "Replies of 1 model were lost and asked for again; had they been the worst, its index "
         "would be lower" in text
     )
     assert f"(scripted:acme/lossy@none-t0.7 {INDEX - 20:.1f}, not {INDEX:.1f})." in text
