@@ -169,7 +169,8 @@ def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
         in said
     )
     assert (
-        "Changes are read from a judge's scores, and there are none; `aib judge` gives them." in said
+        "Changes are read from a judge's scores, and there are none; `aib judge` gives them."
+        in said
     )
 
 
