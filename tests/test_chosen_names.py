@@ -319,7 +319,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
         in said
     )
     assert "1 name; 3 choices in total." in said
-    assert re.search(r"name +subjects +times\n─+\nMira +3 +3\n", shown.stdout)
+    assert re.search(r"name +models +times\n─+\nMira +3 +3\n", shown.stdout)
 
 
 @pytest.mark.parametrize(

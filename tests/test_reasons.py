@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from embedded_judge import with_model
 from simulated_endpoint import aib, simulating
+from viewer_store import answering
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.item_scoring import compute_branch_worth, is_without_value
@@ -254,6 +255,29 @@ def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
     scenarios = aib(folder, "scenarios", *store).stdout
     assert "own_memory" in scenarios
     assert "evening" not in scenarios
+
+
+def test_the_page_of_a_model_and_of_a_case_has_its_conversations(
+    played: tuple[Path, dict[str, Any]],
+) -> None:
+    """A case is no part of the index: it has no points, and its conversations can be read."""
+    folder, _ = played
+    with answering(folder / "aib.db") as answers:
+
+        def read(path: str) -> dict[str, Any]:
+            return json.loads(answers.get(path) or b"{}")
+
+        entry = next(
+            one for one in read("index.json")["boards"] if one["id"].startswith("v3-strong")
+        )
+        board = read(f"boards/{entry['id']}.json")
+        subject = board["rows"][0]["subject"]["id"]
+        model = read(f"boards/{entry['id']}/subjects/{subject}.json")
+        assert {one["scenario"] for one in model["stems"]} >= {"evening"}
+        assert {one["score"] for one in model["stems"]} == {None}
+        case = read(f"boards/{entry['id']}/scenarios/evening.json")
+    assert case["facts"]["points"] == 0
+    assert {one["label"] for one in case["answers"]} == {row["label"] for row in board["rows"]}
 
 
 def test_a_judge_that_gives_no_states_leaves_openness_out(

@@ -315,7 +315,7 @@ def test_the_first_three_sentences_say_what_was_asked_who_leads_and_what_is_unkn
     text = make_report_files(contents, "LEADERBOARD")["LEADERBOARD.md"]
     first = text.split("\n\n")[1]
 
-    assert first.startswith("5 models each played the 4 scripted conversations of small")
+    assert first.startswith("3 models played all of the 4 scripted conversations of small")
     leader = contents.name_models()[contents.main.ranked[0].label]
     assert f"{render_markdown_prose(leader)} leads with an index of" in first
     assert "The numbers cannot tell whether a model is right or useful" in first

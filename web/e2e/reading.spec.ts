@@ -153,14 +153,14 @@ test("two models are compared without a choice, and one that is picked is compar
   const { board } = await boardOf(page);
   const [first, second, third] = board.rows.map(({ subject }) => subject.id);
   await open(page, "/compare");
-  await expect(page.getByLabel("First")).toHaveValue(first ?? "");
-  await expect(page.getByLabel("Second")).toHaveValue(second ?? "");
+  await expect(page.getByRole("combobox", { name: "First" })).toHaveValue(first ?? "");
+  await expect(page.getByRole("combobox", { name: "Second" })).toHaveValue(second ?? "");
   await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
   await open(page, `/subject/${third ?? ""}`);
   await page.getByRole("link", { name: "Compare", exact: true }).last().click();
   await settled(page);
-  await expect(page.getByLabel("First")).toHaveValue(third ?? "");
-  await expect(page.getByLabel("Second")).toHaveValue(first ?? "");
+  await expect(page.getByRole("combobox", { name: "First" })).toHaveValue(third ?? "");
+  await expect(page.getByRole("combobox", { name: "Second" })).toHaveValue(first ?? "");
 });
 
 test("dimensions that do not count are shown on request", PAGE_ONLY, async ({ page }) => {

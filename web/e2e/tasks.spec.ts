@@ -28,7 +28,7 @@ test("who costs less is found by the filter", async ({ page }) => {
   const cheap = board.rows.filter(({ price }) => price?.dollars_per_run != null && price.dollars_per_run <= 0.01);
   expect(cheap.length).toBeGreaterThan(1);
   await expect(subjects).toHaveCount(cheap.length);
-  await expect(subjects.first()).toContainText(cheap[0]?.label ?? "nobody");
+  await expect(subjects.first()).toContainText(board.names[cheap[0]?.subject.id ?? ""] ?? "nobody");
   await finished();
 });
 

@@ -151,8 +151,8 @@ def render_report(
     answer = (
         render_persona(character, make_sides(contents.main, contents.held)) if contents.held else ()
     )
-    top, *head = _render_head(contents, names, json_file_name)
-    blocks = [top, *answer, *head, *_render_scope(contents)]
+    top, sentences, *head = _render_head(contents, names, json_file_name)
+    blocks = [top, sentences, *answer, *head, *_render_scope(contents)]
     for title, section in sections.items():
         if blocks_of := list(section):
             blocks += [Title(title), *blocks_of]

@@ -19,19 +19,16 @@ def describe_task(board: Board) -> str:
     """Say in one sentence what the models of a leaderboard were asked, and who scored what."""
     protocol = board.protocol
     dimensions = _join_words([d.title.lower() for d in list_weighted_dimensions(protocol)])
-    conversations = format_count(len(protocol.items), "scripted conversation")
-    who = (
-        f"{format_count(len(board.rows), 'model')} played"
-        if len(board.rows) == 1
-        else f"{len(board.rows):,} models each played"
-    )
+    conversations = format_count(len(protocol.scenarios), "scripted conversation")
+    models = format_count(len(board.ranked or board.rows), "model")
+    did = f"{models} played all of" if board.ranked else f"{models} began"
     scored = (
         f"{escape_line(board.judge)} scored {escape_line(dimensions)}"
         if board.judge
         else "nothing is scored yet"
     )
     return (
-        f"{who} the {conversations} of {escape_line(board.shown_protocol_name)} "
+        f"{did} the {conversations} of {escape_line(board.shown_protocol_name)} "
         f"({escape_line(protocol.title)}), and {scored}."
     )
 
@@ -82,7 +79,7 @@ def describe_blind_spots(board: Board) -> str:
     unknown.append(
         "how the models behave if no system prompt tells them to be themselves"
         if describe_independence_prompt(board)
-        else "how they behave under another system prompt"
+        else "how the models behave under another system prompt"
     )
     return f"The numbers cannot tell {_join_words(unknown, 'or')}."
 
