@@ -698,7 +698,7 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
     assert "\\u{1b}[31mred" in text.replace("\n", "")
     for heading in (
         "Index of each model",
-        "Agreement on each mark",
+        "Agreement on each score",
         "Agreement of each pair",
         "Where they disagree",
     ):

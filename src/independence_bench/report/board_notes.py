@@ -249,7 +249,8 @@ def describe_leader(board: Board) -> str:
     first, *_ = board.ranked
     leads = f"{escape_name(names[first.label])} leads with {format_number(first.index, 1)} of 100"
     if first.ranks is None:
-        return f"{leads}."
+        same = sum(row.index == first.index for row in board.ranked) - 1
+        return f"{leads}, with {format_count(same, 'other')} level." if same else f"{leads}."
     tied = [row for row in board.ranked[1:] if row.ranks and row.ranks.tied_with_best]
     if not tied:
         return f"{leads}. No other model may be first."
