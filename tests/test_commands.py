@@ -348,7 +348,7 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     assert "Shown: 5 of 14 ranked models." in done.stdout
     assert "The judge and 3 of the 14 models are Kin's." in done.stdout
     assert done.stdout.count(f"`aib leaderboard --protocol lite --store {empty}`") == 1
-    assert len(done.stdout.splitlines()) < 20
+    assert len(done.stdout.splitlines()) < 24
 
     whole = aib(folder, "run", *cast, *named("evader"), *lite)
     assert "Shown: 14 of" not in whole.stdout
@@ -773,7 +773,7 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
         "model" in other.stdout
     )
     assert (
-        "the embedded judge does not mark graceful_handling (0-5); the index does without"
+        "the embedded judge does not score graceful_handling (0-5); the index does without"
         in other.stdout
     )
     assert "embedded" not in fine.stdout
