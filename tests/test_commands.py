@@ -274,9 +274,7 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     assert f"{sum(len(s.reply_names) for s in some) + len(some)} calls" in part.stderr
     assert "Incomplete, not ranked" in part.stdout
     assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
-    assert re.search(r"mean index +stability +invalid.*\n.*\n.* – +100 +0%", part.stdout), (
-        part.stdout
-    )
+    assert re.search(r"mean index +stable +invalid.*\n.*\n.* – +100 +0%", part.stdout), part.stdout
     detailed = aib(folder, "leaderboard", "--detailed", "--store", empty).stdout
     assert re.search(r"consistency +0-10 +10\.00 +10\.00\n", detailed), detailed
     assert re.search(r"resistance +0-10 +– +–\n", detailed), "absent is absent"
@@ -347,11 +345,10 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
         re.findall(r"^ *(\d+) (sim:\S+)", done.stdout, re.MULTILINE)
         == (ranked[place - 2 : place + 3])
     )
-    assert "Shown: 5 of 14 ranked subjects." in done.stdout
-    assert "judge and 3 of 14 subjects by kin" in done.stdout
-    assert "†" not in done.stdout, "of terse, which is not shown"
-    assert done.stdout.count(f"aib leaderboard --protocol lite --store {empty}\n") == 1
-    assert len(done.stdout.splitlines()) < 20
+    assert "Shown: 5 of 14 ranked models." in done.stdout
+    assert "The judge and 3 of the 14 models are Kin's." in done.stdout
+    assert done.stdout.count(f"`aib leaderboard --protocol lite --store {empty}`") == 1
+    assert len(done.stdout.splitlines()) < 24
 
     whole = aib(folder, "run", *cast, *named("evader"), *lite)
     assert "Shown: 14 of" not in whole.stdout
@@ -364,20 +361,21 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     assert "Incomplete" not in other.stdout, "what the second judge did not mark"
 
 
-def test_every_difference_of_two_named_models_is_the_first_minus_the_second(
+def test_every_difference_of_two_models_is_that_of_the_one_ahead_minus_the_other(
     folder: Path, store: str
 ) -> None:
-    """In every table, whoever is ahead; programs get the second minus the first, as ever."""
-    for first, second, sign in (("stubborn", "agreeable", "+"), ("agreeable", "stubborn", "-")):
+    """In every table, however they are named; programs get the second minus the first, as ever."""
+    for first, second in (("stubborn", "agreeable"), ("agreeable", "stubborn")):
         asked = ("compare", f"sim/{first}", f"sim/{second}", "--store", store)
-        text = aib(folder, *asked).stdout
+        text = aib(folder, *asked, "--scenarios").stdout
         assert "stubborn would be ahead" in text
-        assert text.count(f"{first} −") == 2, "the heads of both tables"
+        assert text.count("stubborn −") == 2, "the heads of both tables"
         rows = re.findall(r" (\d+(?:\.\d)?) +(\d+(?:\.\d)?) +([+-]\d\S*)(.*)", text)
         assert len(rows) > 20, "index, dimensions, and dimensions in scenarios"
         for one, other, difference, sure in rows:
-            assert float(difference) == pytest.approx(float(one) - float(other), abs=1.01)
-            assert difference.startswith(sign)
+            apart = abs(float(one) - float(other))
+            assert float(difference) == pytest.approx(apart, abs=1.01)
+            assert difference.startswith("+")
             for low, high in re.findall(r"([+-]?\d\S*) to ([+-]?\d[\d.]*)", sure):
                 assert float(low) <= float(difference) <= float(high)
         assert " to " in rows[0][-1], "of the index there is an interval"
@@ -539,7 +537,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
             0,
             "nothing that could be cleared is stored",
         ),
-        (("compare", "stubborn"), 2, "name two subjects"),
+        (("compare", "stubborn"), 2, "name two models"),
         (("compare", "stubborn", "stubborn"), 2, "both are sim:sim/stubborn"),
         (("compare", "stubborn", "agreeable", "--by", "provider"), 2, "name one model, or none"),
         (("compare", "stubborn", "nobody"), 2, "no model is called nobody"),
@@ -591,7 +589,7 @@ def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
     found = json.loads(
         aib(folder, "compare", "stubborn", "random", "--json", "--store", store).stdout
     )[0]
-    shown = aib(folder, "compare", "stubborn", "random", "--store", store)
+    shown = aib(folder, "compare", "stubborn", "random", "--scenarios", "--store", store)
 
     sizes = [abs(pair["difference"]) for pair in found["scenarios"]]
     assert sizes == sorted(sizes, reverse=True)
@@ -769,14 +767,14 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
     fine = aib(folder, "check", str(lite))
 
     assert v1.stdout.splitlines()[-1] == (
-        "the embedded judge does not mark human_wish_correlation (0-10); the index does without"
+        "the embedded judge does not score human_wish_correlation (0-10); the index does without"
     )
     assert (
-        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a "
+        "the embedded judge cannot score consistency (0-5), and the index needs it: judge with a "
         "model" in other.stdout
     )
     assert (
-        "the embedded judge does not mark graceful_handling (0-5); the index does without"
+        "the embedded judge does not score graceful_handling (0-5); the index does without"
         in other.stdout
     )
     assert "embedded" not in fine.stdout
@@ -808,7 +806,7 @@ def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> No
     assert health["attempts"] == health["replies"] + health["attempts_failed"]
     share = f"{health['share_attempts_failed']:.0%}"
     (line,) = [one for one in done.stdout.splitlines() if one.lstrip().startswith("1 ")]
-    assert line.split()[-2:] == [share, "0%"]
+    assert share in line.split()
     assert aib(tmp_path, "generate-report", "--out", "report", "--store", "sick.db").returncode == 0
     assert f"| {share} |" in (tmp_path / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
 

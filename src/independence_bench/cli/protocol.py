@@ -175,7 +175,7 @@ def check(path: str) -> None:
     click.echo(
         f"{p.name} is a protocol: {_describe_scenario_counts(p)}, "
         f"{format_count(p.configuration_reply_count, 'reply', 'replies')} "
-        f"a run and configuration, {format_count(len(marks), 'mark')}, {dimensions}, hash "
+        f"a run and configuration, {format_count(len(marks), 'score')}, {dimensions}, hash "
         f"{p.hash[:16]}"
     )
     if p.name in list_shipped() and p.hash != load_protocol(p.name).hash:

@@ -247,10 +247,12 @@ def describe_leader(board: Board) -> str:
         return f"No model is ranked yet: {format_count(len(board.rows), 'model')} incomplete."
     names = shorten_labels(board)
     first, *_ = board.ranked
-    leads = f"{escape_name(names[first.label])} leads with {format_number(first.index, 1)} of 100"
+    who, points = escape_name(names[first.label]), f"{format_number(first.index, 1)} of 100"
+    leads = f"{who} leads with {points}"
     if first.ranks is None:
         same = sum(row.index == first.index for row in board.ranked) - 1
-        return f"{leads}, with {format_count(same, 'other')} level." if same else f"{leads}."
+        others = format_count(same, "other model")
+        return f"{who} and {others} lead with {points}." if same else f"{leads}."
     tied = [row for row in board.ranked[1:] if row.ranks and row.ranks.tied_with_best]
     if not tied:
         return f"{leads}. No other model may be first."
