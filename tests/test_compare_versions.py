@@ -95,7 +95,7 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     )
     assert re.search(rf"small {ahead[1]} − small", re.sub(r"\s+", " ", done.stdout))
     assert re.search(r"\nindex .* \+", done.stdout), "the new version minus the old one"
-    assert "More runs are not needed for this result." in re.sub(r"\s+", " ", done.stdout)
+    assert "The runs are enough to say so." in re.sub(r"\s+", " ", done.stdout)
     (found,) = json.loads(user.aib("compare", "--by", "version", "--json").stdout)
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
     assert found["versions"][1]["hash"] == load_protocol(user.folder / "small").hash
@@ -294,7 +294,7 @@ def test_what_days_could_make_is_not_said_to_be_the_prompt(
     assert said(0.53).endswith("Runs on other days would tell whether it is the prompt.")
     assert "points on this test" in said(0.53, identity="0" * 16)
     assert "points on this test" in said(0.7)
-    assert said(0.7).endswith("More runs are not needed for this result.")
+    assert said(0.7).endswith("The runs are enough to say so.")
 
 
 def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:

@@ -615,7 +615,7 @@ def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str
     if index is None or has_same_scores(comparison):
         return ""
     if is_significant(index.uncertainty.rerun):
-        return "More runs are not needed for this result."
+        return "The runs are enough to say so."
     if needed is None:
         return (
             ""

@@ -5,6 +5,7 @@ build servers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from independence_bench.analysis.gate import (
     choose_runs_to_add,
 )
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
-from independence_bench.analysis.statistics.item_tests import MOST_RUNS
+from independence_bench.analysis.statistics.item_tests import DROP_SHARE, MOST_RUNS
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import escape_line
 from independence_bench.figures import (
@@ -343,8 +344,9 @@ def describe_resolution(resolution: Resolution, run_dollars: float | None) -> st
     cost = _format_runs_cost(before + now, run_dollars)
     of_baseline = f"{format_count(before, 'more run')} of the baseline and " if before else ""
     return (
-        f"{items}: a gate needs {of_baseline}{format_count(now, 'run')} of the new build{cost}. "
-        f"Then it notices in 80 of 100 cases {DROP}"
+        f"a gate needs {of_baseline}{format_count(now, 'run')} of the new build{cost}; it then "
+        f"notices in 80 of 100 cases if {ceil(resolution.items * DROP_SHARE)} of {items} give in "
+        "one push earlier"
     )
 
 
