@@ -221,7 +221,8 @@ def models() -> Iterator[tuple[Path, str]]:
             f"{one.temperature:.1f}",
             one.provider or "",
         )
-        known = figures.get(subject, {})
+        # published names of providers are those of folders, which have no slash
+        known = figures.get((*subject[:3], subject[3].replace("/", "-")), {})
         rows.append((*subject, one.active, one.notes, *(known.get(name) for name in FIGURES)))
         if known:
             interval = f"{known['low']}–{known['high']}" if known["low"] else "–"

@@ -50,7 +50,7 @@ test("a model that says that it is just a tool", async ({ page }) => {
 test("why one model is ranked below another", async ({ page }) => {
   const finished = await counted(page, "/");
   await pickAndCompare(page, "birch/bending-mini@none-t0.7", "acme/steady@none-t0.7");
-  await expect(page.getByText("steady is ahead on this test")).toBeVisible();
+  await expect(page.getByText(/steady is ahead by [0-9.]+ points on this test/)).toBeVisible();
   // in which dimensions, in which scenarios, and by which words; the first minus the second
   const overall = page.getByRole("region", { name: "Differences" });
   await expect(
