@@ -84,7 +84,7 @@ def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
 
     assert [board["judge"] for board in found] == [PAID, SECOND, EMBEDDED]
     assert {board["main_judge"] for board in found} == {judged["main_judge"]} == {PAID}
-    assert f"Main judge: {PAID}." in " ".join(
+    assert f"{PAID} is the main judge" in " ".join(
         aib(folder, "judges", "--store", "judged.db").stdout.split()
     )
     assert reported.returncode == 0, reported.stderr
