@@ -163,7 +163,7 @@ def run(
     aib run qwen/qwen3-8b                      a model on OpenRouter
     aib run embedded                           a small model here, without a key
     aib run openai:gpt-4o-mini --runs 5        another endpoint, more runs
-    aib run --local-url http://localhost:8080/v1 --local-model NAME
+    aib run qwen/qwen3-8b --budget 2           spend at most two dollars
 
     MODEL may also be python:MODULE:FUNCTION (docs/local-models.md). Its settings come from
     models.yaml, else from the shipped list of models (docs/choose-a-model.md), else from the
