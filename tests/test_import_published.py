@@ -1102,7 +1102,7 @@ def test_links_and_strange_names_are_not_followed(data: Published, tmp_path: Pat
 
     why = Counter(reason for _, reason in outcome.skipped)
     assert why["a link, a device or a sparse file, not read"] == 3
-    assert why["its folder's name describes no subject"] == 1
+    assert why["its folder's name describes no model"] == 1
     assert outcome.subjects == {"acme/one@none-t0.7"}
     assert outcome.new == 14
 
@@ -1374,7 +1374,7 @@ def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(
 
     done = aib(tmp_path, "import", "theirs.tar.xz")
     assert done.returncode == 0, done.stderr
-    assert "15 conversations and 15 judgements imported of 1 subject, from 26 files" in done.stdout
+    assert "15 conversations and 15 judgements imported of 1 model, from 26 files" in done.stdout
     assert "2 × not a conversation" in done.stdout
     assert "\x1b" not in done.stdout
 
@@ -1426,7 +1426,7 @@ def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_
     assert (found["rules"], found["a"]["index"], found["b"]["index"]) == ("published", 57.8, 60.8)
     assert report.returncode == 0, report.stderr
     text = (tmp_path / "LEADERBOARD.md").read_text(encoding="utf-8")
-    assert "2 subjects ranked, 0 incomplete" in text
+    assert "2 models played all of the 15 scripted conversations" in text
     assert "; published rules, not our own." in text
     providers = json.loads((tmp_path / "LEADERBOARD.json").read_text(encoding="utf-8"))["providers"]
     assert [one["index"] for one in providers[0]["variants"]] == [57.8, 60.8]

@@ -232,7 +232,7 @@ def test_the_command_itself_through_a_limit(small: Path, tmp_path: Path) -> None
     with simulating(tmp_path, *options):
         order = (
             "run",
-            "sim:sim/stubborn",
+            "sim:sim/terse",
             "--protocol",
             str(small),
             "--judge",
