@@ -1,4 +1,4 @@
-# aib in a container, made of a wheel (docs/packages.md): make page && pip wheel --no-deps -w dist . && docker build -t aib .
+# aib in a container, made of a wheel (docs/configuration.md): make page && pip wheel --no-deps -w dist . && docker build -t aib .
 # What is measured is kept in /data: docker run --rm -it -e OPENROUTER_API_KEY -v "$PWD:/data" aib run qwen/qwen3-8b
 FROM python:3.12-slim
 

@@ -4,7 +4,7 @@
     docs/cli.md               the help of every command
     docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published
                               of them
-    docs/models.md            the highest of those of which something was, between two markers
+    docs/choose-a-model.md    the highest of those of which something was, between two markers
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
     docs/*.md                 what commands print, below each line `<!-- console -->` (`consoles`)
@@ -43,7 +43,7 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "data"
 BEGIN_MODELS, END_MODELS = "<!-- models: made by docs/build.py -->", "<!-- end of models -->"
 WIDTH = 80
-SHOWN_MODELS = 4  # rows of docs/models.md; the CSV file has all
+SHOWN_MODELS = 16  # rows of docs/choose-a-model.md; the CSV file has all
 Option = tuple[str, str]  # how it is written, and its help
 
 
@@ -209,7 +209,7 @@ def published(told: Mapping[str, Any]) -> str:
 
 
 def models() -> Iterator[tuple[Path, str]]:
-    """docs/data/models.csv, and docs/models.md with the highest published indices."""
+    """docs/data/models.csv, and docs/choose-a-model.md with the highest published indices."""
     listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
     with PUBLISHED.open(encoding="utf-8", newline="") as file:
         figures = {tuple(row[name] for name in SUBJECT): row for row in csv.DictReader(file)}
@@ -221,27 +221,28 @@ def models() -> Iterator[tuple[Path, str]]:
             f"{one.temperature:.1f}",
             one.provider or "",
         )
-        known = figures.get(subject, {})
+        # published names of providers are those of folders, which have no slash
+        known = figures.get((*subject[:3], subject[3].replace("/", "-")), {})
         rows.append((*subject, one.active, one.notes, *(known.get(name) for name in FIGURES)))
         if known:
             interval = f"{known['low']}–{known['high']}" if known["low"] else "–"
+            paid = known["dollars_a_run"]
             cells = (
                 f"`{one.model}`",
-                *subject[1:],
+                subject[1],
                 known["index"],
                 interval,
                 known["runs"],
-                known["dollars_a_run"] or "–",
+                f"{float(paid):.3f}" if paid else "–",
             )
             lines.append((-float(known["index"]), f"| {' | '.join(cells)} |"))
     yield DATA / "models.csv", as_csv([(*SUBJECT, "active", "notes", *FIGURES), *rows])
     table = [
-        "| model | reasoning | temperature | provider | index | 95% as published | runs | "
-        "dollars a run |",
-        "|---|---|--:|---|--:|--:|--:|--:|",
+        "| model | reasoning | index | 95% CI as published | runs | dollars a run |",
+        "|---|---|--:|--:|--:|--:|",
         *(line for _, line in sorted(lines)[:SHOWN_MODELS]),
     ]
-    path = ROOT / "docs" / "models.md"
+    path = ROOT / "docs" / "choose-a-model.md"
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN_MODELS)
     yield (
         path,

@@ -9,7 +9,7 @@ spread as far as the states that it was learned from. From the project's root:
   pip install -e . scipy && aib models install smollm2-135m
   python research/rebuild_embedded_judge.py --data cache.tar.xz --cache states.npz --out weights.npz
 
-`cache.tar.xz` is the archive of the published data set (docs/published-data.md). The small model
+`cache.tar.xz` is the archive of the published data set (docs/data-formats.md). The small model
 first reads 1,420 replies, which takes about ten minutes of one core; `--cache` keeps its states.
 The rest takes a minute. If `reading.py` counts something else, cuts a reply differently, or shows
 the small model something else, change its version there and rebuild the weights.

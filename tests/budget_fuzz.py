@@ -22,7 +22,7 @@ from independence_bench.simulate.faults import FAULTS, MIXED, Faults
 from independence_bench.simulate.server import Latency, Settings
 from independence_bench.simulate.wire import Price, Prices
 
-NAMES = ("rock", "mirror", "evader", "terse", "verbose", "refuser", "debris")
+NAMES = ("stubborn", "agreeable", "evader", "terse", "verbose", "refuser", "debris")
 TOO_SLOW = ("silence",)  # changes nothing about money
 # tokens of one run of the small protocol, about: sent, written
 A_RUN = (7 * 800 + 4 * 1500, 7 * 350 + 4 * 160)

@@ -31,16 +31,16 @@ from independence_bench.store.integrity import check_store
 
 # characters whose index in v2 follows from the rule of the simulated judge (docs/simulate.md)
 KNOWN = {
-    "rock": 100.0,
+    "stubborn": 100.0,
     "terse": 100.0,
-    "mirror": 0.0,
+    "agreeable": 0.0,
     "evader": 10 * 0.5 + 5 * 0.5 + 20 * 7 / 12 + 35 * 0.5 + 30 * 0.5,
-    "slow-caver-1": 7.5,
+    "gives-in-at-1": 7.5,
     "verbose": 100.0,
     "refuser": 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15,
 }
 # those that say the same however often they are asked
-STEADY = ("rock", "verbose", "evader", "refuser")
+STEADY = ("stubborn", "verbose", "evader", "refuser")
 LATENCY = ("--latency", "published", "--scale", "0.05")
 AT_WORK = 1.5  # seconds from a process's first answer within which most kills fall
 LOOK = 0.01  # seconds between two looks at how far a process is
@@ -58,7 +58,7 @@ class Round:
     kills: int
     processes: int = 1  # on the store, at once
     faults: float = 0.0  # share of the requests that meet one, of all that pass
-    names: Sequence[str] = ("rock", "terse", "mirror", "evader", "slow-caver-1", "verbose")
+    names: Sequence[str] = ("stubborn", "terse", "agreeable", "evader", "gives-in-at-1", "verbose")
     subjects: int = 2  # -p
     calls: int = 4  # -pt
     store: str = "kills.db"  # file in the round's folder, or a database's URL

@@ -3,7 +3,7 @@ simulated time.
 
     with simulating(folder, "--fault", "mixed=0.2"):
         # served by a thread, its models.yaml in the folder
-        aib(folder, "run", "sim:sim/rock", ...)
+        aib(folder, "run", "sim:sim/stubborn", ...)
 
     played = play(small, store, Settings(faults=...))
         # engine and endpoint in one loop, an hour in a second
@@ -292,7 +292,7 @@ class Played:
 class Command:
     """What `play` carries out."""
 
-    names: Sequence[str] = ("rock",)
+    names: Sequence[str] = ("stubborn",)
     runs: int = 1
     judged: bool = True
     judge: str = "judge"

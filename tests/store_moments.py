@@ -39,17 +39,18 @@ COMMANDS = (
     "leaderboard", "leaderboard --json --protocol {p}", "leaderboard --detailed --protocol {p}",
     "leaderboard --json --rules published --protocol "
         "{p}", "leaderboard --jury judge@,judge-plain --protocol {p}",
-    "compare rock mirror", "compare rock mirror --json --protocol {p} --rules published",
-    "compare rock random --json --protocol {p}", "compare --by reasoning --protocol {p}",
+    "compare stubborn agreeable",
+    "compare stubborn agreeable --json --protocol {p} --rules published",
+    "compare stubborn random --json --protocol {p}", "compare --by reasoning --protocol {p}",
     "judges --protocol {p}", "judges --json", "extract-names", "extract-names --json --protocol "
         "{p}",
     "costs", "costs --json",
     "scenarios --protocol {p}", "scenarios --json", "audit", "audit --json --protocol {p} "
         "--rules published",
     "exam", "exam --json --rubric resistance",
-    "gate --write {out}/baseline.json rock --protocol {p}", "gate {out}/baseline.json rock "
+    "gate --write {out}/baseline.json stubborn --protocol {p}", "gate {out}/baseline.json stubborn "
         "--protocol {p}",
-    "show rock negotiation --protocol {p}", "generate-report --protocol {p} --out {out}/report",
+    "show stubborn negotiation --protocol {p}", "generate-report --protocol {p} --out {out}/report",
     "generate-report --rules published --protocol {p} --out "
         "{out}/published", "export {out}/export --raw",
     "site {out}/site --raw", "estimate-cost embedded --judge embedded --protocol {p}",
@@ -70,11 +71,11 @@ class Order:
 EVERY = 8.0  # seconds of simulated time, at most, between two moments
 
 ORDERS = (
-    Order("lite", ("rock", "mirror", "random"), None),
-    Order("lite", ("rock", "mirror", "random", "refuser", "slow-caver-2"), "judge", runs=2),
-    Order("v2", ("mirror", "rock", "terse"), "judge-plain"),
-    Order("lite", ("rock", "mirror", "debris", "random"), "judge-plain", runs=2),
-    Order("v2", ("rock", "mirror", "random", "terse"), "judge", runs=2),
+    Order("lite", ("stubborn", "agreeable", "random"), None),
+    Order("lite", ("stubborn", "agreeable", "random", "refuser", "gives-in-at-2"), "judge", runs=2),
+    Order("v2", ("agreeable", "stubborn", "terse"), "judge-plain"),
+    Order("lite", ("stubborn", "agreeable", "debris", "random"), "judge-plain", runs=2),
+    Order("v2", ("stubborn", "agreeable", "random", "terse"), "judge", runs=2),
     Order("v2", (), "judge", exam=("resistance", "stability")),
 )
 PROTOCOLS = tuple(dict.fromkeys(order.protocol for order in ORDERS))

@@ -86,7 +86,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_short(folder / "few")
         run = (
             "run",
-            "sim:sim/rock",
+            "sim:sim/stubborn",
             "--judge",
             "sim:sim/judge",
             "--protocol",

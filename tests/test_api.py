@@ -28,9 +28,9 @@ from independence_bench.dataset.schema import EXPORT_TABLES
 from independence_bench.engine.session import resolve_run
 from independence_bench.errors import EndpointUnusable, ProtocolError, StoreError, WrongUse
 
-ROCK, MIRROR, JUDGE = (
-    "sim:sim/rock@none-t0.7",
-    "sim:sim/mirror@none-t0.7",
+STUBBORN, AGREEABLE, JUDGE = (
+    "sim:sim/stubborn@none-t0.7",
+    "sim:sim/agreeable@none-t0.7",
     "sim:sim/judge@none-t0.0",
 )
 
@@ -46,7 +46,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         os.chdir(folder)
         try:
             ended = aib.run(
-                ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
+                ["sim:sim/stubborn", "sim:sim/agreeable"],
+                protocol="lite",
+                judge="sim:sim/judge",
+                runs=1,
             )
             assert ended.complete, ended
             yield folder
@@ -91,12 +94,12 @@ def test_type_checkers_are_told_the_same_names() -> None:
 def test_the_board_is_that_of_the_command(here: Path) -> None:
     """The same subjects, ranks and indices, to the last digit; nothing is bought for it twice."""
     again = aib.run(
-        ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
+        ["sim:sim/stubborn", "sim:sim/agreeable"], protocol="lite", judge="sim:sim/judge", runs=1
     )
     said = command(here, "leaderboard", "--json")
     (board,) = json.loads(said.stdout)["boards"]
 
-    assert (again.complete, again.cost, again.subjects) == (True, 0.0, (ROCK, MIRROR))
+    assert (again.complete, again.cost, again.subjects) == (True, 0.0, (STUBBORN, AGREEABLE))
     rows = aib.open_store("aib.db").leaderboard().to_pylist()
     assert [(row["subject"], row["rank"], row["index"]) for row in rows] == [
         (row["label"], row["rank"], row["index"]) for row in board["ranked"]
@@ -126,14 +129,14 @@ def test_marks_are_those_that_the_index_is_made_of(here: Path) -> None:
     """By conversation and judge; their means are the board's."""
     stored = aib.open_store("aib.db")
     marks = stored.marks().to_pylist()
-    (rock,) = (row for row in stored.leaderboard().to_pylist() if row["subject"] == ROCK)
+    (stubborn,) = (row for row in stored.leaderboard().to_pylist() if row["subject"] == STUBBORN)
     judged = {row["key"]: row for row in stored.judgements().to_pylist()}
 
     assert stored.marks().column_names == [column.name for column in MARKS]
     given = [
-        row["value"] for row in marks if row["subject"] == ROCK and row["mark"] == "resistance"
+        row["value"] for row in marks if row["subject"] == STUBBORN and row["mark"] == "resistance"
     ]
-    (mean,) = (one["value"] for one in rock["means"] if one["name"] == "resistance")
+    (mean,) = (one["value"] for one in stubborn["means"] if one["name"] == "resistance")
     assert len(given) == 5
     assert sum(given) / len(given) == pytest.approx(mean)
     for row in marks:
@@ -158,9 +161,9 @@ def test_a_running_loop_is_no_hindrance(here: Path, tmp_path: Path) -> None:
 def test_what_is_said_before_can_be_had(here: Path) -> None:
     """Line by line, as the command says it; otherwise nothing is printed."""
     lines: list[str] = []
-    aib.run("sim:sim/rock", protocol="lite", judge="sim:sim/judge", runs=1, tell=lines.append)
+    aib.run("sim:sim/stubborn", protocol="lite", judge="sim:sim/judge", runs=1, tell=lines.append)
 
-    assert lines[0] == f"lite · {ROCK} · 1 run · strong_independence/tool_role"
+    assert lines[0] == f"lite · {STUBBORN} · 1 run · strong_independence/tool_role"
     assert any(line.startswith("the store has cost $") for line in lines)
 
 
@@ -187,7 +190,7 @@ def test_judges_take_turns_on_one_budget(here: Path) -> None:
 def test_a_budget_stops_and_says_so(here: Path, tmp_path: Path) -> None:
     """What was bought stays in the store, and the same call goes on from there."""
     ended = aib.run(
-        "sim:sim/rock",
+        "sim:sim/stubborn",
         protocol="lite",
         judge="sim:sim/judge",
         budget=0.002,
@@ -199,7 +202,7 @@ def test_a_budget_stops_and_says_so(here: Path, tmp_path: Path) -> None:
     assert "budget" in ended.stopped
     assert ended.cost <= 0.002
     assert aib.run(
-        "sim:sim/rock", protocol="lite", judge="sim:sim/judge", store=tmp_path / "s.db"
+        "sim:sim/stubborn", protocol="lite", judge="sim:sim/judge", store=tmp_path / "s.db"
     ).complete
 
 
@@ -217,13 +220,13 @@ def test_every_setting_of_a_run_is_an_option_of_the_same_name() -> None:
 def test_what_is_asked_for_can_be_one_value(here: Path) -> None:
     """A `Run` says the same as arguments do, which change it; values may stand for its names."""
     wanted = aib.Run(
-        ["sim:sim/rock", "sim:sim/mirror"], protocol="lite", judge="sim:sim/judge", runs=1
+        ["sim:sim/stubborn", "sim:sim/agreeable"], protocol="lite", judge="sim:sim/judge", runs=1
     )
     found = resolve_run(wanted)
 
     assert resolve_run(found) == found
     assert [aib.run(one).cost for one in (wanted, found)] == [0.0, 0.0]
-    assert aib.run(found).subjects == (ROCK, MIRROR)
+    assert aib.run(found).subjects == (STUBBORN, AGREEABLE)
     with pytest.raises(WrongUse, match="runs is 0"):
         aib.run(wanted, runs=0)
     with pytest.raises(TypeError, match="runes"):
@@ -235,9 +238,9 @@ def test_what_is_asked_for_can_be_one_value(here: Path) -> None:
 def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) -> None:
     """The errors of the commands, as exceptions; nothing is left behind."""
     with pytest.raises(ProtocolError, match="v9"):
-        aib.run("sim:sim/rock", protocol="v9")
+        aib.run("sim:sim/stubborn", protocol="v9")
     with pytest.raises(WrongUse, match="no variant bold"):
-        aib.run("sim:sim/rock", variants=["bold"])
+        aib.run("sim:sim/stubborn", variants=["bold"])
     for name, value in (
         ("runs", 0),
         ("temperature", float("nan")),
@@ -249,11 +252,11 @@ def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) 
         ("reasoning_effort", "much"),
     ):
         with pytest.raises(WrongUse, match=f"^{name} is "):
-            aib.run("sim:sim/rock", **{name: value})  # type: ignore[arg-type]
+            aib.run("sim:sim/stubborn", **{name: value})  # type: ignore[arg-type]
     with pytest.raises(WrongUse, match="budget is -1"):
         aib.judge(budget=-1)
     with pytest.raises(WrongUse, match="no experiment identify"):
-        aib.run("sim:sim/rock", exp="identify")
+        aib.run("sim:sim/stubborn", exp="identify")
     with pytest.raises(WrongUse, match="no subject"):
         aib.run([], models_file=here / "models.yaml", store=tmp_path / "none.db")
     with pytest.raises(StoreError, match="there is no store"):

@@ -1,5 +1,5 @@
-"""docs/api.md and the notebook beside it, run as a reader would run them: with what other tools
-make of our tables.
+"""docs/integrations.md and the notebook beside it, run as a reader would run them: with what other
+tools make of our tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from simulated_endpoint import simulating
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "api.md"
+PAGE = ROOT / "docs" / "integrations.md"
 NOTEBOOK = ROOT / "docs" / "examples" / "notebook.ipynb"
 VALUE = re.compile(r"^(?P<code>\S.*?)\s*# -> (?P<value>.*)$|^# -> (?P<below>.*)$")
 
@@ -75,7 +75,7 @@ def test_the_notebook_runs(place: Path) -> None:
 
     outputs = [out for cell in ran.cells if cell.cell_type == "code" for out in cell.outputs]
     assert not [out for out in outputs if out.output_type == "error"]
-    assert any("sim/rock" in str(out) for out in outputs)
+    assert any("sim/stubborn" in str(out) for out in outputs)
 
 
 def test_pandas_and_polars_copy_no_column(place: Path) -> None:
@@ -86,7 +86,7 @@ def test_pandas_and_polars_copy_no_column(place: Path) -> None:
 
     import independence_bench as aib
 
-    assert aib.run("sim:sim/rock", protocol="lite", judge="sim:sim/judge", runs=1).complete
+    assert aib.run("sim:sim/stubborn", protocol="lite", judge="sim:sim/judge", runs=1).complete
     table = aib.open_store("aib.db").marks()
     address = table.column("value").chunk(0).buffers()[1].address
 

@@ -113,7 +113,7 @@ def test_a_budget_too_small_for_the_plan_leaves_whole_conversations(
     small: Path, tmp_path: Path, share: float, at_once: int
 ) -> None:
     """What is begun is finished and judged, whatever the number of slots."""
-    plan: dict[str, Any] = {"names": ("rock", "mirror"), "runs": 3}
+    plan: dict[str, Any] = {"names": ("stubborn", "agreeable"), "runs": 3}
     whole = play(small, tmp_path / "whole.db", Settings(latency=Latency(1.0)), **plan)
     budget = share * whole.audit.charged
 
@@ -143,7 +143,9 @@ def test_money_is_kept_for_the_judgements_of_stored_conversations(
     whole = play(small, tmp_path / "whole.db", Settings())
     judging = whole.audit.charged - played.audit.charged
 
-    more = play(small, store, Settings(), runs=2, budget=1.5 * judging, names=("rock", "mirror"))
+    more = play(
+        small, store, Settings(), runs=2, budget=1.5 * judging, names=("stubborn", "agreeable")
+    )
 
     assert more.audit.charged <= 1.5 * judging
     assert [entry.model for entry in more.entries].count("sim/judge") >= 4

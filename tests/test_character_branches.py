@@ -94,7 +94,7 @@ def judged(*judges: Mapping[tuple[str, int], Case]) -> tuple[Results, list[dict[
 
 
 def marks_of(scenario: Scenario, case: Case) -> dict[str, float]:
-    """Its levels as a judge's marks."""
+    """Its levels as a judge's scores."""
     levels = {
         f"position_{reply}": level
         for reply, level in zip(scenario.judged, case.positions(scenario), strict=True)

@@ -88,7 +88,7 @@ def test_a_run_ends_with_what_changed_since_the_one_before(
 
     assert "What changed" not in first.stdout
     ending = " ".join(second.stdout.partition("What changed")[2].split())
-    assert ending.partition(" `--legend`")[0] in screen
+    assert ending.partition(" `--explain`")[0] in screen
     assert rows(change) == {
         "Name": (False, True),
         "Fact: your bees": (True, True),
@@ -201,7 +201,7 @@ def test_a_difference_is_more_than_chance_from_enough_runs_on(folder: Path) -> N
     needed = few["runs_for_one_item"]
     assert few["p"] > 0.05
     assert all(one["p"] > 0.05 for one in few["items"])
-    assert f"It takes {needed} runs on both sides to say that of one item alone" in told
+    assert f"One item alone can do so from {needed} runs on both sides on" in told
 
     run(folder, "--runs", str(needed))
     write(folder, SHEET)

@@ -150,7 +150,7 @@ def somebody(
 def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
     somebody: Callable[..., Users],
 ) -> None:
-    """Nothing is sent, every name is open, and so is every change, for want of a judge's marks."""
+    """Nothing is sent, every name is open, and so is every change, for want of a judge's scores."""
     user = somebody()
     before = len(user.server.chats)
     names = user.names()
@@ -169,7 +169,8 @@ def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(
         in said
     )
     assert (
-        "Changes are read from a judge's marks, and there are none; `aib judge` gives them." in said
+        "Changes are read from a judge's scores, and there are none; `aib judge` gives them."
+        in said
     )
 
 
@@ -219,7 +220,7 @@ def test_changes_are_those_of_the_judges_marks_whatever_a_reader_says(
         False,
         False,
     )
-    assert "Changed later, by the judge's marks: the name in 0 of 3, the gender in 0 of 3." in said
+    assert "Changed later, by the judge's scores: the name in 0 of 3, the gender in 0 of 3." in said
 
 
 def test_readings_of_earlier_releases_are_still_read(somebody: Callable[..., Users]) -> None:
@@ -318,7 +319,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
         in said
     )
     assert "1 name; 3 choices in total." in said
-    assert re.search(r"name +subjects +times\n─+\nMira +3 +3\n", shown.stdout)
+    assert re.search(r"name +models +times\n─+\nMira +3 +3\n", shown.stdout)
 
 
 @pytest.mark.parametrize(
@@ -329,7 +330,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
             "no conversations of lite in which the model chooses who to be are stored",
         ),
         (["-j", "embedded"], "the embedded judge cannot read names"),
-        (["--store", "none.db"], "there is no store at none.db"),
+        (["--store", "none.db"], "/none.db; `aib run --store none.db` makes one"),
     ],
 )
 def test_wrong_use_is_one_line(

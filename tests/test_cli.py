@@ -164,7 +164,7 @@ def test_every_command_has_help(tmp_path: Path, name: str) -> None:
     assert done.stdout.startswith("Usage: aib")
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
     assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
-    assert name or all(f"  {command} " in done.stdout for command in COMMANDS)
+    assert name or all(f" {command} " in done.stdout for command in COMMANDS)
 
 
 def test_the_version_is_told(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_options_reach_the_endpoint(user: User) -> None:
 
 
 def test_models_may_be_listed_with_commas_and_a_local_server_by_its_address(user: User) -> None:
-    """Three ways to name a subject in one command."""
+    """Three ways to name a model in one command."""
     local = ("--local-url", user.server.url + "/", "--local-model", "mine")
 
     done = user.run("--models", "scripted:b/two,scripted:b/three", *local)
@@ -437,12 +437,12 @@ def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
     (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
 
     assert only_line(wrong, 2).endswith(
-        "are stored; there are some in strong/user_role (--variants, --delivery)"
+        "are stored; there are some in strong/user_role (--variants, --modes)"
     )
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
     assert only_line(user.aib("scenarios"), 2).endswith(
-        "there are some in strong/user_role (--variants, --delivery)"
+        "there are some in strong/user_role (--variants, --modes)"
     )
 
 
@@ -496,10 +496,10 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["run", "embedded:other", "--protocol", "small"], 2, "did you mean embedded?"),
         (["judge"], 1, "there is no store"),
         (["leaderboard"], 1, "there is no store"),
-        (["audit"], 1, "there is no store at aib.db"),
-        (["audit", "none.db", "--json"], 1, "there is no store at none.db"),
-        (["audit", "--json", "none.db"], 1, "there is no store at none.db"),
-        (["audit", "--store", "none.db"], 1, "there is no store at none.db"),
+        (["audit"], 1, "/aib.db; `aib run` makes one"),
+        (["audit", "none.db", "--json"], 1, "/none.db; `aib run --store none.db` makes one"),
+        (["audit", "--json", "none.db"], 1, "/none.db; `aib run"),
+        (["audit", "--store", "none.db"], 1, "/none.db; `aib run"),
         (["leaderboard", "--protocol", "nosuch"], 1, "there is no store"),
         (["show", "acme", "plain"], 1, "there is no store"),
         (["protocols", "show", "nosuch"], 2, "aib protocols"),
@@ -807,7 +807,7 @@ def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_ins
     assert "Judged as" in played.aib(*command).stdout
     assert "no such conversation" in only_line(played.aib("show", "acme/one", "--run", "7"), 2)
     for arguments, reason in (
-        ("nobody plain", "no subject is called nobody"),
+        ("nobody plain", "no model is called nobody"),
         ("scripted plain", "scripted fits several subjects: "),
         ("acme nosuch", "no scenario nosuch"),
         ("acme plain --run 7", "run 7"),
@@ -846,7 +846,7 @@ def test_the_leaderboard_reads_what_was_played_and_says_what_was_not(played: Use
     (board,) = json.loads(done.stdout)["boards"]
     assert [row["index"] for row in board["ranked"]] == [pytest.approx(12 + 30 * 8 / 11 + 40)] * 2
     assert (after.returncode, after.stdout) == (0, before.stdout), after.stderr
-    assert (none.returncode, none.stdout) == (0, "")
+    assert (none.returncode, none.stdout) == (1, "")
     said = " ".join(none.stderr.split())
     assert "no conversations of v2 " in said
     assert "are stored in aib.db; it holds small " in said
@@ -1060,7 +1060,7 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
     os.close(ours)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
 
-    assert re.search(r"subject +done +judged +failed +in flight +cost", text)
+    assert re.search(r"model +done +judged +failed +in flight +cost", text)
     assert re.search(r"scripted:acme/one@none-t0\.7 +[0-3]/\d+ ", text), "not only the end"
     assert re.search(
         r"\d+ in flight · \$[\d.]+ · [\d,]+ tokens(?:, \d+ written a second)? · \d+ s so far, "
@@ -1074,8 +1074,8 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains
-    all.
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--explain`
+    explains all.
     """
     assert user.run("--models", "scripted:b/two").returncode == 0
     everybody, top, found, nobody, whole = (
@@ -1085,25 +1085,30 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
             ("--top", "1"),
             ("--find", "B/TWO"),
             ("--find", "acne/one"),
-            ("--legend",),
+            ("--explain",),
         )
     )
 
-    rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
+    rows = [line for line in everybody.stdout.splitlines() if " 73.8 " in line]
+    rows = [line for line in rows if "leads with" not in line]
     assert len(rows) == 2
-    assert [line for line in top.stdout.splitlines() if "73.8" in line] == rows[:1]
-    assert "Shown: 1 of 2 ranked subjects." in top.stdout
-    assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [
-        rows[1].split()
-    ]
+    assert rows[0] in top.stdout.splitlines()
+    assert rows[1] not in top.stdout.splitlines()
+    assert "Shown: 1 of 2 ranked models." in top.stdout
+    assert [
+        line.split() for line in found.stdout.splitlines() if line.lstrip().startswith("1 ")
+    ] == [rows[1].split()]
     assert nobody.returncode == 2
     assert (
-        "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?"
+        "no model has acne/one in its label; did you mean scripted:acme/one@none-t0.7?"
         in nobody.stderr
     )
-    assert "Limits: " in everybody.stdout
+    assert "Another judge may score differently." in everybody.stdout
     assert "Failed calls: of all" not in everybody.stdout
-    assert "`aib leaderboard --legend` explains all." in everybody.stdout
+    assert (
+        "`aib leaderboard --wide` shows all columns, and --explain explains them."
+        in everybody.stdout
+    )
     assert "Failed calls: of all" in whole.stdout
 
 
@@ -1132,7 +1137,7 @@ def test_what_may_have_been_meant_is_said(user: User) -> None:
         ),
         (
             "show acme/on3 choice",
-            "no subject is called acme/on3; did you mean scripted:acme/one@none-t0.7?",
+            "no model is called acme/on3; did you mean scripted:acme/one@none-t0.7?",
         ),
         ("protocols show v22", "did you mean v2?"),
     ):

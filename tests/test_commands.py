@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         done = aib(
             made,
             "run",
-            *named("rock", "random", "mirror"),
+            *named("stubborn", "random", "agreeable"),
             *JUDGE,
             "--runs",
             "1",
@@ -107,20 +107,23 @@ def estimated(folder: Path, *arguments: str) -> dict[str, object]:
     return found
 
 
-ORDINARY = ("rock", "mirror", "slow-caver-2", "random", "evader")
+ORDINARY = ("stubborn", "agreeable", "gives-in-at-2", "random", "evader")
 
 
 @pytest.mark.parametrize(
     ("cast", "options"),
     [
-        (("slow-caver-2",), ("--protocol", "v2")),
+        (("gives-in-at-2",), ("--protocol", "v2")),
         (ORDINARY, ("--protocol", "lite")),
-        (("rock", "mirror"), ("--protocol", "v2", "--exp", "identity")),
+        (("stubborn", "agreeable"), ("--protocol", "v2", "--exp", "identity")),
         (
-            ("rock", "mirror"),
+            ("stubborn", "agreeable"),
             ("--protocol", "v2", "--exp", "resistance", "--reasoning-effort", "low"),
         ),
-        (("rock", "mirror"), ("--protocol", "v2", "--exp", "stability", "--modes", "user_role")),
+        (
+            ("stubborn", "agreeable"),
+            ("--protocol", "v2", "--exp", "stability", "--modes", "user_role"),
+        ),
     ],
 )
 def test_from_an_empty_store_the_estimate_is_within_20_percent(
@@ -200,8 +203,8 @@ def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(
     ("options", "like"),
     [
         # it says the same again: nothing new to judge
-        (("sim:sim/rock", "--runs", "3", "--no-judge"), "its own"),
-        (("sim:sim/rock", "--runs", "1", "--temperature", "0.2"), "1 other"),
+        (("sim:sim/stubborn", "--runs", "3", "--no-judge"), "its own"),
+        (("sim:sim/stubborn", "--runs", "1", "--temperature", "0.2"), "1 other"),
         (("sim:sim/evader", "--runs", "1"), "3 others"),
     ],
 )
@@ -231,9 +234,16 @@ def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
     """
     before = counted(folder / store, "attempts")
 
-    told = estimated(folder, *named("rock", "terse"), "--runs", "1", "--store", store)
+    told = estimated(folder, *named("stubborn", "terse"), "--runs", "1", "--store", store)
     shown = aib(
-        folder, "estimate-cost", *named("rock", "terse"), "--runs", "1", *JUDGE, "--store", store
+        folder,
+        "estimate-cost",
+        *named("stubborn", "terse"),
+        "--runs",
+        "1",
+        *JUDGE,
+        "--store",
+        store,
     )
 
     there, new = told["subjects"]  # type: ignore[misc]
@@ -256,7 +266,7 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     follow.
     """
     some = [scenario for scenario in V2.scenarios if scenario.experiment == "stability"]
-    only = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", empty)
+    only = ("run", *named("stubborn"), *JUDGE, "--runs", "1", "--store", empty)
 
     part = aib(folder, *only, "--exp", "stability")
     assert part.returncode == 0, part.stderr
@@ -264,9 +274,7 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     assert f"{sum(len(s.reply_names) for s in some) + len(some)} calls" in part.stderr
     assert "Incomplete, not ranked" in part.stdout
     assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
-    assert re.search(r"mean index +stability +invalid.*\n.*\n.* – +100 +0%", part.stdout), (
-        part.stdout
-    )
+    assert re.search(r"mean index +stable +invalid.*\n.*\n.* – +100 +0%", part.stdout), part.stdout
     detailed = aib(folder, "leaderboard", "--detailed", "--store", empty).stdout
     assert re.search(r"consistency +0-10 +10\.00 +10\.00\n", detailed), detailed
     assert re.search(r"resistance +0-10 +– +–\n", detailed), "absent is absent"
@@ -280,7 +288,7 @@ def test_only_the_boards_of_what_was_played_are_printed(folder: Path, store: str
     """Two configurations that are not the default: two boards, and not the default's."""
     ways = ("--variants", "neutral", "--modes", "user_role,tool_role", "--exp", "stability")
 
-    done = aib(folder, "run", *named("rock"), *JUDGE, "--runs", "1", *ways, "--store", store)
+    done = aib(folder, "run", *named("stubborn"), *JUDGE, "--runs", "1", *ways, "--store", store)
 
     assert done.stdout.count("Independence Index") == 2
     assert "neutral/user_role" in done.stdout
@@ -300,7 +308,7 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
     assert done.stdout.count("Independence Index") == 3, done.stderr
     lite = ("--protocol", "lite", "--runs", "1", "--store", store)
 
-    done = aib(folder, "run", *named("rock"), *JUDGE, *lite)
+    done = aib(folder, "run", *named("stubborn"), *JUDGE, *lite)
     assert done.stdout.count("Independence Index") == 1, done.stdout
     assert "judge: sim:sim/judge@" in done.stdout
 
@@ -317,8 +325,10 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     model. Ranks and limits are those of the whole leaderboard, signs those of the rows shown.
     """
     lite = ("--protocol", "lite", "--judge", "sim:kin/judge", "--runs", "1", "--store", empty)
-    cast = named(*(f"slow-caver-{pushes}" for pushes in range(1, 6)), "rock", "mirror", "random")
-    cast += [*named("verbose"), "sim:kin/rock", "sim:kin/mirror", "sim:kin/evader"]
+    cast = named(
+        *(f"gives-in-at-{pushes}" for pushes in range(1, 6)), "stubborn", "agreeable", "random"
+    )
+    cast += [*named("verbose"), "sim:kin/stubborn", "sim:kin/agreeable", "sim:kin/evader"]
     assert aib(folder, "run", *cast, *lite).returncode == 0
     assert aib(folder, "run", *named("terse"), "-r", "low", *lite).returncode == 0
 
@@ -335,11 +345,10 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
         re.findall(r"^ *(\d+) (sim:\S+)", done.stdout, re.MULTILINE)
         == (ranked[place - 2 : place + 3])
     )
-    assert "Shown: 5 of 14 ranked subjects." in done.stdout
-    assert "judge and 3 of 14 subjects by kin" in done.stdout
-    assert "†" not in done.stdout, "of terse, which is not shown"
-    assert done.stdout.count(f"aib leaderboard --protocol lite --store {empty}\n") == 1
-    assert len(done.stdout.splitlines()) < 20
+    assert "Shown: 5 of 14 ranked models." in done.stdout
+    assert "The judge and 3 of the 14 models are Kin's." in done.stdout
+    assert done.stdout.count(f"`aib leaderboard --protocol lite --store {empty}`") == 1
+    assert len(done.stdout.splitlines()) < 24
 
     whole = aib(folder, "run", *cast, *named("evader"), *lite)
     assert "Shown: 14 of" not in whole.stdout
@@ -352,20 +361,21 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     assert "Incomplete" not in other.stdout, "what the second judge did not mark"
 
 
-def test_every_difference_of_two_named_models_is_the_first_minus_the_second(
+def test_every_difference_of_two_models_is_that_of_the_one_ahead_minus_the_other(
     folder: Path, store: str
 ) -> None:
-    """In every table, whoever is ahead; programs get the second minus the first, as ever."""
-    for first, second, sign in (("rock", "mirror", "+"), ("mirror", "rock", "-")):
+    """In every table, however they are named; programs get the second minus the first, as ever."""
+    for first, second in (("stubborn", "agreeable"), ("agreeable", "stubborn")):
         asked = ("compare", f"sim/{first}", f"sim/{second}", "--store", store)
-        text = aib(folder, *asked).stdout
-        assert "rock would be ahead" in text
-        assert text.count(f"{first} −") == 2, "the heads of both tables"
+        text = aib(folder, *asked, "--scenarios").stdout
+        assert "stubborn would be ahead" in text
+        assert text.count("stubborn −") == 2, "the heads of both tables"
         rows = re.findall(r" (\d+(?:\.\d)?) +(\d+(?:\.\d)?) +([+-]\d\S*)(.*)", text)
         assert len(rows) > 20, "index, dimensions, and dimensions in scenarios"
         for one, other, difference, sure in rows:
-            assert float(difference) == pytest.approx(float(one) - float(other), abs=1.01)
-            assert difference.startswith(sign)
+            apart = abs(float(one) - float(other))
+            assert float(difference) == pytest.approx(apart, abs=1.01)
+            assert difference.startswith("+")
             for low, high in re.findall(r"([+-]?\d\S*) to ([+-]?\d[\d.]*)", sure):
                 assert float(low) <= float(difference) <= float(high)
         assert " to " in rows[0][-1], "of the index there is an interval"
@@ -393,15 +403,15 @@ def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) 
         "--store",
         empty,
     )
-    assert aib(folder, "run", *named("rock"), *settings).returncode == 0
+    assert aib(folder, "run", *named("stubborn"), *settings).returncode == 0
 
-    done = aib(folder, "rerun", "rock", "--runs", "2", "-y", "--store", empty)
+    done = aib(folder, "rerun", "stubborn", "--runs", "2", "-y", "--store", empty)
 
     assert done.returncode == 0, done.stderr
     assert f"at most {CALLS} calls" in done.stderr
     # it says what it said in the first run, which is judged
     assert f"{V2.configuration_reply_count}/{V2.configuration_reply_count} calls" in done.stderr
-    assert "sim:sim/rock@none-t0.3" in done.stdout
+    assert "sim:sim/stubborn@none-t0.3" in done.stdout
     assert "judge: sim:sim/judge-object" in done.stdout
     assert (counted(folder / empty, "subjects"), counted(folder / empty, "judges")) == (1, 1)
     # nothing to be done: nothing to be asked
@@ -419,7 +429,7 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
     before = spending(path)
     attempts = counted(path, "attempts")
 
-    done = aib(folder, "clear", "responses", "mirror", "-y", "--store", store)
+    done = aib(folder, "clear", "responses", "agreeable", "-y", "--store", store)
 
     assert done.returncode == 0, done.stderr
     replies = V2.configuration_reply_count
@@ -432,9 +442,9 @@ def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, sto
     rest = aib(folder, "leaderboard", "--json", "--store", store)
     assert [
         row["label"].split("@")[0] for row in json.loads(rest.stdout)["boards"][0]["ranked"]
-    ] == named("rock", "random")
+    ] == named("stubborn", "random")
     assert (
-        aib(folder, "run", *named("mirror"), *JUDGE, "--runs", "1", "--store", store).returncode
+        aib(folder, "run", *named("agreeable"), *JUDGE, "--runs", "1", "--store", store).returncode
         == 0
     )
     assert spending(path).total > before.total
@@ -482,12 +492,12 @@ def test_judgements_of_one_judge_are_cleared_and_bought_again(folder: Path, stor
 
 
 def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: str) -> None:
-    """The mirror and others that give in say the same words: a judgement of them belongs to all of
-    them.
+    """The agreeable one and others that give in say the same words: a judgement of them belongs
+    to all of them.
     """
     assert (
         aib(
-            folder, "run", *named("slow-caver-1"), "--no-judge", "--runs", "1", "--store", store
+            folder, "run", *named("gives-in-at-1"), "--no-judge", "--runs", "1", "--store", store
         ).returncode
         == 0
     )
@@ -495,13 +505,13 @@ def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: st
         words = connection.exec_driver_sql(
             "SELECT label, heard_hash FROM transcripts JOIN subjects ON hash = subject_hash"
         ).all()
-    mine = {heard for label, heard in words if "mirror" in label}
-    others = {heard for label, heard in words if "mirror" not in label}
+    mine = {heard for label, heard in words if "agreeable" in label}
+    others = {heard for label, heard in words if "agreeable" not in label}
     before = counted(folder / store, "judgements")
     assert mine & others
     assert mine - others
 
-    aib(folder, "clear", "judgements", "mirror", "-y", "--store", store)
+    aib(folder, "clear", "judgements", "agreeable", "-y", "--store", store)
 
     assert counted(folder / store, "judgements") == before - len(mine - others)
 
@@ -521,28 +531,28 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
     [
         (("clear", "responses", "--judge", "x"), 2, "leave it out"),
         (("clear", "judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
-        (("clear", "responses", "nobody"), 2, "no subject is called nobody"),
+        (("clear", "responses", "nobody"), 2, "no model is called nobody"),
         (
             ("clear", "judgements", "--protocol", "lite"),
             0,
             "nothing that could be cleared is stored",
         ),
-        (("compare", "rock"), 2, "name two subjects"),
-        (("compare", "rock", "rock"), 2, "both are sim:sim/rock"),
-        (("compare", "rock", "mirror", "--by", "provider"), 2, "name one model, or none"),
-        (("compare", "rock", "nobody"), 2, "no subject is called nobody"),
+        (("compare", "stubborn"), 2, "name two models"),
+        (("compare", "stubborn", "stubborn"), 2, "both are sim:sim/stubborn"),
+        (("compare", "stubborn", "agreeable", "--by", "provider"), 2, "name one model, or none"),
+        (("compare", "stubborn", "nobody"), 2, "no model is called nobody"),
         (
-            ("compare", "rock", "mirror", "--judge", "nobody"),
+            ("compare", "stubborn", "agreeable", "--judge", "nobody"),
             2,
             "no judge is called nobody; there is sim:sim/judge",
         ),
         (
             ("rerun", "nobody"),
             2,
-            "aib: no subject is called nobody; there are sim:sim/mirror@none-t0.7, ",
+            "aib: no model is called nobody; there are sim:sim/agreeable@none-t0.7, ",
         ),
         (
-            ("run", "sim:sim/rock", "--exp", "identity,charm"),
+            ("run", "sim:sim/stubborn", "--exp", "identity,charm"),
             2,
             "aib: --exp: v2 has no experiment charm; it has identity, resistance, stability",
         ),
@@ -559,8 +569,8 @@ def test_what_is_not_there_is_said_so(
 
 
 def test_two_subjects_are_compared_scenario_by_scenario(folder: Path, store: str) -> None:
-    """The rock holds and the mirror gives in, everywhere: 100 and 0, by hand."""
-    done = aib(folder, "compare", "rock", "mirror", "--json", "--store", store)
+    """The stubborn one holds and the agreeable one gives in, everywhere: 100 and 0, by hand."""
+    done = aib(folder, "compare", "stubborn", "agreeable", "--json", "--store", store)
 
     (found,) = json.loads(done.stdout)
     assert (found["a"]["index"], found["b"]["index"]) == (100.0, 0.0)
@@ -576,10 +586,10 @@ def test_two_subjects_are_compared_scenario_by_scenario(folder: Path, store: str
 
 def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
     """In the table and in JSON; what does not differ is counted."""
-    found = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", store).stdout)[
-        0
-    ]
-    shown = aib(folder, "compare", "rock", "random", "--store", store)
+    found = json.loads(
+        aib(folder, "compare", "stubborn", "random", "--json", "--store", store).stdout
+    )[0]
+    shown = aib(folder, "compare", "stubborn", "random", "--scenarios", "--store", store)
 
     sizes = [abs(pair["difference"]) for pair in found["scenarios"]]
     assert sizes == sorted(sizes, reverse=True)
@@ -593,15 +603,15 @@ def test_a_model_is_compared_with_itself_under_its_reasoning_settings(
     said = one_line(aib(folder, "compare", "--by", "reasoning", "--store", store), 2)
     assert "no two reasoning efforts to compare" in said
     low = ("--reasoning-effort", "low", "--runs", "1", "--store", store)
-    assert aib(folder, "run", *named("rock"), *JUDGE, *low).returncode == 0
+    assert aib(folder, "run", *named("stubborn"), *JUDGE, *low).returncode == 0
 
     (found,) = json.loads(
-        aib(folder, "compare", "rock", "--by", "reasoning", "--json", "--store", store).stdout
+        aib(folder, "compare", "stubborn", "--by", "reasoning", "--json", "--store", store).stdout
     )
 
     assert (found["a"]["label"], found["b"]["label"]) == (
-        "sim:sim/rock@none-t0.7",
-        "sim:sim/rock@low-t0.7",
+        "sim:sim/stubborn@none-t0.7",
+        "sim:sim/stubborn@low-t0.7",
     )
     assert (found["a"]["thinks"], found["b"]["thinks"]) == (False, True)
 
@@ -619,9 +629,13 @@ def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "sim/judge-object" in done.stdout
-    rock, judge = values["sim/rock"], values["sim/judge"]
-    assert (rock["prompt_price"], rock["completion_price"]) == (1e-6, 4e-6)
-    assert (rock["reasoning"], rock["tools"], rock["structured_outputs"]) == (True, True, False)
+    stubborn, judge = values["sim/stubborn"], values["sim/judge"]
+    assert (stubborn["prompt_price"], stubborn["completion_price"]) == (1e-6, 4e-6)
+    assert (stubborn["reasoning"], stubborn["tools"], stubborn["structured_outputs"]) == (
+        True,
+        True,
+        False,
+    )
     assert (judge["reasoning"], judge["tools"], judge["structured_outputs"]) == (False, False, True)
 
 
@@ -633,7 +647,7 @@ def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
     )
 
     assert "sim-two/int4 (Sim Two)" in " ".join(done.stdout.split())
-    assert "mirror" not in done.stdout
+    assert "agreeable" not in done.stdout
     assert verbose["providers"] == {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
     assert (
         "lists no model with opal in its id"
@@ -648,7 +662,8 @@ def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
 def test_the_list_has_forty_subjects_and_more_and_can_be_read() -> None:
     """As a user's own file would be; every note is one of those that the documentation explains."""
     listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
-    explained = (Path(__file__).parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    page = Path(__file__).parent.parent / "docs" / "configuration.md"
+    explained = page.read_text(encoding="utf-8")
 
     assert len({one.model for one in listed}) >= 40
     assert all(one.temperature is not None for one in listed)
@@ -689,7 +704,7 @@ def test_all_means_the_own_file_where_there_is_one(folder: Path, empty: str) -> 
     """It lists no subject here, so ours are meant, and they need a key."""
     said = one_line(aib(folder, "run", "--all", "-y", "--store", empty), 1)
     assert "openrouter needs an API key" in said
-    both = one_line(aib(folder, "run", "--all", *named("rock")), 2)
+    both = one_line(aib(folder, "run", "--all", *named("stubborn")), 2)
     assert "leave out the models, or --all" in both
 
 
@@ -698,16 +713,16 @@ def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Pat
     needed.
     """
     with simulating(tmp_path):
-        known = estimated(tmp_path, *named("rock"), "--runs", "1")
+        known = estimated(tmp_path, *named("stubborn"), "--runs", "1")
         models = tmp_path / "models.yaml"
         told = models.read_text(encoding="utf-8")
         models.write_text(
             told.replace("dialect: openrouter", "dialect: openrouter, key_env: NOT_SET"), "utf-8"
         )
 
-        assert estimated(tmp_path, *named("rock"), "--runs", "1") == known
+        assert estimated(tmp_path, *named("stubborn"), "--runs", "1") == known
         assert known["dollars"]
-        said = one_line(aib(tmp_path, "run", *named("rock"), *JUDGE, "--runs", "1"), 1)
+        said = one_line(aib(tmp_path, "run", *named("stubborn"), *JUDGE, "--runs", "1"), 1)
         assert "sim needs an API key" in said
 
 
@@ -716,21 +731,21 @@ def test_an_estimate_needs_no_endpoint_that_answers(tmp_path: Path) -> None:
     such, --price's.
     """
     with simulating(tmp_path):
-        assert aib(tmp_path, "run", *named("rock"), *JUDGE, "--runs", "1").returncode == 0
-        known = estimated(tmp_path, *named("rock"), "--runs", "2")
+        assert aib(tmp_path, "run", *named("stubborn"), *JUDGE, "--runs", "1").returncode == 0
+        known = estimated(tmp_path, *named("stubborn"), "--runs", "2")
 
-    done = aib(tmp_path, "estimate-cost", *named("rock"), *JUDGE, "--runs", "2")
+    done = aib(tmp_path, "estimate-cost", *named("stubborn"), *JUDGE, "--runs", "2")
     new = aib(
-        tmp_path, "estimate-cost", *named("mirror"), *JUDGE, "--runs", "1", "--store", "new.db"
+        tmp_path, "estimate-cost", *named("agreeable"), *JUDGE, "--runs", "1", "--store", "new.db"
     )
 
-    assert estimated(tmp_path, *named("rock"), "--runs", "2")["dollars"] == known["dollars"]
+    assert estimated(tmp_path, *named("stubborn"), "--runs", "2")["dollars"] == known["dollars"]
     assert (done.returncode, new.returncode) == (0, 0), done.stderr + new.stderr
     assert (
         "note: the list of models was not read: nothing answers at http://127.0.0.1:" in done.stderr
     )
     assert "is what its endpoint listed on 20" in done.stderr
-    assert "the price of sim:sim/mirror is not known: --price IN OUT sets it" in new.stderr
+    assert "the price of sim:sim/agreeable is not known: --price IN OUT sets it" in new.stderr
 
 
 # ---------------------------------------------------------------- check
@@ -752,14 +767,14 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
     fine = aib(folder, "check", str(lite))
 
     assert v1.stdout.splitlines()[-1] == (
-        "the embedded judge does not mark human_wish_correlation (0-10); the index does without"
+        "the embedded judge does not score human_wish_correlation (0-10); the index does without"
     )
     assert (
-        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a "
+        "the embedded judge cannot score consistency (0-5), and the index needs it: judge with a "
         "model" in other.stdout
     )
     assert (
-        "the embedded judge does not mark graceful_handling (0-5); the index does without"
+        "the embedded judge does not score graceful_handling (0-5); the index does without"
         in other.stdout
     )
     assert "embedded" not in fine.stdout
@@ -773,7 +788,7 @@ def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> No
     it.
     """
     with simulating(tmp_path, "--fault", "empty=0.34", "--seed", "5"):
-        run = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", "sick.db")
+        run = ("run", *named("stubborn"), *JUDGE, "--runs", "1", "--store", "sick.db")
         done = aib(tmp_path, *run, "--again")
         for _ in range(5):
             if "not completed" not in done.stderr:
@@ -791,7 +806,7 @@ def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> No
     assert health["attempts"] == health["replies"] + health["attempts_failed"]
     share = f"{health['share_attempts_failed']:.0%}"
     (line,) = [one for one in done.stdout.splitlines() if one.lstrip().startswith("1 ")]
-    assert line.split()[-2:] == [share, "0%"]
+    assert share in line.split()
     assert aib(tmp_path, "generate-report", "--out", "report", "--store", "sick.db").returncode == 0
     assert f"| {share} |" in (tmp_path / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
 
@@ -815,7 +830,7 @@ def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(
     other = ("judge", "-j", "sim:sim/judge-noisy", "--store", store)
     assert (
         aib(
-            folder, "run", *named("rock"), *JUDGE, "--protocol", "lite", "--store", store
+            folder, "run", *named("stubborn"), *JUDGE, "--protocol", "lite", "--store", store
         ).returncode
         == 0
     )
@@ -842,7 +857,7 @@ def test_a_judge_of_a_part_has_its_board(folder: Path, store: str) -> None:
     """
     judge = ("--judge", "sim:sim/judge-noisy", "--runs", "1", "--store", store)
     for typed in (("--protocol", "v2"), ("--protocol", "lite", "--exp", "resistance")):
-        assert aib(folder, "run", *named("rock"), *judge, *typed).returncode == 0
+        assert aib(folder, "run", *named("stubborn"), *judge, *typed).returncode == 0
 
     shown = json.loads(
         aib(folder, "leaderboard", "--protocol", "lite", "--json", "--store", store).stdout
@@ -857,7 +872,7 @@ def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path)
     """
     where = ("--store", "sick.db")
     with simulating(tmp_path, "--fault", "empty=0.5", "--seed", "3"):
-        run = aib(tmp_path, "run", *named("rock"), "--no-judge", "--runs", "1", *where)
+        run = aib(tmp_path, "run", *named("stubborn"), "--no-judge", "--runs", "1", *where)
     with simulating(tmp_path):
         first = aib(tmp_path, "judge", "-j", "sim:sim/judge", *where)
         second = aib(tmp_path, "judge", "-j", "sim:sim/judge", *where)
@@ -884,7 +899,7 @@ def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(
             failed = aib(
                 tmp_path,
                 "run",
-                *named("rock"),
+                *named("stubborn"),
                 "--protocol",
                 "lite",
                 "--no-judge",
@@ -897,10 +912,10 @@ def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(
     assert "no conversations of lite" in before.stderr
     assert counted(Path(moved), "begun") == 1
     (row,) = json.loads(after.stdout)["boards"][0]["incomplete"]
-    assert row["label"].startswith("sim:sim/rock@")
+    assert row["label"].startswith("sim:sim/stubborn@")
     assert any("not played" in line for line in row["missing"])
 
-    aib(tmp_path, "clear", "responses", "rock", "-y", "--store", moved)
+    aib(tmp_path, "clear", "responses", "stubborn", "-y", "--store", moved)
 
     assert counted(Path(moved), "begun") == 0
     assert counted(Path(moved), "subjects") == 2
@@ -914,19 +929,19 @@ def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
     """
     at = ("--store", database)
     short = ("--exp", "stability", *JUDGE, "--runs", "1", *at)
-    assert aib(folder, "run", *named("rock", "mirror"), *short).returncode == 0
+    assert aib(folder, "run", *named("stubborn", "agreeable"), *short).returncode == 0
     with open_store(database) as opened, opened.open_snapshot() as connection:
         before = stored_attempts.sum_spending(connection)
 
     told = estimated(
-        folder, *named("rock"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at
+        folder, *named("stubborn"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at
     )
-    (pair,) = json.loads(aib(folder, "compare", "rock", "mirror", "--json", *at).stdout)
-    cleared = aib(folder, "clear", "responses", "mirror", "-y", *at)
+    (pair,) = json.loads(aib(folder, "compare", "stubborn", "agreeable", "--json", *at).stdout)
+    cleared = aib(folder, "clear", "responses", "agreeable", "-y", *at)
     with open_store(database) as opened, opened.open_snapshot() as connection:
         after = stored_attempts.sum_spending(connection)
         wrong = check_store(connection)
-    more = aib(folder, "rerun", "rock", "--runs", "1", "-y", *at)
+    more = aib(folder, "rerun", "stubborn", "--runs", "1", "-y", *at)
 
     assert told["subjects"][0]["from"] == "1 other"  # type: ignore[index]
     assert {one["difference"] for one in pair["scenarios"]} == {-100}

@@ -240,13 +240,14 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
 
     assert (
         describe_comparison(compared(board, "soft", "firm"))
-        == "firm is ahead on this test, and would be on another like it."
+        == "firm is ahead by 60.4 points on this test, and would be ahead on another test like it."
     )
     assert describe_comparison(compared(board, "firm", "soft")).startswith("firm is ahead")
     untold = compared(board, "firm", "near")
     assert untold.scores.index is not None
     assert describe_comparison(untold) == (
-        f"firm and near cannot be told apart on this test: 4 runs each detect a true difference of "
+        "The difference between firm and near is not significant on this test: "
+        "4 runs each detect a true difference of "
         f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller "
         "one less often."
     )
@@ -284,14 +285,16 @@ def test_no_sentence_takes_another_one_back() -> None:
     }
     unsure_of_parts = replace(ahead, scores=replace(ahead.scores, scores=parts))
     text = " ".join(displayed(render_comparison(unsure_of_parts)).split())
-    assert "firm is ahead on this test" in text
-    assert "Which of these 9 makes the difference cannot be told (Holm)." in text
-    assert "None of" not in text
+    assert "firm is ahead by 60.4 points on this test" in text
+    assert "None of these 9 alone explains the difference (Holm)." in text
+    assert "is significant (Holm)" not in text
 
     key = (None, "stability")
     differs = level.scores.scores | {key: replace(level.scores.scores[key], stands=True)}
     said = describe_comparison(replace(level, scores=replace(level.scores, scores=differs)))
-    assert said.startswith("firm and near cannot be told apart by their indices on this test: ")
+    assert said.startswith(
+        "The difference between firm and near is not significant by their indices on this test: "
+    )
     assert said.endswith(" They differ in Stability.")
 
 
@@ -302,8 +305,8 @@ def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
     found = compared(simulated(10), "but-one", "firm")
 
     assert (
-        describe_comparison(found)
-        == "firm is ahead on this test; whether it would be on another like it cannot be told."
+        describe_comparison(found) == "firm is ahead by 3.0 points on this test. "
+        "On another test like it, the difference may be chance."
     )
 
 
@@ -313,11 +316,11 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
 
     assert (
         describe_comparison(compared(board, "soft", "firm"))
-        == "firm would be ahead on another test like it."
+        == "firm would be ahead on another test like this one, by 60.9 points."
     )
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in describe_comparison(untold)
-    assert untold.scores.why_no_interval[0].startswith("no rerun interval")
+    assert untold.scores.why_no_interval[0].startswith("no 95% CI (same scenarios)")
     assert {pair.stands for pair in untold.scores.scenario_scores} == {None}
 
 
@@ -337,7 +340,7 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
         describe_comparison(found)
         == "lacking is incomplete, so there is no difference of the index."
     )
-    why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
+    why = f"no interval: {found.second.label} is incomplete, and only ranked models are compared"
     assert found.scores.why_no_interval == (why,)
     assert {pair.apart for pair in found.scores.scenario_scores} == {None}
     assert "no interval" in displayed(render_comparison(found)).replace("\n", " ")
@@ -353,10 +356,11 @@ def test_scenarios_that_stand_are_marked() -> None:
     broken = V2.scenarios[-1].id
     assert {pair.scenario for pair in found.scores.scenario_scores if pair.stands} == {broken}
     assert "* significant among all 39 (Holm)" in " ".join(
-        displayed(render_comparison(found)).split()
+        displayed(render_comparison(found, scenarios=True)).split()
     )
-    assert "None of these 39 is significant either (Holm)" in " ".join(
-        displayed(render_comparison(compared(simulated(), "firm", "near"))).split()
+    near = compared(simulated(), "firm", "near")
+    assert "None of these 39 is significant (Holm)" in " ".join(
+        displayed(render_comparison(near, scenarios=True)).split()
     )
 
 
@@ -395,7 +399,7 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.scores.dimension_scores} == {False}
-            assert "9 makes the difference cannot be told (Holm)" in " ".join(
+            assert "9 alone explains the difference (Holm)" in " ".join(
                 displayed(render_comparison(found)).split()
             )
         if pair.stands:
@@ -435,9 +439,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
-    assert "The intervals do not cover how another judge would have marked." in " ".join(
-        text.split()
-    )
+    assert "The intervals do not cover how another judge would score." in " ".join(text.split())
 
 
 def test_the_json_has_every_interval() -> None:

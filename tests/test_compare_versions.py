@@ -88,12 +88,14 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert "system prompt strong" in done.stdout
     assert "  - ... somebody, and you stay [that.]\n" in done.stdout
     assert "  + ... somebody, and you stay [that, whoever asks you to be another.]\n" in done.stdout
-    assert (ahead := re.search(r"small ([0-9a-f]{8}) is ahead on this test", done.stdout))
+    assert (
+        ahead := re.search(
+            r"small ([0-9a-f]{8}) is ahead by [0-9.]+ points on this test", done.stdout
+        )
+    )
     assert re.search(rf"small {ahead[1]} − small", re.sub(r"\s+", " ", done.stdout))
     assert re.search(r"\nindex .* \+", done.stdout), "the new version minus the old one"
-    assert "No more runs are needed to tell the two apart on this test." in re.sub(
-        r"\s+", " ", done.stdout
-    )
+    assert "The runs are enough to say so." in re.sub(r"\s+", " ", done.stdout)
     (found,) = json.loads(user.aib("compare", "--by", "version", "--json").stdout)
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
     assert found["versions"][1]["hash"] == load_protocol(user.folder / "small").hash
@@ -209,10 +211,10 @@ def test_wrong_use_is_one_line(user: User) -> None:
     assert "is played in it" not in only_line(
         user.aib("compare", "--by", "version", "--variants", "neutral"), 2
     )
-    assert "no subject is called" in only_line(user.aib("compare", "nobody", "--by", "version"), 2)
+    assert "no model is called" in only_line(user.aib("compare", "nobody", "--by", "version"), 2)
     shutil.copytree(user.folder / "small", user.folder / "third")
     (user.folder / "third" / "system" / "strong.md").write_text("Another.\n")
-    assert "no subject was played and judged by" in only_line(
+    assert "no model was played and judged by" in only_line(
         user.aib("compare", "--by", "version", "--against", "third"), 2
     )
 
@@ -290,9 +292,9 @@ def test_what_days_could_make_is_not_said_to_be_the_prompt(
 
     assert "is ahead in these runs, by no more than runs of other days may differ." in said(0.53)
     assert said(0.53).endswith("Runs on other days would tell whether it is the prompt.")
-    assert "is ahead on this test" in said(0.53, identity="0" * 16)
-    assert "is ahead on this test" in said(0.7)
-    assert said(0.7).endswith("No more runs are needed to tell the two apart on this test.")
+    assert "points on this test" in said(0.53, identity="0" * 16)
+    assert "points on this test" in said(0.7)
+    assert said(0.7).endswith("The runs are enough to say so.")
 
 
 def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:

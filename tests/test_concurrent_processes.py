@@ -25,7 +25,7 @@ from independence_bench.store import schema
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts, replies, transcripts
 
-NAMES = ("rock", "mirror", "evader", "terse")
+NAMES = ("stubborn", "agreeable", "evader", "terse")
 REPLIES, JUDGEMENTS = 7, 4  # of one run of the small protocol
 CALLS = len(NAMES) * (REPLIES + JUDGEMENTS)
 MIDDLE = 20 * 0.5 + 30 * 6 / 11 + 50 * 0.5
@@ -255,7 +255,9 @@ def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:
     """Every reply is there once, nothing was bought again but what was in flight, and the index is
     the known one.
     """
-    found = play_round(tmp_path / "round", Round(seed=101, kills=6, names=("rock", "mirror")))
+    found = play_round(
+        tmp_path / "round", Round(seed=101, kills=6, names=("stubborn", "agreeable"))
+    )
 
     assert found.findings == [], found.line()
     assert found.kills >= 2, found.line()
@@ -265,7 +267,7 @@ def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("either", "names"),
-    [("sqlite", ("rock", "evader")), ("postgresql", ("rock",))],
+    [("sqlite", ("stubborn", "evader")), ("postgresql", ("stubborn",))],
     indirect=["either"],
 )
 def test_two_processes_killed_at_random_moments_lose_nothing(

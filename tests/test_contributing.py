@@ -157,7 +157,7 @@ def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:
     assert nothing.returncode == 1
     assert "there is no store" in nothing.stderr
     assert re.search(r"acme/one\S* +2$", shown.stdout, re.MULTILINE), shown.stdout + shown.stderr
-    assert "Show how many whole runs each subject has." in aib(copy, user, "--help").stdout
+    assert "Show how many whole runs each model has." in aib(copy, user, "--help").stdout
 
 
 def test_a_new_dialect_is_one_file(user: User, copy: Path) -> None:

@@ -48,6 +48,10 @@ def test_a_copy_is_the_same_protocol(user: User, name: str) -> None:
     assert done.returncode == 0, done.stderr
     assert load_protocol(user.folder / "deep" / "mine").hash == load_protocol(name).hash
     assert "aib check deep/mine" in done.stderr
+    files = [path for path in (user.folder / "deep" / "mine").rglob("*.*") if path.is_file()]
+    assert [path.name for path in files if "$schema" in path.read_text("utf-8")] == [], (
+        "a schema that lies nowhere beside a copy"
+    )
 
 
 def test_a_copy_overwrites_nothing(user: User) -> None:

@@ -28,7 +28,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lite",
         store,
         Settings(faults=Faults({"mixed": 0.3})),
-        names=("rock", "mirror", "debris"),
+        names=("stubborn", "agreeable", "debris"),
         runs=2,
     )
     return store

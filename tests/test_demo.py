@@ -14,16 +14,16 @@ from inprocess_aib import invoke
 from rich.cells import cell_len
 from simulated_endpoint import aib, environment
 
-LABEL = "sim:sim/slow-caver-2@none-t0.7"
+LABEL = "sim:sim/gives-in-at-2@none-t0.7"
 # what reads a store and prints, as a user types it
 READING = (
     "leaderboard",
     "leaderboard --detailed --top 1",
     "judges",
     "scenarios",
-    "compare sim/rock sim/slow-caver-2",
+    "compare sim/stubborn sim/gives-in-at-2",
     "audit",
-    "costs --legend",
+    "costs --explain",
     f"show {LABEL} negotiation",
 )
 
@@ -50,15 +50,15 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo
     first = demo.first
 
     assert first.returncode == 0, first.stderr
-    assert "not models" in first.stderr.splitlines()[0]
-    rows = [line.split() for line in first.stdout.split("What the characters do")[1].splitlines()]
-    shown = {row[1]: float(row[0]) for row in rows if len(row) > 2 and row[1].startswith("sim/")}
+    assert "simulated" in first.stderr.splitlines()[0]
+    rows = [line.split() for line in first.stdout.split("behaviour")[1].splitlines()]
+    shown = {row[2]: float(row[0]) for row in rows if len(row) > 3 and row[2].startswith("sim/")}
     assert len(shown) == 6
-    assert (shown["sim/rock"], shown["sim/mirror"]) == (100, 0)
-    assert shown["sim/mirror"] < shown["sim/slow-caver-1"] < shown["sim/slow-caver-2"]
-    for who in ("human", "sim/rock", "sim/mirror"):
+    assert (shown["sim/stubborn"], shown["sim/agreeable"]) == (100, 0)
+    assert shown["sim/agreeable"] < shown["sim/gives-in-at-1"] < shown["sim/gives-in-at-2"]
+    for who in ("person", "sim/stubborn holds", "sim/agreeable gives in"):
         assert f"\n{who}: " in first.stdout
-    assert "aib view --store aib-demo.db" in first.stderr
+    assert "`aib view --store aib-demo.db`" in first.stderr
 
     again = aib(demo.folder, "demo", "--no-open")
 
@@ -67,7 +67,17 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo
     board = json.loads(aib(demo.folder, "leaderboard", "--store", "aib-demo.db", "--json").stdout)[
         "boards"
     ][0]
-    assert board["ranked"][0]["subject"]["model"] == "sim/rock"
+    assert board["ranked"][0]["subject"]["model"] == "sim/stubborn"
+
+
+def test_demo_fits_a_terminal_of_24_lines(demo: Demo) -> None:
+    """With the dialogue, the six models, what the index means and what to type next."""
+    about = environment(demo.folder) | {"COLUMNS": "80"}
+    done = invoke(demo.folder, about, "demo", "--no-open")
+
+    lines = (done.stdout + done.stderr).splitlines()
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80 or "calls" in max(lines, key=cell_len)
 
 
 @pytest.mark.parametrize("typed", READING)
@@ -90,13 +100,13 @@ def test_every_command_fits_a_terminal_and_is_whole_in_a_pipe(demo: Demo, typed:
         assert done.stdout.count("explains all") <= 1
         if width is None:
             assert "No room" not in done.stdout
-            assert not typed.endswith(("leaderboard", "costs --legend")) or LABEL in done.stdout
+            assert not typed.endswith(("leaderboard", "costs --explain")) or LABEL in done.stdout
 
 
 @pytest.mark.parametrize("command", ["scenarios", "costs"])
 def test_rows_of_long_tables_are_chosen_by_a_word_or_a_number(demo: Demo, command: str) -> None:
     """--find and --top; a word that is nowhere is a mistake, and totals stay."""
-    word = "rock" if command == "costs" else "memory"
+    word = "stubborn" if command == "costs" else "memory"
     about = environment(demo.folder) | {"AIB_STORE": "aib-demo.db"}
     every, found, first, none = (
         invoke(demo.folder, about, *command.split(), *more)

@@ -42,19 +42,20 @@ JURY = "sim/judge@,judge-plain,embedded"
 
 # a word of an example -> what stands for it here
 MEANT = {
-    "qwen/qwen3-8b": "sim:sim/rock",
-    "mistralai/mistral-small-3.2-24b-instruct": "sim:sim/mirror",
-    "qwen3-8b": "sim/rock",
+    "qwen/qwen3-8b": "sim:sim/stubborn",
+    "mistralai/mistral-small-3.2-24b-instruct": "sim:sim/agreeable",
+    "qwen3-8b": "sim/stubborn",
     "drift": "drift",
-    "mistral-small": "sim/mirror",
+    "mistral-small": "sim/agreeable",
+    **{name: name for name in ("sim/stubborn", "sim/agreeable", "sim/evader", "sim/gives-in-at-2")},
     "gemini-3-flash": "gemini-3-flash",
     "embedded": "embedded",
-    "sim:sim/rock": "sim:sim/rock",
-    "sim:sim/mirror": "sim:sim/mirror",
+    "sim:sim/stubborn": "sim:sim/stubborn",
+    "sim:sim/agreeable": "sim:sim/agreeable",
     "sim:sim/evader": "sim:sim/evader",
-    "sim:sim/slow-caver-2": "sim:sim/slow-caver-2",
-    "openai:gpt-5-mini": "sim:sim/rock",
-    "llama3.2": "sim/rock",
+    "sim:sim/gives-in-at-2": "sim:sim/gives-in-at-2",
+    "openai:gpt-5-mini": "sim:sim/stubborn",
+    "llama3.2": "sim/stubborn",
     "http://localhost:11434/v1": "{url}",
     "openai/gpt-5-mini": "sim:sim/judge",
     "openai/gpt5-mini": "sim:sim/jugde",
@@ -71,12 +72,12 @@ MEANT = {
     "aib-demo.db": "aib.db",
     "sim.db": "aib.db",
     "judges.db": "judges.db",
-    "gguf:qwen2.5-coder-0.5b": "sim:sim/rock",
+    "gguf:qwen2.5-coder-0.5b": "sim:sim/stubborn",
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
-        "lite", "user_role", "1/4", "november",
-        "sim:kin/evader", "sim:kin/mirror", "sim:kin/judge",
-        "sim:sim/judge-lenient", "sim:sim/judge-noisy",
+        "lite", "user_role", "1/2", "2/2", "1/4", "november", "communication_style",
+        "sim:kin/evader", "sim:kin/agreeable", "sim:kin/judge",
+        "sim:sim/judge-lenient", "sim:sim/judge-noisy", "sim:sim/exam-lenient",
         "another.db", "results", "report", "public/", "cache.tar.xz", "my-protocol",
         "logs", "inspect", "mine.csv", "above", "card.yaml", "card.json", "prompt.md",
         "cc-by-4.0", "unknown", "ada/independence",
@@ -93,7 +94,7 @@ MEANT = {
 # (word before, word) -> a quick substitute; the local model takes minutes and has
 # tests/test_run_embedded.py
 SMALLER = {
-    ("run", "embedded"): "sim:sim/rock",
+    ("run", "embedded"): "sim:sim/stubborn",
     ("--model", "embedded"): "sim:sim/persona-keeper",
     ("--runs", "5"): "1",
     ("--runs", "3"): "1",
@@ -339,7 +340,7 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     shutil.copy(ROOT / "docs" / "examples" / "companion.py", "companion.py")
     write_small(Path("my-protocol"))
     shutil.copy(shelf.folder / "cache.tar.xz", "cache.tar.xz")
-    Path("mine.csv").write_text("model,value\nsim/rock,1\n", encoding="utf-8")
+    Path("mine.csv").write_text("model,value\nsim/stubborn,1\n", encoding="utf-8")
     Path("card.json").write_text(
         '{"name": "Mira", "description": "Mira likes rain."}', encoding="utf-8"
     )

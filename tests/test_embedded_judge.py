@@ -228,6 +228,7 @@ def test_what_has_to_be_there_is_said_in_one_line(
 
 def test_the_card_names_the_weights_that_ship() -> None:
     """Whoever trains again without writing the card is told."""
-    card = (Path(__file__).parents[1] / "docs" / "embedded-judge.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[1] / "docs" / "research" / "judges.md"
+    card = page.read_text(encoding="utf-8")
 
     assert WEIGHTS.sha256 in card

@@ -21,7 +21,7 @@ from independence_bench.protocol.loader import load_protocol
 from independence_bench.store.database import open_store
 
 SIM, SAT = "sim:kin/judge", "sim:sim/judge-plain"
-NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
+NOT_SAT = f"this judge has not been validated: `aib exam -j {SIM}`"
 
 
 class Judged(NamedTuple):
@@ -38,7 +38,7 @@ class Judged(NamedTuple):
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     """Played once; the server goes on."""
     folder = tmp_path_factory.mktemp("standing")
-    run = ("run", "sim:sim/rock", "sim:sim/mirror", "--protocol", "lite", "--runs", "1")
+    run = ("run", "sim:sim/stubborn", "sim:sim/agreeable", "--protocol", "lite", "--runs", "1")
     with simulating(folder):
         first = aib(folder, *run, "--judge", SAT)
         for rubrics in (("drift",), ("identity", "resistance_blunt", "stability")):
@@ -60,7 +60,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
 
 def test_what_is_about_to_judge_is_said_before_it_is_bought(judged: Judged) -> None:
     """Whether the judge has sat: by run, judge and estimate-cost."""
-    plan = ("sim:sim/rock", "--protocol", "lite", "--runs", "2", "--judge")
+    plan = ("sim:sim/stubborn", "--protocol", "lite", "--runs", "2", "--judge")
     sat = aib(judged.folder, "estimate-cost", *plan, SAT)
     unsat = json.loads(aib(judged.folder, "estimate-cost", *plan, SIM, "--json").stdout)
 
@@ -74,17 +74,17 @@ def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
     """leaderboard, compare, scenarios, judges and show: the same line in each, of this judge."""
     orders = (
         ("leaderboard",),
-        ("compare", "rock", "mirror", "--judge", "judge-plain"),
+        ("compare", "stubborn", "agreeable", "--judge", "judge-plain"),
         ("scenarios", "--judge", "judge-plain"),
         ("judges",),
-        ("show", "rock", "gaslighting"),
+        ("show", "stubborn", "gaslighting"),
     )
     for order in orders:
         shown = aib(judged.folder, *order, "--protocol", "lite")
         assert shown.returncode == 0, shown.stderr
         assert judged.line in shown.stdout, order
         if "--judge" not in order:
-            absent = NOT_SAT.removeprefix("the judge")
+            absent = NOT_SAT.removeprefix("this judge")
             assert shown.stdout.count(absent) == 1, order
 
 
@@ -94,7 +94,7 @@ def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Jud
     with open_store(judged.folder / "aib.db") as store:
         for scenario in lite.scenarios:
             _, (shown,) = find_label_and_conversations(
-                store, lite, lite.configurations, "rock", scenario.id
+                store, lite, lite.configurations, "stubborn", scenario.id
             )
             assert [label for label, _ in shown.judgements] == [
                 f"{SIM}@none-t0.0",
@@ -103,14 +103,14 @@ def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Jud
 
 
 def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
-    """At 80 columns, unless --legend asks for all; which lines are notes is told by their being
-    dim.
+    """At 80 columns, unless --explain asks for all; a leaderboard also has a line or two for each
+    limit. Which lines are notes is told by their being dim.
     """
     coloured = environment(judged.folder) | {"FORCE_COLOR": "1", "COLUMNS": "80"}
     of_protocol = (
         "leaderboard",
         "leaderboard --detailed",
-        "compare rock mirror",
+        "compare stubborn agreeable",
         "scenarios",
         "judges",
     )
@@ -121,9 +121,9 @@ def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
         for line in shown.splitlines():
             below = bool(line) and (below or "───" in line)
             notes = (
-                notes + 1 if below and line.startswith("\x1b[2m") and "--legend" not in line else 0
+                notes + 1 if below and line.startswith("\x1b[2m") and "--explain" not in line else 0
             )
-            assert notes <= 3, (order, line)
+            assert notes <= (14 if order.startswith("leaderboard") else 3), (order, line)
 
 
 def test_programs_are_told_what_it_is(judged: Judged) -> None:
@@ -149,7 +149,9 @@ def test_a_jurys_exam_is_that_of_the_jury(judged: Judged) -> None:
         judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,kin/judge@"
     )
 
-    assert f"of the jury {SIM}@none-t0.0 has not sat the exam: aib exam -j {SIM}" in shown.stdout
+    assert (
+        f"of the jury {SIM}@none-t0.0 has not been validated: `aib exam -j {SIM}`" in shown.stdout
+    )
 
 
 def test_a_report_has_it_and_is_the_same_bytes_each_time(judged: Judged, tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def test_a_report_has_it_and_is_the_same_bytes_each_time(judged: Judged, tmp_pat
 
     assert found[0] == found[1]
     assert judged.line in text
-    assert "has not sat the exam" in text
+    assert "has not been validated" in text
 
 
 def test_the_viewer_is_sent_it(judged: Judged) -> None:
@@ -183,7 +185,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
     plain = next(one["judge"] for one in transcript["judgements"] if "judge-plain" in one["judge"])
     assert transcript["exams"] == [
         f"{plain}: {judged.line}",
-        NOT_SAT.replace("the judge", f"{SIM}@none-t0.0"),
+        NOT_SAT.replace("this judge", f"{SIM}@none-t0.0"),
     ]
 
 
@@ -193,12 +195,12 @@ def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
         (judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8"
     )
     lite = ("--protocol", "lite", "--judge", "kin/judge@")
-    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), "rock", *lite)
+    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), "stubborn", *lite)
     gate = aib(
         judged.folder,
         "gate",
         str(tmp_path / "base.json"),
-        "rock",
+        "stubborn",
         "--protocol",
         "lite",
     )
@@ -225,8 +227,8 @@ def test_foreign_labels_in_it_are_harmless() -> None:
     """A judge's name comes from a store that a stranger may have made."""
     said = BoardExam(None, ("evil\x1b[31m",), ("evil; rm -rf\x1b[31m",)).line
 
-    assert said == "the judge has not sat the exam: aib exam -j 'evil; rm -rf\\u{1b}[31m'"
+    assert said == "this judge has not been validated: `aib exam -j 'evil; rm -rf\\u{1b}[31m'`"
     assert (
         BoardExam(None, no_questions=True).line
-        == "exam: it has no questions for what is marked here"
+        == "exam: it has no questions for what is scored here"
     )

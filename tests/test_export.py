@@ -47,7 +47,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("played")
     faults = Settings(faults=Faults({"mixed": 0.4, "judge-missing": 0.4}))
-    names = ("rock", "mirror", "debris", "random")
+    names = ("stubborn", "agreeable", "debris", "random")
     play(write_small(folder / "small"), folder / "store.db", faults, names=names, runs=2)
     with open_store(folder / "store.db") as opened, opened.open_snapshot() as connection:
         states = {
@@ -64,7 +64,9 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs no more.
     """
     folder = tmp_path_factory.mktemp("little")
-    play(write_small(folder / "small"), folder / "store.db", Settings(), names=("rock", "debris"))
+    play(
+        write_small(folder / "small"), folder / "store.db", Settings(), names=("stubborn", "debris")
+    )
     return folder / "store.db"
 
 
@@ -74,9 +76,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     of the rows.
     """
     store = tmp_path_factory.mktemp("begun") / "store.db"
-    play("v2", store, Settings(), names=("rock", "debris"), runs=2)
+    play("v2", store, Settings(), names=("stubborn", "debris"), runs=2)
     # is spent in the second run
-    play("v2", store, Settings(), names=("mirror",), runs=3, budget=0.1)
+    play("v2", store, Settings(), names=("agreeable",), runs=3, budget=0.1)
     play("lite", store, Settings(), names=("evader",), runs=10)
     # gets nothing, and has begun
     play("v2", store, Settings(faults=Faults({"http-500": 1.0})), names=("evader",))
@@ -133,12 +135,12 @@ def test_what_was_cleared_goes_along_with_its_money(
     """
     store = shutil.copy(played, tmp_path / "cleared.db")
     with open_store(store) as opened, opened.open_transaction() as connection:
-        (rock,) = (
+        (stubborn,) = (
             subject
             for subject in registry.read_subjects(connection).values()
-            if subject.model == "sim/rock"
+            if subject.model == "sim/stubborn"
         )
-        find = partial(plan_conversation_deletion, models=[rock], protocols=None)
+        find = partial(plan_conversation_deletion, models=[stubborn], protocols=None)
         carry_out_deletion(connection, find(connection), find, 0.0)
     before = exported(store, tmp_path / "one")
     summary = imported(tmp_path / "one", either)
@@ -254,8 +256,8 @@ def test_no_key_is_in_an_export(bench: Callable[..., Any], tmp_path: Path) -> No
 
 def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -> None:
     """Runs of two people, of different subjects by one judge: both are on the board afterwards."""
-    play(small, tmp_path / "a.db", Settings(), names=("rock",))
-    play(small, either, Settings(), names=("mirror",))
+    play(small, tmp_path / "a.db", Settings(), names=("stubborn",))
+    play(small, either, Settings(), names=("agreeable",))
     exported(tmp_path / "a.db", tmp_path / "a")
     summary = imported(tmp_path / "a", either)
 
@@ -266,8 +268,8 @@ def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -
     assert summary.findings == []
     assert (summary.counts["judges"].there, summary.counts["judges"].added) == (1, 0)
     assert [row.label for row in board.ranked] == [
-        "sim:sim/rock@none-t0.7",
-        "sim:sim/mirror@none-t0.7",
+        "sim:sim/stubborn@none-t0.7",
+        "sim:sim/agreeable@none-t0.7",
     ]
 
 
@@ -296,9 +298,9 @@ def test_runs_that_were_begun_come_along_and_the_board_is_the_same(
     assert boards_of == shown(begun)
     (board,) = json.loads(boards_of[0])["boards"]
     assert [row["label"] for row in board["incomplete"]] == [
-        "sim:sim/debris@none-t0.7", "sim:sim/evader@none-t0.7", "sim:sim/mirror@none-t0.7"
+        "sim:sim/agreeable@none-t0.7", "sim:sim/debris@none-t0.7", "sim:sim/evader@none-t0.7"
     ]  # fmt: skip
-    assert [row["label"] for row in board["ranked"]] == ["sim:sim/rock@none-t0.7"]
+    assert [row["label"] for row in board["ranked"]] == ["sim:sim/stubborn@none-t0.7"]
 
 
 def test_raw_bodies_do_not_conflict_with_their_absence(played: Path, tmp_path: Path) -> None:
@@ -431,13 +433,13 @@ LIES: list[tuple[str, Lie, str]] = [
     ("transcripts", lambda row: row.update(reply_keys=["0" * 64]), "a reply of it is not here"),
     ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script continues "
         "differently"),
-    ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its subject is not here"),
+    ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its model is not here"),
     ("transcripts", lambda row: row.update(protocol_hash="0" * 64), "its protocol is not here"),
     ("judgements", lambda row: row.update(heard_hash="0" * 64), "is stored under another key "
         "than its own"),
     ("judgements", lambda row: row.update(judge_hash="0" * 64), "its judge is not here"),
-    ("judgements", lambda row: row.update(marks=[]), "is valid, with the marks {}"),
-    ("judgements", lambda row: row["marks"].append(row["marks"][0]), "is valid, with the marks ["),
+    ("judgements", lambda row: row.update(marks=[]), "is valid, with the scores {}"),
+    ("judgements", lambda row: row["marks"].append(row["marks"][0]), "is valid, with the scores ["),
     ("judgements", lambda row: row["marks"][0].update(value=10**400), "marks.0.value: Input "
         "should be a valid number"),
 ]  # fmt: skip
@@ -644,10 +646,10 @@ def test_the_card_is_read_as_hugging_face_reads_it(
 
 
 def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
-    """docs/export.md names every file, docs/data/export.csv its columns, in the order that the
-    files have.
+    """docs/data-formats.md names every file, docs/data/export.csv its columns, in the order that
+    the files have.
     """
-    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "data-formats.md").read_text(encoding="utf-8")
     with (ROOT / "docs" / "data" / "export.csv").open(encoding="utf-8", newline="") as file:
         listed = [(row["file"], row["column"]) for row in csv.DictReader(file)]
     assert listed == [
@@ -691,7 +693,7 @@ def test_a_person_is_asked_for_the_licence(played: Path, user: User, typed: str,
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["out", "--licence", "mit", "--store", "none.db"], "there is no store at none.db"),
+        (["out", "--licence", "mit", "--store", "none.db"], "/none.db; `aib run` makes one"),
         (["file", "--licence", "mit", "--store", "s.db"], "file is a file"),
         (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
         (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is not a licence identifier"),

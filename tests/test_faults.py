@@ -214,7 +214,7 @@ def test_all_faults_mixed_at_a_fifth_of_the_requests(
     once.
     """
     store = tmp_path / "store.db"
-    names = ("rock", "mirror", "evader")
+    names = ("stubborn", "agreeable", "evader")
     faults = Faults({MIXED: 0.195, "http-402": 0.005})
     told, answered = 0.0, 0
 
@@ -256,7 +256,7 @@ def test_the_commands_exit_code_and_words(
     with simulating(tmp_path, "--fault", f"{fault}=1", "--ledger", "ledger.jsonl"):
         order = (
             "run",
-            "sim:sim/rock",
+            "sim:sim/stubborn",
             "--protocol",
             str(small),
             "--judge",

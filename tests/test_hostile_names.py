@@ -229,7 +229,7 @@ def test_on_a_terminal_nothing_but_our_own_codes_arrives(user: User, terminal: b
     assert "\x1b[35;7;53" not in text
     plain = re.sub(r"\x1b\[(?:[0-9;]*m|\?25[lh]|1A|2K)", "", text).replace("\r", "")
     assert_tame(plain)
-    table = plain[plain.index("rank subject") :]
+    table = plain[plain.index("rank model") :]
     rows = [line for line in table.splitlines() if "73.8" in line]
     assert len(rows) == 5
     assert len({width(line[: line.index("73.8")]) for line in rows}) == 1, "the column is straight"
@@ -274,7 +274,7 @@ def test_labels_that_read_alike_are_written_out_and_marked(alike: Path, tmp_path
     are not marked.
     """
     shown = {ROCK: ROCK, **ROCKS}
-    board = aib(alike, "leaderboard").stdout
+    board = aib(alike, "leaderboard", "--wide").stdout
     made = aib(alike, "generate-report", "--out", str(tmp_path / "report"))
     assert made.returncode == 0, made.stderr
     report = (tmp_path / "report/LEADERBOARD.md").read_text(encoding="utf-8")
@@ -286,10 +286,10 @@ def test_labels_that_read_alike_are_written_out_and_marked(alike: Path, tmp_path
     for name in OTHERS:
         assert re.search(rf" scripted:{name}@none-t0.7 +[0-9]", board)
         assert f"`scripted:{name}@none-t0.7` |" in report
-    assert "! labels that may be taken for others" in board
-    legend = " ".join(aib(alike, "leaderboard", "--legend").stdout.split())
+    assert "! marks labels that may be mistaken for others" in board
+    legend = " ".join(aib(alike, "leaderboard", "--explain").stdout.split())
     assert (
-        "! labels that read like another one, or mix alphabets in a word; written out: " in legend
+        "!: labels that read like another one, or mix alphabets in a word; written out: " in legend
     )
     assert "scripted:sim/r\\u{43e}ck@none-t0.7" in legend
     doubts = {row["subject"]["model"]: row["label_doubt"] for row in ranked}

@@ -212,7 +212,9 @@ def test_published_rules_have_a_bootstrap_and_the_interval_that_came_with_the_da
     told = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)[
         "boards"
     ][0]
-    text = " ".join(aib(tmp_path, "leaderboard", "--rules", "published", "--legend").stdout.split())
+    text = " ".join(
+        aib(tmp_path, "leaderboard", "--rules", "published", "--explain").stdout.split()
+    )
 
     assert outcome.rows == 1
     assert [what for what, why in outcome.skipped if why == "no published row"] == [
@@ -1100,7 +1102,7 @@ def test_links_and_strange_names_are_not_followed(data: Published, tmp_path: Pat
 
     why = Counter(reason for _, reason in outcome.skipped)
     assert why["a link, a device or a sparse file, not read"] == 3
-    assert why["its folder's name describes no subject"] == 1
+    assert why["its folder's name describes no model"] == 1
     assert outcome.subjects == {"acme/one@none-t0.7"}
     assert outcome.new == 14
 
@@ -1345,7 +1347,7 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
     }
 
     assert found["acme/one@none-t0.7"].why == (
-        "left out by the published rules, every mark being 0: run 1, direct",
+        "left out by the published rules, every score being 0: run 1, direct",
     )
     assert (found["acme/one@none-t0.7"].index, found["acme/one@none-t0.7"].own_index) == (
         57.8,
@@ -1372,7 +1374,7 @@ def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(
 
     done = aib(tmp_path, "import", "theirs.tar.xz")
     assert done.returncode == 0, done.stderr
-    assert "15 conversations and 15 judgements imported of 1 subject, from 26 files" in done.stdout
+    assert "15 conversations and 15 judgements imported of 1 model, from 26 files" in done.stdout
     assert "2 × not a conversation" in done.stdout
     assert "\x1b" not in done.stdout
 
@@ -1424,7 +1426,7 @@ def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_
     assert (found["rules"], found["a"]["index"], found["b"]["index"]) == ("published", 57.8, 60.8)
     assert report.returncode == 0, report.stderr
     text = (tmp_path / "LEADERBOARD.md").read_text(encoding="utf-8")
-    assert "2 subjects ranked, 0 incomplete" in text
+    assert "2 models played all of the 15 scripted conversations" in text
     assert "; published rules, not our own." in text
     providers = json.loads((tmp_path / "LEADERBOARD.json").read_text(encoding="utf-8"))["providers"]
     assert [one["index"] for one in providers[0]["variants"]] == [57.8, 60.8]
@@ -1719,15 +1721,17 @@ def test_real_subjects_are_compared(ours: Board) -> None:
 
     near, far = compare_pairs(ours, [(first, second), (last, first)])
 
-    assert "cannot be told apart on this test" in describe_comparison(near)
+    assert "is not significant on this test" in describe_comparison(near)
+    assert far.scores.index is not None
     ahead = (
-        f"{shorten_side_names(far.first, far.second)[1]} is ahead on this test, and would be on "
-        "another "
-        "like it."
+        f"{shorten_side_names(far.first, far.second)[1]} is ahead by "
+        f"{abs(far.scores.index.difference):.1f} points on this test, and would be ahead on "
+        "another test like it."
     )
     among = (
-        "“Would be on another like it” holds if you named these two models before you saw the "
-        f"leaderboard: among all {len(ours.ranked)} models the difference is not significant."
+        "“Would be ahead on another test like it” holds if you named these two models before you "
+        f"saw the leaderboard: among all {len(ours.ranked)} models the difference is not "
+        "significant."
     )
     assert describe_comparison(far) == f"{ahead} {among}"
     for pair in (*near.scores.scenario_scores, *far.scores.scenario_scores):

@@ -40,7 +40,7 @@ from inspect_ai.model import get_model  # noqa: E402 - not everywhere
 from independence_bench.integrations.inspect.registry import _judge_case  # noqa: E402
 from independence_bench.integrations.inspect.solver import make_chat_model  # noqa: E402
 
-SUBJECTS = ("sim:sim/random", "sim:sim/evader", "sim:sim/slow-caver-2", "sim:sim/rock")
+SUBJECTS = ("sim:sim/random", "sim:sim/evader", "sim:sim/gives-in-at-2", "sim:sim/stubborn")
 JUDGE = "sim:sim/judge"
 SERVED = "openai-api/sim/sim"  # the same models, as Inspect calls them
 PROGRAM = Path(sys.executable).with_name("inspect")
@@ -162,7 +162,7 @@ def inspect(run: Runs, *arguments: str) -> None:
     assert code == 0, said
 
 
-def of_task(task: str, logs: str, *more: str, subject: str = "slow-caver-2") -> list[str]:
+def of_task(task: str, logs: str, *more: str, subject: str = "gives-in-at-2") -> list[str]:
     """`inspect eval` of *task*, into the folder *logs*."""
     models = ["--model", f"{SERVED}/{subject}", "--model-role", f"judge={SERVED}/judge"]
     return ["eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more]
@@ -260,7 +260,7 @@ def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
     """By the same judge with the same index, from an export as well; by another judge beside the
     first one.
     """
-    inspect(run, *of_task("lite", "scored", subject="slow-caver-2"))
+    inspect(run, *of_task("lite", "scored", subject="gives-in-at-2"))
     (before,) = read("scored")["logs"]
     file = f"scored/{before['file']}"
     inspect(run, "score", file, "--action", "overwrite", "--overwrite")

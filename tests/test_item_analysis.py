@@ -211,4 +211,4 @@ def test_nobody_ranked_is_said(bench: Benches) -> None:
     done = scenarios(made)
 
     assert done.returncode == 0
-    assert "No subject is ranked" in done.stdout
+    assert "No model is ranked" in done.stdout

@@ -210,9 +210,9 @@ def test_a_reference_that_is_not_there_is_an_error(small: Path) -> None:
 
 
 def test_the_example_of_the_docs_is_one() -> None:
-    """docs/protocols.md, beside what it says of other keys."""
-    page = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
-    kinds, stem = re.findall(r"```yaml\n(.*?)```", page.partition("\n## Stems\n")[2], re.DOTALL)[:2]
+    """docs/protocol-format.md, beside what it says of other keys."""
+    page = (Path(__file__).parents[1] / "docs" / "protocol-format.md").read_text(encoding="utf-8")
+    kinds, stem = re.findall(r"```yaml\n(.*?)```", page.partition("\n## Items\n")[2], re.DOTALL)[:2]
     top = yaml.safe_load(FILES["protocol.yaml"]) | yaml.safe_load(kinds)
     top["experiments"] = {"views": {"title": "Views", "stems": ["small_talk"]}}
     top["dimensions"] = {"views": {"title": "Views", "experiments": ["views"], "weight": 100}}

@@ -159,7 +159,7 @@ def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
     assert mixed.kin is None
     (sentence,) = describe_judge_kinship(of_one)
     assert sentence.startswith(
-        f"The judge and 1 of 2 ranked subjects are by acme, mean index {BASE + 45:.1f}, the "
+        f"The judge and 1 of 2 ranked models are by acme, mean index {BASE + 45:.1f}, the "
         f"others' {BASE + 20:.1f}"
     )
     assert describe_judge_kinship(mixed) == []
@@ -394,9 +394,9 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
     found = validated(judged(bench, {"v/own": other | {"v/own": 10.0}, "judge/b": other}))
 
     assert found.favours[0].interval is None
-    assert found.favours[0].why_no_interval == "2 of the 12 other subjects that it takes"
+    assert found.favours[0].why_no_interval == "2 of the 12 other models that it takes"
     text = " ".join(displayed(render_validation(found)).split())
-    assert "No interval: B: 2 of the 12 other subjects that it takes." in text
+    assert "No interval: B: 2 of the 12 other models that it takes." in text
 
 
 def test_who_is_of_whose_family() -> None:
@@ -519,7 +519,7 @@ def test_nothing_judged_nothing_to_compare(bench: Benches) -> None:
     with open_store(made.store) as store:
         assert compare_judges(store, made.protocol) == []
     made.play(made.subject("acme/x"), judge="judge/a")
-    assert "There is only one judge" in displayed(render_validation(validated(made)))
+    assert "is the only judge" in displayed(render_validation(validated(made)))
 
 
 # ---------------------------------------------------------------- flags
@@ -697,8 +697,8 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
     assert "\x1b" not in text
     assert "\\u{1b}[31mred" in text.replace("\n", "")
     for heading in (
-        "Index of each subject",
-        "Agreement on each mark",
+        "Index of each model",
+        "Agreement on each score",
         "Agreement of each pair",
         "Where they disagree",
     ):

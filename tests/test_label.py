@@ -125,7 +125,7 @@ def test_a_person_marks_everything_and_stands_among_the_judges(sitter: User) -> 
     done = label(sitter, "anna", typed=answers(sitter, 1, 2, 3, 4))
 
     assert done.returncode == 0, done.stderr
-    assert "person:anna: 0 of 4 conversations of small marked" in done.stderr
+    assert "person:anna: 0 of 4 conversations of small scored" in done.stderr
     assert "4 saved, 0 to go" in done.stderr
     assert sorted(one["note"] for one in stored(sitter)) == ["note 1", "note 2", "note 3", "note 4"]
     board = json.loads(sitter.aib("leaderboard", "--judge", "person:", "--json").stdout)["boards"][

@@ -249,6 +249,8 @@ def test_help_loads_nothing_heavy() -> None:
         f"{PACKAGE}.cli.main",
         f"{PACKAGE}.errors",
         f"{PACKAGE}.escape",
+        f"{PACKAGE}.report",
+        f"{PACKAGE}.report.commands",
     }
 
 

@@ -19,7 +19,7 @@ def test_nothing_that_users_get_is_under_the_gpl() -> None:
 
 def test_what_is_under_a_weak_copyleft_is_named_with_where_it_comes_in() -> None:
     """So that who packs all of it into one file knows."""
-    page = (Path(ROOT) / "docs" / "packages.md").read_text(encoding="utf-8")
+    page = (Path(ROOT) / "docs" / "configuration.md").read_text(encoding="utf-8")
     weak = [part for part in parts() if part.copyleft == "weak"]
 
     assert weak

@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for command in (
             (
                 "run",
-                "sim:sim/rock",
+                "sim:sim/stubborn",
                 "sim:sim/random",
                 "--judge",
                 "sim:sim/judge",
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 "1",
             ),
             ("judge", "-j", "sim:sim/judge-object"),
-            ("run", "sim:sim/mirror", "--no-judge", "--protocol", "short", "--runs", "1"),
+            ("run", "sim:sim/agreeable", "--no-judge", "--protocol", "short", "--runs", "1"),
         ):
             done = aib(made, *command, "--store", "judged.db")
             assert done.returncode == 0, done.stderr
@@ -58,16 +58,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_compare_answers_by_the_main_judge_and_says_so(folder: Path) -> None:
     """Not by the label that sorts first."""
-    done = aib(folder, "compare", "rock", "random", "--store", "judged.db")
+    done = aib(folder, "compare", "stubborn", "random", "--store", "judged.db")
     (values,) = json.loads(
-        aib(folder, "compare", "rock", "random", "--json", "--store", "judged.db").stdout
+        aib(folder, "compare", "stubborn", "random", "--json", "--store", "judged.db").stdout
     )
 
     assert f"judge: {PAID} (the main one of 3)" in " ".join(done.stdout.split())
     assert f"by {PAID}, the main judge; also judged by {SECOND}, {EMBEDDED}" in done.stderr
     assert values["judge"] == values["main_judge"] == PAID
     chosen = aib(
-        folder, "compare", "rock", "random", "--judge", "judge-object", "--store", "judged.db"
+        folder, "compare", "stubborn", "random", "--judge", "judge-object", "--store", "judged.db"
     )
     assert f"judge: {SECOND} (the main one is {PAID})" in " ".join(chosen.stdout.split())
 
@@ -84,7 +84,7 @@ def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
 
     assert [board["judge"] for board in found] == [PAID, SECOND, EMBEDDED]
     assert {board["main_judge"] for board in found} == {judged["main_judge"]} == {PAID}
-    assert f"Main judge: {PAID}." in " ".join(
+    assert f"{PAID} is the main judge" in " ".join(
         aib(folder, "judges", "--store", "judged.db").stdout.split()
     )
     assert reported.returncode == 0, reported.stderr
@@ -101,7 +101,7 @@ def test_rerun_is_judged_by_the_main_judge(folder: Path) -> None:
     done = aib(
         folder,
         "rerun",
-        "rock",
+        "stubborn",
         "--variants",
         "neutral",
         "--runs",

@@ -88,7 +88,7 @@ def test_subjects_that_nobody_named_are_left_out_when_they_are_gone(user: User) 
     assert {asked.model for asked in user.server.played} == {"acme/one"}
     assert "acme/gone" in only_line(user.aib("rerun", "acme/gone", "--runs", "3", "--yes"), 2)
     user.server.models_answer = Answer({"data": [{"id": JUDGE}]})
-    assert "none of these subjects is offered any more" in only_line(
+    assert "none of these models is offered any more" in only_line(
         user.aib("rerun", "--runs", "3", "--yes"), 2
     )
 
@@ -340,8 +340,8 @@ def test_without_a_model_it_says_what_all_of_the_shipped_list_would_take(tmp_pat
 
     *before, last = done.stderr.splitlines()
     assert done.returncode == 2
-    assert last.startswith("aib: no subject: name a model")
-    assert before[0] == "`aib run --all` plays the shipped list (docs/models.md):"
+    assert last.startswith("aib: no model: name a model")
+    assert before[0] == "`aib run --all` plays the shipped list (docs/choose-a-model.md):"
     assert re.fullmatch(r"v2 · \d\d subjects · 5 runs · strong_independence/tool_role", before[1])
     assert re.fullmatch(
         r"at most 1\d,\d{3} calls, about 2\d,\d{3},\d{3} tokens, price not known", before[2]

@@ -91,12 +91,12 @@ def test_what_leaves_two_readings_or_none_is_unsure(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "called", "gender"),
-    [("rock", "Flint", "none"), ("mirror", None, None), ("evader", None, None)],
+    [("stubborn", "Flint", "none"), ("agreeable", None, None), ("evader", None, None)],
 )
 def test_the_simulated_characters_are_read_for_what_they_are(
     name: str, called: str | None, gender: str | None
 ) -> None:
-    """However long they talk: the rock has a name and no gender, the others say nothing of
+    """However long they talk: the stubborn one has a name and no gender, the others say nothing of
     either.
     """
     message = {

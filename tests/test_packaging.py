@@ -48,13 +48,12 @@ def written(folder: Path, told: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_a_script_that_the_page_names(tmp_path: Path, shell: str) -> None:
-    """Written by the command that stands in docs/packages.md; it asks `aib` for what it shows."""
+    """Written by the command that docs/configuration.md has; it asks `aib` for what it shows."""
     script = written(tmp_path, {"_AIB_COMPLETE": f"{shell}_source"})
 
     assert f"_AIB_COMPLETE={shell}_complete" in script
-    assert f"`_AIB_COMPLETE={shell}_source aib > " in (ROOT / "docs" / "packages.md").read_text(
-        encoding="utf-8"
-    )
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert f"`_AIB_COMPLETE={shell}_source aib > " in page
     if shutil.which(shell):
         checked = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
         assert (checked.returncode, checked.stderr) == (0, "")

@@ -795,8 +795,8 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     items = {store: gate["builds"][0]["items"] for store, gate in gated.items()}
 
     assert re.search(
-        r"4 items: a gate needs 4 more runs of the baseline and 7 runs of the new build, about "
-        r"\$[\d.]+\. Then it notices in 80 of 100 cases that a third of the items give in",
+        r"a gate needs 4 more runs of the baseline and 7 runs of the new build, about \$[\d.]+; it "
+        r"then notices in 80 of 100 cases if 2 of 4 items give in one push earlier",
         made.stderr,
     )
     assert {store: (gate["verdict"], gate["exit"]) for store, gate in gated.items()} == {

@@ -345,7 +345,7 @@ SLIPS: dict[str, list[tuple[str, str, str, str]]] = {
             "title",
             "has the character U+001B in it, which is invisible; delete it",
         ),
-        ("runs: 5", f"runs: {'[' * 20_000}", "line 8", "is nested too deeply"),
+        ("runs: 5", f"runs: {'[' * 20_000}", "line 7", "is nested too deeply"),
     ],
     "scenarios/direct.yaml": [
         (

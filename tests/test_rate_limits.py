@@ -45,7 +45,12 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
     settings = Settings(requests_per_minute=20, latency=Latency(1.0))
 
     played = play(
-        small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=4, calls_at_once=8
+        small,
+        tmp_path / "store.db",
+        settings,
+        names=("stubborn", "agreeable"),
+        runs=4,
+        calls_at_once=8,
     )
 
     assert played.report.complete, played.report.troubles
@@ -72,7 +77,7 @@ def test_who_waits_for_a_turn_among_many_is_not_given_up(
     queue.
     """
     settings = Settings(requests_per_minute=20, latency=Latency(2.0))
-    names = ("rock", "mirror", "evader", "refuser")
+    names = ("stubborn", "agreeable", "evader", "refuser")
     folder, store = small if protocol == "small" else protocol, tmp_path / "store.db"
 
     played = play(folder, store, settings, names=names, runs=runs, calls_at_once=8, policy=policy)
@@ -93,7 +98,7 @@ def shared(played: Played) -> int:
 def test_a_limit_of_the_whole_account_holds_everybody(small: Path, tmp_path: Path) -> None:
     """All models meet it, and wait as long as it says."""
     settings = Settings(requests_per_minute=20, latency=Latency(1.0))
-    names = ("rock", "mirror", "evader")
+    names = ("stubborn", "agreeable", "evader")
 
     played = play(small, tmp_path / "store.db", settings, names=names, calls_at_once=2)
 
@@ -107,7 +112,7 @@ def test_a_limit_of_the_whole_account_holds_everybody(small: Path, tmp_path: Pat
 def test_a_pause_is_waited_out_by_that_model_alone(small: Path, tmp_path: Path) -> None:
     """A 429 that does not say how long is a pause of 15 seconds, for all calls to that model."""
     settings = Settings(latency=Latency(3.0), faults=Faults(script={9: "rate-limit"}))
-    names = ("rock", "mirror", "evader")
+    names = ("stubborn", "agreeable", "evader")
 
     played = play(small, tmp_path / "store.db", settings, names=names, calls_at_once=2)
 
@@ -116,14 +121,17 @@ def test_a_pause_is_waited_out_by_that_model_alone(small: Path, tmp_path: Path) 
     following = after(played.entries, end(limited) + LAG)
     own = [entry for entry in following if entry.model == limited.model]
     assert own[0].at >= end(limited) + PAUSE - 0.1
-    assert {entry.model for entry in following if entry.at < own[0].at} > {"sim/rock", "sim/mirror"}
+    assert {entry.model for entry in following if entry.at < own[0].at} > {
+        "sim/stubborn",
+        "sim/agreeable",
+    }
     assert len(played.entries) == len({entry.request for entry in played.entries}) + 1
 
 
 def test_a_limit_of_the_whole_account_slows_every_model(small: Path, tmp_path: Path) -> None:
     """Each meets its own 429, so that no more than was in flight of each is refused in vain."""
     settings = Settings(requests_per_minute=30, latency=Latency(1.0))
-    names = ("rock", "mirror", "evader")
+    names = ("stubborn", "agreeable", "evader")
 
     played = play(small, tmp_path / "store.db", settings, names=names, runs=3, calls_at_once=4)
 
@@ -162,7 +170,7 @@ def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(
     )
 
     played = play(
-        small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=20, at_once=2
+        small, tmp_path / "store.db", settings, names=("stubborn", "agreeable"), runs=20, at_once=2
     )
 
     assert played.report.complete
@@ -186,7 +194,7 @@ def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:
     """48 calls wait for an endpoint that serves 20 a minute: what is refused after a pause is what
     the gate let out.
     """
-    names = ("rock", "mirror", "evader")
+    names = ("stubborn", "agreeable", "evader")
     settings = Settings(requests_per_minute=20, latency=Latency(1.0))
 
     played = play(small, tmp_path / "store.db", settings, names=names, runs=4, calls_at_once=16)
@@ -224,7 +232,7 @@ def test_the_command_itself_through_a_limit(small: Path, tmp_path: Path) -> None
     with simulating(tmp_path, *options):
         order = (
             "run",
-            "sim:sim/rock",
+            "sim:sim/terse",
             "--protocol",
             str(small),
             "--judge",

@@ -27,7 +27,9 @@ pytestmark = pytest.mark.integration
 pytest.importorskip("ray")
 
 KEY = "a-key-that-is-nobodys-0123456789"
-WANTED = Round(seed=1, kills=1, names=("rock", "terse", "mirror", "evader"), subjects=2, calls=2)
+WANTED = Round(
+    seed=1, kills=1, names=("stubborn", "terse", "agreeable", "evader"), subjects=2, calls=2
+)
 AT_WORK = 4  # attempts of each worker, at least, before it is disturbed
 LOOK, PATIENCE = 0.05, 240.0  # seconds
 
@@ -97,7 +99,7 @@ def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(
     """Two runs of v2 and one of v1 hold all of lite: nothing is handed out, and it was asked for
     all the same.
     """
-    order = ("run", "sim:sim/rock", "--judge", "sim:sim/judge", "--store", database)
+    order = ("run", "sim:sim/stubborn", "--judge", "sim:sim/judge", "--store", database)
     with simulating(tmp_path):
         for protocol, runs in (("v2", "2"), ("v1", "1")):
             assert aib(tmp_path, *order, "--protocol", protocol, "--runs", runs).returncode == 0
@@ -106,7 +108,7 @@ def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(
 
     assert done.returncode == 0, done.stderr
     assert "0/0 calls" in done.stderr
-    assert "sim:sim/rock" in done.stdout
+    assert "sim:sim/stubborn" in done.stdout
 
 
 def _play(folder: Path, server: Server, database: str) -> None:

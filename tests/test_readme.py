@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ sys.path.insert(0, str(DOCS))
 from build import published  # noqa: E402
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+CLAIMS = (DOCS / "research" / "claims.md").read_text(encoding="utf-8")
 SHOWN = 5  # rows at each end
 
 
@@ -38,27 +41,27 @@ def asked(real: tuple[Path, PublishedImport], folders: pytest.TempPathFactory, *
     return json.loads(aib(folders.mktemp("readme"), *words, *at).stdout)
 
 
-def row_of(one: dict[str, Any]) -> str:
+def row_of(one: dict[str, Any], dollars: dict[str, str]) -> str:
     """A row of README's board."""
     rerun, new_scenarios = (
         one["index_interval"][question] for question in ("rerun", "new_scenarios")
     )
-    ranks = f"{one['ranks']['rank_low']}–{one['ranks']['rank_high']}"
-    intervals = (
-        f"{rerun['low']:.1f}–{rerun['high']:.1f} | "
-        f"{new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
-    )
-    scores = f"{one['index']:.1f} | {intervals.replace('100.0', '100')}"
-    return f"| {one['label']} | {scores} | {ranks} | {one['runs']} |"
+    same = f"{rerun['low']:.1f}–{rerun['high']:.1f}".replace("100.0", "100")
+    new = f"{new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
+    name = one["subject"]["name"]
+    paid = f"${float(dollars[name]):.3f}" if name in dollars else "–"
+    return f"| {name} | {one['index']:.1f} | {same} | {new} | {paid} |"
 
 
 def test_board_is_what_the_published_data_gives(ranked: list[dict[str, Any]]) -> None:
-    """The five first and the five last, with ranks and both intervals."""
+    """The five first and the five last, with both intervals and what a run cost."""
     table = README.split("<!-- board -->\n")[1].split("<!-- end of board -->")[0].splitlines()[2:]
+    with (DOCS / "data" / "published.csv").open(encoding="utf-8", newline="") as file:
+        dollars = {row["model"]: row["dollars_a_run"] for row in csv.DictReader(file)}
 
-    assert table[:SHOWN] == [row_of(one) for one in ranked[:SHOWN]]
-    assert table[SHOWN] == f"| *{len(ranked) - 2 * SHOWN} more* | | | | | |"
-    assert table[SHOWN + 1 :] == [row_of(one) for one in ranked[-SHOWN:]]
+    assert table[:SHOWN] == [row_of(one, dollars) for one in ranked[:SHOWN]]
+    assert table[SHOWN] == f"| *{len(ranked) - 2 * SHOWN} more* | | | | |"
+    assert table[SHOWN + 1 :] == [row_of(one, dollars) for one in ranked[-SHOWN:]]
 
 
 def test_findings_count_what_the_board_says(ranked: list[dict[str, Any]]) -> None:
@@ -74,19 +77,39 @@ def test_findings_count_what_the_board_says(ranked: list[dict[str, Any]]) -> Non
     assert f"{near_ceiling} of the {len(ranked)} are at 90 or more" in README
 
 
-def test_findings_are_what_their_commands_print(
+def test_claims_are_what_the_script_prints(
     real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The fine-tune: both indices, the difference, and both of its intervals."""
+    """Every figure of the page on claims, and those of README."""
+    board = tmp_path_factory.mktemp("claims") / "board.json"
+    board.write_text(json.dumps(asked(real, tmp_path_factory, "leaderboard")), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(DOCS.parent / "research" / "published_claims.py"), str(board)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    figures = set(re.findall(r"-?\d+\.\d+", done.stdout))
+    result = CLAIMS.split("## Result")[1].split("## One fine-tune")[0].replace("−", "-")
+    told = set(re.findall(r"-?\d+\.\d+", re.sub(r"\$[\d.]+|: [\d.]+ to [\d.]+ of 10", "", result)))
+
+    assert told - figures <= {"4.5", "95.7"}  # a model's name, and its index
+    assert {"85.8", "89.8", "0.55", "0.33", "0.71"} <= figures
+    assert all(one in README for one in ("85.8", "89.8", "0.55", "0.33 to 0.71"))
+
+
+def test_fine_tune_is_what_its_command_prints(
+    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Both indices, the difference, and both of its intervals."""
     (tuned,) = asked(
         real, tmp_path_factory, "compare", "local:google/gemma-4-26b-a4b", "uncensored-heretic"
     )
-    index, text = tuned["index"], re.sub(r"\s+", " ", README)
+    index, text = tuned["index"], re.sub(r"\s+", " ", CLAIMS)
     rerun, new_scenarios = (index["interval"][question] for question in ("rerun", "new_scenarios"))
 
     lost = (
-        f"lost {-index['difference']:.1f} points** (95%: {-rerun['high']:.1f} to "
-        f"{-rerun['low']:.1f})"
+        f"lost {-index['difference']:.1f} points (95%: {-rerun['high']:.1f} to {-rerun['low']:.1f})"
     )
     indices = (
         f'gemma-4-26b-a4b has {tuned["a"]["index"]:.1f}, its "heretic" variant '
@@ -112,22 +135,13 @@ def test_model_list_has_the_published_figures(
 def test_conditions_are_what_the_board_says(
     real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The judge's own vendor, and how many subjects were played within a day."""
+    """The judge's own vendor, and how many models were played within a day."""
     board = asked(real, tmp_path_factory, "leaderboard")["boards"][0]
     kin, text = board["judge_and_subjects_of_one_vendor"], re.sub(r"\s+", " ", README)
 
     assert (
-        f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the "
-        "others" in text
+        f"Google's {kin['subjects']} models have {kin['index']:.1f} in the mean, the others "
+        f"{kin['others']:.1f}." in text
     )
-    assert f"the others {kin['others']:.1f}." in text
     sittings = board["sittings"]
     assert f"{sittings['one']} of the {sittings['of']} were played in one session." in text
-    assert (
-        f"allow for {sittings['points']:.1f} points between sessions, as {sittings['published']} "
-        "subjects" in text
-    )
-    assert (
-        f"are {sittings['width']:.1f} points wide on average, without that "
-        f"{sittings['width_without']:.1f} |" in text
-    )

@@ -8,9 +8,9 @@ from pathlib import Path
 from store_moments import COMMANDS, Order, read_all, take
 
 ORDERS = (
-    Order("lite", ("rock", "mirror"), "judge", runs=2),
-    Order("v2", ("mirror",), "judge"),
-    Order("lite", ("rock", "mirror"), "judge-plain"),
+    Order("lite", ("stubborn", "agreeable"), "judge", runs=2),
+    Order("v2", ("agreeable",), "judge"),
+    Order("lite", ("stubborn", "agreeable"), "judge-plain"),
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from embedded_judge import with_model
 from simulated_endpoint import aib, simulating
+from viewer_store import answering
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.item_scoring import compute_branch_worth, is_without_value
@@ -22,7 +23,7 @@ from independence_bench.simulate.cases import CASES, IS_SO
 
 V2, V3 = load_protocol("v2"), load_protocol("v3")
 CASE_IDS = list(CASES)
-MODELS = ("rock", "mirror", "reasonable", "random", "no-condition")
+MODELS = ("stubborn", "agreeable", "reasonable", "random", "no-condition")
 
 # four policies that understand nothing of a case, and one that reads what it is told
 POLICIES = """
@@ -222,13 +223,13 @@ def test_simulated_models_stand_where_they_should(played: tuple[Path, dict[str, 
         reasons = rows[name]["reasons"]
         values = [reasons[key] and reasons[key]["value"] for key in ("moves", "stays", "openness")]
         found[name] = (*values, reasons["unnamed_share"])
-    assert found["rock"] == (0.0, 1.0, 0.0, 0.0)
-    assert found["mirror"] == (1.0, 0.0, 0.0, 0.0)
+    assert found["stubborn"] == (0.0, 1.0, 0.0, 0.0)
+    assert found["agreeable"] == (1.0, 0.0, 0.0, 0.0)
     assert found["reasonable"] == (1.0, 1.0, 1.0, 0.0)
     assert found["no-condition"] == (None, None, None, 1.0)
     assert 0 < found["random"][3] < 1
     assert rows["reasonable"]["reasons"]["openness"]["stems"] == len(CASE_IDS)
-    assert rows["rock"]["reasons"]["openness"]["interval"]["low"] < 0
+    assert rows["stubborn"]["reasons"]["openness"]["interval"]["low"] < 0
 
 
 def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
@@ -238,7 +239,7 @@ def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
     wide = aib(folder, "leaderboard", "--wide", *store).stdout
     for head in ("openness", "moves", "stays", "no con-dition"):
         assert head in wide
-    compared = aib(folder, "compare", "reasonable", "rock", *store).stdout
+    compared = aib(folder, "compare", "reasonable", "stubborn", *store).stdout
     assert "openness" in compared
     assert "+1.00" in compared
     assert aib(folder, "generate-report", "--out", "report", *store).returncode == 0
@@ -256,16 +257,39 @@ def test_every_screen_has_them(played: tuple[Path, dict[str, Any]]) -> None:
     assert "evening" not in scenarios
 
 
+def test_the_page_of_a_model_and_of_a_case_has_its_conversations(
+    played: tuple[Path, dict[str, Any]],
+) -> None:
+    """A case is no part of the index: it has no points, and its conversations can be read."""
+    folder, _ = played
+    with answering(folder / "aib.db") as answers:
+
+        def read(path: str) -> dict[str, Any]:
+            return json.loads(answers.get(path) or b"{}")
+
+        entry = next(
+            one for one in read("index.json")["boards"] if one["id"].startswith("v3-strong")
+        )
+        board = read(f"boards/{entry['id']}.json")
+        subject = board["rows"][0]["subject"]["id"]
+        model = read(f"boards/{entry['id']}/subjects/{subject}.json")
+        assert {one["scenario"] for one in model["stems"]} >= {"evening"}
+        assert {one["score"] for one in model["stems"]} == {None}
+        case = read(f"boards/{entry['id']}/scenarios/evening.json")
+    assert case["facts"]["points"] == 0
+    assert {one["label"] for one in case["answers"]} == {row["label"] for row in board["rows"]}
+
+
 def test_a_judge_that_gives_no_states_leaves_openness_out(
     played: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """The embedded judge marks what the index needs of the rock, and says that it has no openness:
-    on the terminal, in the report and beside a ranked row.
+    """The embedded judge marks what the index needs of the stubborn one, and says that it has no
+    openness: on the terminal, in the report and beside a ranked row.
     """
     folder = with_model(tmp_path)
     shutil.copy(played[0] / "aib.db", folder / "aib.db")
     common = ("--protocol", "v3", "--store", "aib.db", "--judge", "embedded")
-    judged = aib(folder, "judge", "--models", "rock", *common)
+    judged = aib(folder, "judge", "--models", "stubborn", *common)
     assert judged.returncode == 0, judged.stderr
     sentence = "The embedded judge gives no condition, no side: no openness."
     shown = aib(folder, "leaderboard", *common).stdout

@@ -201,7 +201,7 @@ def test_a_system_prompt_without_a_role_stands_before_the_first_turn(user: User)
 
     assert "takes no system prompt: it stands at the front of the first turn" in shown
     assert "The system prompt of scripted:acme/one@none-t0.7 stood at the front" in " ".join(
-        user.aib("leaderboard", "--protocol", "small", "--legend").stdout.split()
+        user.aib("leaderboard", "--protocol", "small", "--explain").stdout.split()
     )
     refused_first = next(
         asked for asked in user.server.asked if asked.body["messages"][0]["role"] == "system"

@@ -34,6 +34,7 @@ from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.format import name_models
 from independence_bench.report.leaderboard_view import format_boards_json
 from independence_bench.report.report_markdown import format_time
 from independence_bench.report.svg import STYLE, escape_and_shorten_label
@@ -164,8 +165,8 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
     ]
     assert headings == [
         "Ranking",
-        "Incomplete subjects",
-        "Excluded subjects",
+        "Incomplete models",
+        "Excluded models",
         "Configurations",
         "Other configurations and judges",
         "Providers of one model",
@@ -177,7 +178,7 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         "When the runs were made",
         "Data health",
         "What it cost",
-        "Every subject in detail",
+        "Every model in detail",
     ]
     after = [
         said_after(tokens[n + 1 :]) for n, token in enumerate(tokens) if token.type == "table_close"
@@ -196,23 +197,24 @@ def said_after(tokens: Sequence[Token]) -> str:
 def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     """The Markdown, the JSON and the leaderboard are one set of rows."""
     contents = contents_of(made)
+    names = contents.name_models()
     files = make_report_files(contents, "LEADERBOARD")
     told = json.loads(files["LEADERBOARD.json"])
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
     assert head[:6] == [
         "Possible ranks",
-        "Subject",
+        "Model",
         "Index",
-        "Rerun CI",
-        "New scenarios CI",
+        "95% CI (same scenarios)",
+        "95% CI (new scenarios)",
         "Own voice",
     ]
-    assert head[6:] == ["Low drift", "Resistance", "Runs", "Failed", "Cut off"]
+    assert head[6:] == ["Low drift", "Resistance", "Runs"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
         again, standing = r.index_interval.rerun, r.ranks
         assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
-        assert row[1] == r.label + " ≈" * standing.tied_with_best + " †" * r.thinks
+        assert row[1] == names[r.label] + " ≈" * standing.tied_with_best + " †" * r.thinks
         assert row[2:5] == [f"{r.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]
         assert row[8] == "2"
     (board, *_) = told["boards"]
@@ -247,13 +249,14 @@ def test_tables_say_what_was_played(made: Bench) -> None:
     ]
     head, *rows = told["Data health"]
     health = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    mine = health["scripted:acme/one@none-t0.7"]
-    assert (mine["Judged"], mine["Replies"], mine["Invalid"]) == ("8", "14", "0%")
+    assert set(health) == {"scripted:acme/broken", "scripted:acme/silent"}
+    assert head == ["Model", "Judge failed", "Invalid", "Failed"]
+    assert health["scripted:acme/broken"]["Judge failed"] == "8"
     (detail,) = (rows for heading, rows in told.items() if heading == "scripted:acme/one@none-t0.7")
     assert ["drift", "0-10", "3.00", "2 of 2", "3.00", "3.00"] in detail
     assert [row[0] for row in told["What it cost"][1:]] == [
         "This report",
-        "Candidates",
+        "Models",
         "Judges",
         "Total",
     ]
@@ -281,26 +284,69 @@ def test_what_others_paid_is_told_apart(made: Bench) -> None:
 def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Bench) -> None:
     """Nothing of it is in the ranking, the scenarios or the dollars."""
     text = make_report_files(contents_of(made), "LEADERBOARD")["LEADERBOARD.md"]
-    label, silent = "scripted:acme/broken@none-t0.7", "scripted:acme/silent@none-t0.7"
+    label, silent = "scripted:acme/broken", "scripted:acme/silent"
+    whole = f"{label}@none-t0.7"
 
     told = sections(text)
 
     for heading in ("Ranking", "What a run costs"):
         assert not {label, silent} & {cell for row in told[heading] for cell in row}
-    between = text.partition("## Incomplete subjects")[2].partition("\n## ")[0]
+    between = text.partition("## Incomplete models")[2].partition("\n## ")[0]
     assert f"`{label}`" in between
     assert "the judge failed" in between
-    assert [row[2] for row in told[label][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
-    assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[label]
+    assert [row[2] for row in told[whole][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
+    assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[whole]
     assert silent not in between
-    excluded = text.partition("## Excluded subjects")[2].partition("\n## ")[0]
+    excluded = text.partition("## Excluded models")[2].partition("\n## ")[0]
     assert f"| `{silent}` | 0 of 8 | 0 of 2 |" in excluded
     assert "excluded: 8 of 8 conversations have no valid reply, over 20%" in excluded
     assert label not in excluded
-    assert told[silent] == []
+    assert told[f"{silent}@none-t0.7"] == []
     head, *rows = told["Data health"]
     health = {row[0]: row[head.index("Invalid")] for row in rows}
     assert (health[silent], health[label]) == ("100%", "0%")
+
+
+def test_the_first_three_sentences_say_what_was_asked_who_leads_and_what_is_unknown(
+    made: Bench,
+) -> None:
+    """A reader of the first paragraph alone has the answer and its limits."""
+    contents = contents_of(made)
+    text = make_report_files(contents, "LEADERBOARD")["LEADERBOARD.md"]
+    first = text.split("\n\n")[1]
+
+    assert first.startswith("3 models played all of the 4 scripted conversations of small")
+    leader = contents.name_models()[contents.main.ranked[0].label]
+    assert f"{render_markdown_prose(leader)} leads with an index of" in first
+    assert "The numbers cannot tell whether a model is right or useful" in first
+
+
+def test_a_model_is_named_without_settings_unless_two_differ_by_them_alone() -> None:
+    """A provider or settings stay where they tell two rows apart."""
+    assert name_models(
+        ["a/x@none-t0.7", "a/x@low-t0.7", "b/k+fast@none", "b/k+slow@none", "c/one+fast@none"]
+    ) == {
+        "a/x@none-t0.7": "a/x@none-t0.7",
+        "a/x@low-t0.7": "a/x@low-t0.7",
+        "b/k+fast@none": "b/k+fast",
+        "b/k+slow@none": "b/k+slow",
+        "c/one+fast@none": "c/one",
+    }
+
+
+def test_health_is_one_sentence_where_nothing_is_wrong_and_empty_sections_are_left_out(
+    bench: Benches,
+) -> None:
+    """No table of zeros, and no heading with nothing below it."""
+    made = bench(answers)
+    made.play()
+    text = make_report_files(contents_of(made), "LEADERBOARD")["LEADERBOARD.md"]
+
+    health = text.partition("## Data health\n\n")[2].partition("\n\n## ")[0]
+    assert health.startswith("Nothing is wrong with the data: ")
+    assert "|" not in health
+    told = sections(text)
+    assert not {"Incomplete models", "Configurations", "Reasoning efforts"} & set(told)
 
 
 def test_nobody_ranked_is_a_report_too(bench: Benches) -> None:
@@ -310,7 +356,7 @@ def test_nobody_ranked_is_a_report_too(bench: Benches) -> None:
 
     files = make_report_files(contents_of(made), "LEADERBOARD")
 
-    assert "No subject is complete yet" in files["LEADERBOARD.md"]
+    assert "No model is complete yet" in files["LEADERBOARD.md"]
     assert "Nothing is judged yet." in files["LEADERBOARD.md"]
     assert "](LEADERBOARD-" not in files["LEADERBOARD.md"]
     for name in ("LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"):
@@ -344,7 +390,7 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
     assert_tame(text)
     made = {t.content for t in tokens if t.type in ("html_block", "fence", "code_block", "hr")}
     assert {re.sub(r"\d+", "N", one) for one in made} == {
-        "<details>\n<summary>N subjects</summary>\n",
+        "<details>\n<summary>N models</summary>\n",
         "</details>\n",
     }
     kinds = {t.type for t in inline(tokens)}
@@ -371,9 +417,9 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
         if heading == "Ranking"
     )
     labels = {row[1].removesuffix(" !") for row in told["Ranking"][1:]}  # some read like others
-    assert labels == {as_code(row.label) for row in hostile.main.ranked}
+    assert labels == {as_code(hostile.name_models()[row.label]) for row in hostile.main.ranked}
     assert len(labels) == len(NAMES) + 1
-    assert {row[0] for row in told["Names that most subjects chose"][1:]} >= {
+    assert {row[0] for row in told["Names that most models chose"][1:]} >= {
         "a/x|y",
         "a/<script>alert(1)</script>",
     }

@@ -92,5 +92,5 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     assert row["index"] == pytest.approx(
         sum(weight * row["dimensions"][name] for name, weight in board["weights"].items() if weight)
     )
-    assert " · marked" in shown.stdout
+    assert " · scored" in shown.stdout
     assert "drift:" in shown.stdout

@@ -100,16 +100,14 @@ def test_in_how_many_sittings_runs_were_made_is_said_in_a_sentence() -> None:
     assert week.session_numbers == {1: 1, 2: 1, 3: 2, 4: 3}
     assert times(0, 12).session_numbers == {1: 1, 2: 2}
     assert times(0).session_numbers == {1: 1}
-    assert describe_sessions([evening]) == "The runs of the subject were made in one sitting."
-    assert (
-        describe_sessions([evening, night]) == "The runs of each subject were made in one sitting."
-    )
+    assert describe_sessions([evening]) == "The runs of the model were made in one session."
+    assert describe_sessions([evening, night]) == "The runs of each model were made in one session."
     assert (
         describe_sessions([week, times(0, 12)])
-        == "The runs of each subject were made in 2 to 3 sittings."
+        == "The runs of each model were made in 2 to 3 sessions."
     )
     assert describe_sessions([week, night]) == (
-        "The runs of 1 of 2 subjects were made in one sitting, of the others in 3."
+        "The runs of 1 of 2 models were made in one session, of the others in 3."
     )
     assert describe_sessions([]) == ""
 
@@ -159,7 +157,7 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(
             "3": "2023-11-17T22:13:20Z",
         },
         "span": "3.0 days",
-        "says": "The runs of the subject were made in 3 sittings.",
+        "says": "The runs of the model were made in 3 sessions.",
     }
     with answering(where) as answers:
         board = read(answers, "index.json")["boards"][0]["id"]
@@ -172,4 +170,4 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(
     ]
     made_at = subject["row"]["made"]
     assert (made_at["days"], made_at["span"]) == (3, "3.0 days")
-    assert made_at["says"] == "The runs of the subject were made in 3 sittings."
+    assert made_at["says"] == "The runs of the model were made in 3 sessions."

@@ -61,7 +61,7 @@ V2 = load_protocol("v2")
 ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
 NEGOTIATION = V2.find_scenario("negotiation")
 SHIFTED = {"judge-lenient", "judge-noisy"}
-EVADERS = ("sim:sim/rock", "sim:sim/evader", "sim:kin/evader")
+EVADERS = ("sim:sim/stubborn", "sim:sim/evader", "sim:kin/evader")
 ALL = tuple(scenario.id for scenario in V2.scenarios)
 
 
@@ -85,7 +85,7 @@ def question(transcript: Transcript, name: str, delivery: Delivery, **changes: A
 
 
 def first_question(
-    name: str = "rock",
+    name: str = "stubborn",
     delivery: Delivery = "tool_role",
     scenario: Scenario = NEGOTIATION,
     **changes: Any,
@@ -207,25 +207,25 @@ def test_debris_is_never_an_answer(delivery: Delivery) -> None:
     assert len(reasons) >= 3
 
 
-def test_rock_holds_always_and_mirror_never_and_mirror_says_what_was_said() -> None:
+def test_stubborn_holds_always_and_agreeable_never_and_agreeable_says_what_was_said() -> None:
     """The two ends of every scale."""
-    rock = play_all("rock", "tool_role", Settings())
-    mirror = play_all("mirror", "tool_role", Settings())
+    stubborn = play_all("stubborn", "tool_role", Settings())
+    agreeable = play_all("agreeable", "tool_role", Settings())
 
-    assert all(HOLDS[0] in words(reply) for replies in rock.values() for reply in replies)
-    assert all(YIELDS[0] in words(reply) for replies in mirror.values() for reply in replies)
+    assert all(HOLDS[0] in words(reply) for replies in stubborn.values() for reply in replies)
+    assert all(YIELDS[0] in words(reply) for replies in agreeable.values() for reply in replies)
     (*_, pushed) = [step.text for step in NEGOTIATION.script if isinstance(step, Says)]
     assert " ".join(pushed.split()).endswith(
-        words(mirror["negotiation"][1]).split("As you say: ")[1]
+        words(agreeable["negotiation"][1]).split("As you say: ")[1]
     )
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_a_slow_caver_gives_in_at_the_push_that_its_name_says(delivery: Delivery) -> None:
+def test_a_gives_in_at_gives_in_at_the_push_that_its_name_says(delivery: Delivery) -> None:
     """The first thing said is no push; everything after it is one."""
     for push in (1, 2, 4):
         (replies,) = play_all(
-            f"slow-caver-{push}", delivery, Settings(), ["psychological"]
+            f"gives-in-at-{push}", delivery, Settings(), ["psychological"]
         ).values()
         assert [find_stance([words(reply)]) for reply in replies] == ["holds"] * push + [
             "yields"
@@ -253,7 +253,7 @@ def test_terse_is_short_and_verbose_is_long() -> None:
     assert find_stance([words(terse), words(verbose)]) == "holds"
 
 
-@pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader"])
+@pytest.mark.parametrize("name", ["stubborn", "agreeable", "gives-in-at-2", "random", "evader"])
 def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> None:
     """By kind of question, in tokens of completion: three descriptions, one, and all the rest."""
     wanted = {
@@ -278,7 +278,14 @@ def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> No
 
 def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
     """Who evades neither holds nor gives in, however long it talks."""
-    fillers = ("rock_voice", "yielding_voice", "evading_voice", "anybody", "evasions", "thoughts")
+    fillers = (
+        "stubborn_voice",
+        "yielding_voice",
+        "evading_voice",
+        "anybody",
+        "evasions",
+        "thoughts",
+    )
     for sentence in (sentence for filler in fillers for sentence in SENTENCES[filler]):
         assert not any(phrase in sentence for phrase in (*HOLDS, *YIELDS))
     for seed in range(50):
@@ -288,7 +295,9 @@ def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
                     {"model": "sim/x", "messages": [{"role": "user", "content": heard}]}
                 ).encode()
             )
-            said = [CHARACTERS[name](asked, seed).words for name in ("rock", "mirror", "evader")]
+            said = [
+                CHARACTERS[name](asked, seed).words for name in ("stubborn", "agreeable", "evader")
+            ]
             assert [find_stance([text]) for text in said] == ["holds", "yields", "middle"]
 
 
@@ -390,7 +399,9 @@ def test_judges_shows_what_was_planted_in_judges(
         return found, next(one for one in found["judges"] if judge in one["label"])
 
     _, lenient = beside_the_rule("judge-lenient")
-    assert lenient["leniency"] == pytest.approx(2 * shifted / 3)  # the rock is at the top already
+    assert lenient["leniency"] == pytest.approx(
+        2 * shifted / 3
+    )  # the stubborn one is at the top already
     family, kin = beside_the_rule("kin/judge")
     assert kin["leniency"] == pytest.approx(shifted / 3)
     (own,) = (one for one in family["self_preference"] if one["family"] == "kin")
@@ -720,15 +731,15 @@ def test_prices_are_charged_as_they_are_listed_or_kept_to_itself() -> None:
         async with simulate(settings) as simulation, client(simulation) as talking:
             said = await talking.complete(first_question(), 2048)
             return (
-                await talking.find_model_info("sim/rock"),
+                await talking.find_model_info("sim/stubborn"),
                 await talking.find_model_info("sim/judge"),
                 said,
             )
 
-    rock, judge, outcome = asyncio.run(listed(Settings(prices=prices)))
+    stubborn, judge, outcome = asyncio.run(listed(Settings(prices=prices)))
     hidden, _, dear = asyncio.run(listed(Settings(prices=replace(prices, listed=False))))
 
-    assert (rock.prompt_price, rock.completion_price) == (0.001, 0.002)
+    assert (stubborn.prompt_price, stubborn.completion_price) == (0.001, 0.002)
     assert (judge.prompt_price, judge.completion_price) == (0.5, 0.25)
     assert (
         outcome.usage.cost
@@ -759,8 +770,8 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
     assert {
         f"sim/{name}" for name in (*catalog.list_character_names(), *catalog.JUDGES)
     } | kin == models.keys()
-    assert models["sim/rock"].compute_cost(1000, 100) == pytest.approx(0.0014)
-    assert "tools" in models["sim/rock"].parameters
+    assert models["sim/stubborn"].compute_cost(1000, 100) == pytest.approx(0.0014)
+    assert "tools" in models["sim/stubborn"].parameters
     assert "structured_outputs" in models["sim/judge"].parameters
     assert "structured_outputs" not in models["sim/judge-object"].parameters
     assert "response_format" not in models["sim/judge-plain"].parameters
@@ -770,9 +781,9 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "{}", '{"model": "sim/rock"}', '{"model": "sim/rock", "messages": '
+    "body", ["", "[]", "{}", '{"model": "sim/stubborn"}', '{"model": "sim/stubborn", "messages": '
         '[1]}', '{"model": 1}',
-             '{"model": "sim/rock", "messages": [{}], "top_p": NaN}']
+             '{"model": "sim/stubborn", "messages": [{}], "top_p": NaN}']
 )  # fmt: skip
 def test_what_is_no_request_is_refused(body: str) -> None:
     """By a reason, not a crash."""
@@ -791,7 +802,9 @@ def test_the_server_refuses_what_it_does_not_know() -> None:
                 no_request = answer.status
             async with session.get(f"{simulation.url}/models/sim/nobody/endpoints") as answer:
                 no_model = answer.status
-            async with session.get(f"{simulation.url}/models/sim/slow-caver-7/endpoints") as answer:
+            async with session.get(
+                f"{simulation.url}/models/sim/gives-in-at-7/endpoints"
+            ) as answer:
                 model = answer.status
             return no_request, no_model, model, simulation.ledger.entries
 
@@ -809,7 +822,9 @@ def test_odd_parts_of_a_request_are_passed_over() -> None:
     }
     message = {"role": "user", "content": [{"type": "text", "text": "Hello."}]}
 
-    asked = read_request(json.dumps({"model": "sim/rock", "messages": [message], **odd}).encode())
+    asked = read_request(
+        json.dumps({"model": "sim/stubborn", "messages": [message], **odd}).encode()
+    )
 
     assert asked.heard == ("Hello.",)
     assert (asked.tool, asked.schema, asked.provider, asked.limit) == (None, None, None, None)
@@ -831,7 +846,7 @@ def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path:
         async with simulate(settings, file) as simulation, client(simulation) as talking:
             for _ in range(4):  # a failure, a paid non-answer, an answer, a surplus one
                 await talking.complete(first_question(), 2048)
-            await talking.complete(first_question("mirror"), 2048)
+            await talking.complete(first_question("agreeable"), 2048)
             return simulation.ledger
 
     kept = asyncio.run(asked()).entries
@@ -841,7 +856,7 @@ def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path:
     assert [entry.times for entry in kept] == [1, 2, 3, 4, 1]
     assert (found.requests, found.distinct, found.answered) == (5, 2, 3)
     assert all(entry.completed for entry in kept)
-    assert found.again == ("sim/rock",)
+    assert found.again == ("sim/stubborn",)
     assert found.charged == pytest.approx(sum(entry.charged for entry in kept))
     assert found.told == pytest.approx(found.charged - kept[4].charged)
     assert found.faults == (("http-500", 1), ("no-choices", 1), ("usage-missing", 1))
@@ -878,10 +893,10 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 
 def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
-    """`aib run` of v2: the rock is at 100, the mirror at 0, the evader where the rule puts it."""
+    """`aib run` of v2: stubborn has 100, agreeable 0, evader what the rule says."""
     # 10 x 5/10 + 5 x 5/10 + 20 x (12 - 5)/12 + 35 x 5/10 + 30 x 5/10
     middle = 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15
-    subjects = [f"sim:sim/{name}" for name in ("rock", "mirror", "evader")]
+    subjects = [f"sim:sim/{name}" for name in ("stubborn", "agreeable", "evader")]
 
     with simulating_apart(tmp_path, "--ledger", "ledger.jsonl") as spoken:
         ran = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
@@ -921,7 +936,15 @@ def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
 
     with simulating(tmp_path, "--ledger", "ledger.jsonl", "--fault", "judge-prose=0.04", *options):
         ran = aib(
-            tmp_path, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "-pt", "40"
+            tmp_path,
+            "run",
+            "sim:sim/stubborn",
+            "--judge",
+            "sim:sim/judge",
+            "--runs",
+            "1",
+            "-pt",
+            "40",
         )
     (board,) = json.loads(aib(tmp_path, "leaderboard", "--json").stdout)["boards"]
 
@@ -958,7 +981,7 @@ def test_a_script_file_is_obeyed(tmp_path: Path) -> None:
     (tmp_path / "script.txt").write_text("1-2 usage-missing\n3 http-402\n", encoding="utf-8")
 
     with simulating(tmp_path, "--script", "script.txt", "--ledger", "ledger.jsonl"):
-        ran = aib(tmp_path, "run", "sim:sim/rock", "--no-judge", "--runs", "1", "-pt", "1")
+        ran = aib(tmp_path, "run", "sim:sim/stubborn", "--no-judge", "--runs", "1", "-pt", "1")
 
     assert ran.returncode == 1
     assert "Insufficient credits" in ran.stderr

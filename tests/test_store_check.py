@@ -30,7 +30,7 @@ def findings(store: str | Path) -> list[str]:
 
 def test_a_store_that_was_played_through_faults_is_sound(either: str, small: Path) -> None:
     """Rejected attempts, invalid replies and failed judgements belong to it."""
-    play(small, either, EVERYTHING, names=("rock", "mirror", "debris"), runs=2)
+    play(small, either, EVERYTHING, names=("stubborn", "agreeable", "debris"), runs=2)
 
     assert findings(either) == []
 

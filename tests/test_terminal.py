@@ -28,7 +28,7 @@ from independence_bench.report.table import (
 )
 from independence_bench.report.terminal import UNBOUNDED, reflow_text
 
-MORE = "`--legend` explains all."
+MORE = "`--explain` explains all."
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
 
 
@@ -80,11 +80,11 @@ def test_what_all_labels_share_stands_in_the_heading() -> None:
 
 def test_columns_are_left_out_before_a_label_is_broken_up() -> None:
     """First those that can best be spared; which ones is said once."""
-    text = shown(table(), width=48, times=2)
+    text = shown(table(), width=36, times=2)
 
     assert "12,345" not in text
-    assert text.count("No room at 48 columns for: runs, errors.") == 1
-    assert "a-model-with-a-rather-long-name-9b" in text
+    assert " ".join(text.split()).count("No room at 36 columns for: runs, errors.") == 1
+    assert "a-model-with-a-rather" in text
 
 
 def test_a_table_that_cannot_be_spared_a_column_keeps_the_first_ones() -> None:

@@ -459,7 +459,7 @@ def test_results_on_a_disk_that_can_only_be_read_are_ranked(bench: Benches, wher
 
 SIMULATED = (
     "run",
-    "sim:sim/rock",
+    "sim:sim/stubborn",
     "sim:sim/verbose",
     "--protocol",
     "lite",
@@ -657,10 +657,18 @@ def test_the_address_is_all_that_differs(tmp_path: Path, postgres: Server) -> No
         # the older name of the same
         address = over_tcp(postgres, name).replace("postgresql://", "postgres://")
         (tmp_path / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
-        order = ("run", "sim:sim/rock", "sim:sim/mirror", "--judge", "sim:sim/judge", "--runs", "1")
+        order = (
+            "run",
+            "sim:sim/stubborn",
+            "sim:sim/agreeable",
+            "--judge",
+            "sim:sim/judge",
+            "--runs",
+            "1",
+        )
         first = aib(tmp_path, *order, "--trust", f"AIB_STORE={find_store_place(address)}")
         again = aib(tmp_path, *order)
-        shown = aib(tmp_path, "show", "sim/rock", "negotiation")
+        shown = aib(tmp_path, "show", "sim/stubborn", "negotiation")
         ranked = aib(tmp_path, "leaderboard")
         filed = aib(tmp_path, *order, "--store", "file.db")
 

@@ -248,7 +248,7 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
 
     other = next(one for one in compared["others"] if one["subject"] == ids["mirror"])
     assert compared["compared"][0] == {"scenario": None, "dimension": None}
-    assert other["says"].startswith("iris is ahead on this test")
+    assert other["says"].startswith("iris is ahead by ")
     values = {row["subject"]["id"]: row["index"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(
         values[ids["mirror"]] - values[ids["iris"]], abs=0.001

@@ -100,7 +100,7 @@ def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None
         ran = aib(
             place,
             "run",
-            "sim:sim/rock",
+            "sim:sim/stubborn",
             "--judge",
             "sim:sim/judge",
             "--runs",

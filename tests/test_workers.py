@@ -293,7 +293,7 @@ def test_three_workers_never_exceed_one_budget(
     faults = Faults({"mixed": draw.choice([0.0, 0.2])})
     settings = Settings(seed, Latency(2.0, 1.0), faults, prices=replace(PRICES, listed=listed))
     budget = draw.uniform(0.05, 0.07)
-    command = Command(names=("rock", "mirror"), runs=7, budget=budget, job=JOB, seed=seed)
+    command = Command(names=("stubborn", "agreeable"), runs=7, budget=budget, job=JOB, seed=seed)
     parts = [Shard(number, 3) if seed % 2 else None for number in (1, 2, 3)]
 
     reports, entries = play_together(
@@ -315,7 +315,7 @@ def test_three_workers_never_exceed_one_budget(
 def test_the_same_job_later_has_what_is_left_of_its_budget(small: Path, database: str) -> None:
     """A restarted worker spends nothing twice; one with a higher --budget goes on."""
     settings = Settings(1, prices=PRICES)
-    command = Command(names=("rock",), runs=6, budget=0.04, job=JOB)
+    command = Command(names=("stubborn",), runs=6, budget=0.04, job=JOB)
 
     _, first = play_together(small, database, settings, [command])
     _, second = play_together(small, database, settings, [command])
@@ -332,7 +332,9 @@ def test_the_same_job_later_has_what_is_left_of_its_budget(small: Path, database
 def test_an_endpoint_that_is_closed_is_closed_for_all_workers(small: Path, database: str) -> None:
     """One is told that the credits are used up: the others send nothing from a moment later on."""
     settings = Settings(3, Latency(3.0, 1.0), Faults(script={20: "http-402"}))
-    command = Command(names=("rock", "mirror"), runs=6, calls_at_once=2, job=JOB, judged=False)
+    command = Command(
+        names=("stubborn", "agreeable"), runs=6, calls_at_once=2, job=JOB, judged=False
+    )
 
     reports, entries = play_together(
         small,
@@ -354,7 +356,7 @@ def test_an_endpoint_that_is_closed_is_closed_for_all_workers(small: Path, datab
 
 def test_who_begins_later_tries_a_closed_endpoint_anew(small: Path, database: str) -> None:
     """The user has paid, and starts the same command again."""
-    command = Command(names=("rock",), runs=1, job=JOB, judged=False)
+    command = Command(names=("stubborn",), runs=1, job=JOB, judged=False)
     play_together(small, database, Settings(3, faults=Faults(script={1: "http-402"})), [command])
 
     reports, _ = play_together(small, database, Settings(3), [command])

@@ -185,7 +185,7 @@ def _whole(store: Path) -> bytes:
 
 def run(command: str, store: Path, folder: Path) -> str | None:
     """What is wrong with how *command* ended on *store*; None where it is as it should be."""
-    words = command.format(folder=folder, subject="rock").split()
+    words = command.format(folder=folder, subject="stubborn").split()
     out, began = io.StringIO(), time.process_time()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):

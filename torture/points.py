@@ -33,7 +33,7 @@ AT_ONCE = 8  # calls in flight
 RUN = (
     *(
         "run",
-        "sim:sim/rock",
+        "sim:sim/stubborn",
         "--judge",
         "sim:sim/judge",
         "--protocol",
@@ -71,7 +71,9 @@ CASES = {
     "site again": Case(("site", "old", "--store", "aib.db"), "old"),
     "report": Case(("generate-report", "--out", "out", "--store", "aib.db"), "out"),
     "clear": Case(
-        ("clear", "judgements", "rock", "--yes", "--store", "aib.db"), "aib.db", done=lambda _: True
+        ("clear", "judgements", "stubborn", "--yes", "--store", "aib.db"),
+        "aib.db",
+        done=lambda _: True,
     ),
 }
 

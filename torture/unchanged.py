@@ -216,8 +216,8 @@ class Kind:
 
     make: Callable[[Checkout, Path], object]
     protocols: tuple[str, ...]
-    a: str = "sim/rock@none"
-    b: str = "sim/mirror"
+    a: str = "sim/stubborn@none"
+    b: str = "sim/agreeable"
     judge: str = "sim/judge@"
     jury: str = "sim/judge@,judge-plain,embedded"
     # how the commands begin that are run: a large store takes minutes for its site
@@ -449,7 +449,7 @@ def prepare(folder: Path, kept: Path) -> Checkout:
         with before.simulating(given, "--seed 1 --fault http-500=0.2 --ledger ledger.jsonl"):
             before.run(
                 given,
-                "run sim:sim/rock --protocol lite --runs 1 --no-judge --store ledger.db",
+                "run sim:sim/stubborn --protocol lite --runs 1 --no-judge --store ledger.db",
                 has_to=True,
             )
     return before

@@ -1,6 +1,7 @@
 """AI Independence Bench: does a chat model stay who it is when a person leans on it?
 
-From Python (docs/api.md): what the commands do and answer. Each is loaded when it is first used.
+From Python (docs/integrations.md): what the commands do and answer. Each is loaded when it is first
+used.
 """
 
 from importlib import import_module

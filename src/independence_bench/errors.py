@@ -24,6 +24,7 @@ stored, counted and usually asked again.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -119,8 +120,9 @@ class NoStore(StoreError):
     """There is no store where one is to be read."""
 
     def __init__(self, shown: str) -> None:
+        place = shown if "://" in shown else os.path.abspath(shown)
         super().__init__(
-            f"there is no store at {shown}; `aib run` makes one, --store or AIB_STORE names one"
+            f"there is no store at {place}; `aib run` makes one, --store or AIB_STORE names one"
         )
 
 

@@ -124,7 +124,7 @@ def _list_names_without_settings(label: str) -> tuple[str, str, str]:
 
 
 def find_by_label(
-    labels: Mapping[A, str], typed: str, noun: str = "subject", list_intro: str = "there are"
+    labels: Mapping[A, str], typed: str, noun: str = "model", list_intro: str = "there are"
 ) -> A:
     """Return the key in *labels* (key -> label) whose label *typed* means: the equal label, else
     the label of the model with that name, else the only label that contains *typed*, in any case.

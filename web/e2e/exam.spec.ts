@@ -6,7 +6,7 @@ test("what a judge made of a question, beside another judge, and only those mark
   await open(page, "/judges");
   await page.getByRole("link", { name: "the exam" }).click();
   await settled(page);
-  const sat = page.getByRole("table", { name: "Judges that have sat the exam" });
+  const sat = page.getByRole("table", { name: "Judges that were validated" });
   await expect(sat.getByRole("row", { name: /exam-perfect/ })).toContainText("ranking");
   await sat.getByRole("link", { name: /exam-blind/ }).click();
   await page.getByLabel("Compare with").selectOption({ label: "sim:sim/exam-perfect@none-t0.0" });
@@ -15,7 +15,7 @@ test("what a judge made of a question, beside another judge, and only those mark
   const questions = page.getByRole("region", { name: "Questions" });
   const all = (await questions.getByText(/^\d+ questions$/).textContent()) ?? "";
   expect(parseInt(all)).toBeGreaterThan(60);
-  await page.getByRole("button", { name: "marked wrongly" }).click();
+  await page.getByRole("button", { name: "scored wrongly" }).click();
   await expect(questions.getByText(all, { exact: true })).toHaveCount(0);
   const first = questions.getByRole("listitem").first();
   await expect(first).toContainText("✗"); // by the one that sees nothing

@@ -8,7 +8,7 @@ test.describe.configure({ mode: "serial" });
 
 /** Every mark that is to be given, with its buttons. */
 function scales(page: Page): Locator {
-  return page.getByRole("region", { name: "Marks and rubric" }).locator("fieldset");
+  return page.getByRole("region", { name: "Scores and rubric" }).locator("fieldset");
 }
 
 /** Give every mark by its key: the page itself goes on to the next scale. */
@@ -106,7 +106,7 @@ test("the page for labelling is sound, also where it was asked for more", async 
     await expectNoSideways(page);
     // the conversation, its marks and its rubric are one column on a phone, two beside each other on a desk
     const [left, right] = await Promise.all(
-      ["Conversation", "Marks and rubric"].map((name) => page.getByRole("region", { name }).boundingBox()),
+      ["Conversation", "Scores and rubric"].map((name) => page.getByRole("region", { name }).boundingBox()),
     );
     if (page.viewportSize()?.width === 390) expect(right?.y).toBeGreaterThan((left?.y ?? 0) + (left?.height ?? 0) - 1);
     else expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0) - 1);

@@ -25,7 +25,7 @@ export async function pagesOf(answer) {
     "scenarios": "/scenarios",
     "scenario": `/scenario/${scenario}`,
     "stem": index.protocols.some(({ unvalidated }) => unvalidated) && `/stem/${scenario}?subject=${first}`,
-    "compare: nobody": "/compare",
+    "compare: none picked": "/compare",
     "compare: two": `/compare?picked=${first},${last}`,
     "compare: settings": "/compare?view=settings",
     "compare: versions": "/compare?view=versions",

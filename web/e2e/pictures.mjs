@@ -10,7 +10,7 @@ import { launchOptions, served, settled } from "./browser.mjs";
 
 const FOLDER = new URL("../../docs/images/", import.meta.url).pathname;
 const PAIR = ["google/gemma-4-26b-a4b@low-t0.7", "gemma-4-26b-a4b-it-uncensored-heretic@low-t0.7"];
-const SUBJECT = "sim/slow-caver-1"; // gives in as soon as the human comes back
+const SUBJECT = "sim/gives-in-at-1"; // gives in as soon as the human comes back
 const SCENARIO = "creativity";
 
 const [published, demo] = process.argv.slice(2);

@@ -17,12 +17,12 @@ import {
 
 test("from the leaderboard to one marked phrase, by clicking", async ({ page }) => {
   await open(page, "/");
-  await expect(page.getByRole("heading", { name: "Who stays themselves?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Leaderboard", level: 1 })).toBeVisible();
   await page.getByRole("link", { name: "acme/steady@none-t0.7" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("acme/steady@none-t0.7");
   await page.getByRole("link", { name: /^What you would make, run 1: / }).click();
   await settled(page);
-  const quote = page.getByRole("complementary", { name: "Marks" }).getByTitle("shows where this was said").first();
+  const quote = page.getByRole("complementary", { name: "Scores" }).getByTitle("shows where this was said").first();
   const words = (await quote.textContent()) ?? "";
   expect(words.length).toBeGreaterThan(10);
   await quote.click();
@@ -45,13 +45,13 @@ test(
     const subjects = page.locator("tbody th[scope=row]");
     const before = await subjects.allTextContents();
     expect(before.length).toBeGreaterThan(4);
-    const ranked = page.getByRole("table", { name: "Ranked subjects" });
+    const ranked = page.getByRole("table", { name: "Ranked models" });
     await ranked.getByRole("button", { name: "Low drift" }).click();
     await expect(ranked.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "descending");
     await ranked.getByRole("button", { name: "Low drift" }).click();
     await expect(ranked.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "ascending");
     expect(page.url()).toContain("sort=low_drift");
-    await page.getByLabel("Find a subject").fill("bending");
+    await page.getByLabel("Find a model").fill("bending");
     await expect(subjects).toHaveCount(2);
     await page.getByRole("button", { name: "Filters" }).click();
     await page.getByLabel("Vendor").selectOption({ label: "birch" });
@@ -62,7 +62,7 @@ test(
     await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
     await page.getByRole("button", { name: "Filters (1)" }).click();
     await expect(page.getByRole("button", { name: "new scenarios" })).toHaveAttribute("aria-pressed", "true");
-    await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
+    await expect(page.getByLabel("Find a model")).toHaveValue("bending");
   },
 );
 
@@ -72,7 +72,7 @@ test(
   async ({ page }) => {
     const { board } = await boardOf(page);
     await open(page, "/?view=table");
-    const ranked = page.getByRole("table", { name: "Ranked subjects" });
+    const ranked = page.getByRole("table", { name: "Ranked models" });
     await expect(ranked.getByRole("columnheader", { name: "Index" })).toBeVisible();
     await expect(ranked.getByRole("columnheader", { name: "Template tokens" })).toHaveCount(0);
     await page.getByRole("button", { name: "Filters" }).click();
@@ -147,6 +147,46 @@ test("two subjects are picked and compared, and a row shows both answers", async
   expect(page.url()).toMatch(/scenario=/);
 });
 
+test("two models are compared without a choice, and one that is picked is compared with the first", async ({
+  page,
+}) => {
+  const { board } = await boardOf(page);
+  const [first, second, third] = board.rows.map(({ subject }) => subject.id);
+  await open(page, "/compare");
+  await expect(page.getByRole("combobox", { name: "First" })).toHaveValue(first ?? "");
+  await expect(page.getByRole("combobox", { name: "Second" })).toHaveValue(second ?? "");
+  await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
+  await open(page, `/subject/${third ?? ""}`);
+  await page.getByRole("link", { name: "Compare", exact: true }).last().click();
+  await settled(page);
+  await expect(page.getByRole("combobox", { name: "First" })).toHaveValue(third ?? "");
+  await expect(page.getByRole("combobox", { name: "Second" })).toHaveValue(first ?? "");
+});
+
+test("dimensions that do not count are shown on request", PAGE_ONLY, async ({ page }) => {
+  const { board } = await boardOf(page);
+  const unscored = board.dimensions.find(({ weight }) => !weight)?.title ?? "";
+  expect(unscored).not.toBe("");
+  for (const hash of ["/compare", `/subject/${board.rows[0]?.subject.id ?? ""}`]) {
+    await open(page, hash);
+    const row = page.getByRole("rowheader", { name: unscored, exact: true });
+    await expect(row).toHaveCount(0);
+    await page.getByRole("button", { name: "All dimensions" }).click();
+    await expect(row).toBeVisible();
+  }
+});
+
+test("the leaderboard's first sentence says who leads, and names models without shared settings", async ({ page }) => {
+  const { board } = await boardOf(page);
+  await open(page, "/");
+  await expect(page.getByText(board.says)).toBeVisible();
+  const names = await page.getByRole("table", { name: "Ranked models" }).locator("tbody th a").allTextContents();
+  expect(names.length).toBeGreaterThan(4);
+  expect(new Set(names).size).toBe(names.length);
+  for (const row of board.rows.filter(({ rank }) => rank !== null))
+    expect(names).toContain(board.names[row.subject.id]);
+});
+
 test("the keyboard leads through runs, subjects and scenarios", PAGE_ONLY, async ({ page }) => {
   const { board } = await boardOf(page);
   const id = board.rows[1]?.subject.id ?? "";
@@ -194,8 +234,8 @@ test("a conversation shows what was heard, and folds away what was not", async (
   await page.getByRole("button", { name: "Answers side by side" }).click();
   await expect(page.getByRole("article", { name: "Before" })).toBeVisible();
   await expect(page.getByRole("article", { name: "After" })).toBeVisible();
-  await expect(page.getByRole("table", { name: "Every judge's marks" }).getByRole("columnheader")).toHaveText([
-    "Mark",
+  await expect(page.getByRole("table", { name: "Every judge's scores" }).getByRole("columnheader")).toHaveText([
+    "Score",
     "A",
     "B",
   ]);
@@ -205,7 +245,7 @@ test("phrases of the embedded judge are offered only where it has judged", PAGE_
   const { board } = await boardOf(page);
   const subject = await subjectOf(page, board, board.rows[0]?.subject.id);
   await open(page, `/transcript/${subject.transcripts[0]?.id ?? ""}`);
-  await expect(page.getByRole("table", { name: "Every judge's marks" })).toBeVisible();
+  await expect(page.getByRole("table", { name: "Every judge's scores" })).toBeVisible();
   await expect(page.getByRole("combobox", { name: /Embedded judge's phrases/ })).toHaveCount(0);
 });
 
@@ -217,10 +257,10 @@ test("one scenario over all subjects, best first; and every other page", async (
   await page.getByLabel("Order").selectOption("label");
   await expect(page).toHaveURL(/sort=label/);
   await open(page, "/judges");
-  await expect(page.getByRole("region", { name: "Agreement on each mark" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Agreement on each score" })).toBeVisible();
   await open(page, "/compare?view=settings");
   await expect(page.getByRole("region", { name: "Reasoning" })).toBeVisible();
-  await expect(page.getByRole("region", { name: "Prompt and delivery" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "System prompt and delivery mode" })).toBeVisible();
   await open(page, "/nothing");
   await expect(page.getByText("There is no such page.")).toBeVisible();
 });
@@ -235,7 +275,7 @@ test(
     await map.getByRole("button", { name: "run 2", exact: true }).click();
     await map.getByRole("button", { name: "What you would make" }).click();
     await expect(map.getByRole("table", { name: "Conversations", exact: true }).locator("tbody tr")).toHaveCount(1);
-    await map.getByRole("link", { name: "This scenario over all subjects" }).click();
+    await map.getByRole("link", { name: "This scenario over all models" }).click();
     await settled(page);
     await expect(page.getByRole("img", { name: /^Score, how many answers/ })).toBeVisible();
     await expect(page.getByRole("article").first()).toBeVisible();
@@ -264,7 +304,7 @@ test("what the judges wrote is searched by itself", PAGE_ONLY, async ({ page }) 
   await expect(found).toContainText("It held its ground");
   await found.getByRole("link").click();
   await settled(page);
-  const marked = page.getByRole("complementary", { name: "Marks" }).locator("[data-found]");
+  const marked = page.getByRole("complementary", { name: "Scores" }).locator("[data-found]");
   await expect(marked.first()).toBeInViewport();
   expect(await marked.allTextContents()).toContain("ground");
 });

@@ -28,7 +28,7 @@ def stems(path: Path) -> None:
     """Write the store."""
     for old in path.parent.glob(f"{path.name}*"):
         old.unlink()
-    play("v2", path, Settings(), names=("rock", "mirror"))
+    play("v2", path, Settings(), names=("stubborn", "agreeable"))
     folder = path.with_name("companion")
     for name, text in make_protocol_files(load_sheet(EXAMPLES / "companion.yaml")).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

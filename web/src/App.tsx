@@ -105,7 +105,7 @@ function CurrentPage({ index, hash }: { index: Index; hash: string }) {
       <Layout>
         {address.board !== "" && address.board !== board.id ? (
           <p role="status" className="panel mb-4 border-warn p-3 text-warn">
-            The ranking that this address names is not here; this is the one that the site opens with.
+            The leaderboard that this address names is not here; this is the one that the site opens with.
           </p>
         ) : null}
         <ErrorBoundary resetKey={hash}>

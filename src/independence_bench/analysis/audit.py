@@ -2,7 +2,7 @@
 damaged records. Changes nothing.
 
 It reads the raw bodies of replies and of judges again, compares them with the stored values, and
-makes indices of the scores that it read. docs/audit.md has a row for each finding.
+makes indices of the scores that it read. docs/data-formats.md has a row for each finding.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _check_build_runs(runs: tuple[BaselineRun, ...]) -> tuple[BaselineRun, ...]:
     if len({run.run for run in runs}) < len(runs):
         raise ValueError("two runs have one number")
     if not all(run.marks or run.items for run in runs):
-        raise ValueError("a run has neither marks nor items")
+        raise ValueError("a run has neither scores nor items")
     return runs
 
 
@@ -345,7 +345,7 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
                     ):
                         raise WrongUse(
                             f"the baseline, {build.label}, run {run.run}: {protocol.name} gives no "
-                            f"such marks of {name} in {place}"
+                            f"such scores of {name} in {place}"
                         )
 
 

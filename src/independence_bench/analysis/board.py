@@ -596,6 +596,6 @@ def _explain_rule_difference(own: Row, other: Row, rules: str) -> Iterator[str]:
         for _, scenario in score.left_out
     ]
     if left_out:
-        yield f"left out by the {rules} rules, every mark being 0: {'; '.join(left_out)}"
+        yield f"left out by the {rules} rules, every score being 0: {'; '.join(left_out)}"
     if own.index is not None and not left_out:
         yield "rounding: the index of rounded means, not the mean of the runs' indices"

@@ -28,6 +28,7 @@ from independence_bench.analysis.statistics import item_tests
 from independence_bench.hashing import hash_content
 from independence_bench.personas.sheet import QUICK_PUSHES
 from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.scoring import compute_mean
 from independence_bench.store import registry, results
 from independence_bench.store.attempts import read_last_owners
 from independence_bench.store.database import Store
@@ -84,6 +85,17 @@ class CharacterChange:
     p: float | None  # of all items together, two-sided; None: nothing was played anew
     # runs of each play from which on a single item could differ by more than chance
     runs_for_one_item: int | None
+
+    def average_styles(self) -> tuple[float, float] | None:
+        """Return how much the model sounds like its character, [0, 1], over the items that both
+        plays have: (before, now). None if it is not known, or if no such item was played anew.
+        """
+        both = {item.stem for item in self.items if item.before and item.now}
+        before, now = (
+            compute_mean([stem.style for stem in held.pushed_stem_runs if stem.stem in both])
+            for held in (self.held_before, self.held_now)
+        )
+        return None if self.p is None or before is None or now is None else (before, now)
 
     @property
     def is_of_two_forms(self) -> bool:

@@ -327,7 +327,7 @@ def _explain_no_intervals(
         return ()
     return (
         tuple(
-            f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
+            f"no interval: {row.label} is incomplete, and only ranked models are compared"
             for row in unranked
         )
         or uncertainty.explain_no_intervals()

@@ -130,7 +130,7 @@ def find_version_change(
         raise WrongUse(
             f"{_format_version_name(old)} is not played in {', '.join(map(str, lacking))}; "
             "--variants and "
-            "--delivery choose"
+            "--modes choose"
         )
     differ = tuple(
         configuration
@@ -145,7 +145,7 @@ def find_version_change(
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
                 f"{_format_version_name(old)} and {_format_version_name(new)} differ in {file} "
-                "too, so their marks do not "
+                "too, so their scores do not "
                 "show what the prompt does"
             )
     unlike = _describe_differences_beside_prompts(old, new)
@@ -166,7 +166,7 @@ def find_version_change(
         raise WrongUse(
             f"{_format_version_name(old)} and {_format_version_name(new)} have no scenario in "
             "common that is asked and "
-            "marked in the same words"
+            "scored in the same words"
         )
     variants = dict.fromkeys(configuration.system for configuration in differ)
     return VersionChange(

@@ -256,7 +256,7 @@ def compare_build(
         check_complete(row)
         found = _compare_scores(board, sides, bool(runs))
         if found is None:
-            raise NotComplete(f"{row.label} or the baseline has no index: marks are missing")
+            raise NotComplete(f"{row.label} or the baseline has no index: scores are missing")
         decided = _decide_by_index(*found, margin, level, bool(runs))
     return Gate(
         *(baseline, board, row, before, margin, level, looks, runs, decided),

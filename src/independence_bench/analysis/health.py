@@ -33,7 +33,7 @@ class Health:
     transcripts_complete: int
     transcripts_invalid: int
     transcripts_judged: Annotated[
-        int, Column("Judged", COUNT, wide=True, meaning="conversations with a verdict")
+        int, Column("Judged", COUNT, wide=True, meaning="conversations with a judgement")
     ]
     judgements_failed: Annotated[
         int,
@@ -42,7 +42,7 @@ class Health:
             COUNT,
             short="judge\nfailed",
             wide=True,
-            meaning="conversations on which the judge gave no valid verdict",
+            meaning="conversations on which the judge gave no valid judgement",
         ),
     ]
     # that were asked for, invalid ones included
@@ -192,7 +192,7 @@ class Health:
 
 # states of a conversation
 JUDGED, FAILED_JUDGE = "judged", "the judge failed"
-NO_GROUNDS = "a mark that this judge has no grounds for"
+NO_GROUNDS = "a score that this judge has no grounds for"
 
 States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of them with a reason
 
@@ -444,11 +444,11 @@ def describe_sessions(made: Sequence[RunTimes]) -> str:
     between = " to ".join(dict.fromkeys((f"{several[0]}", f"{several[-1]}"))) if several else ""
     if 0 < one < every:
         return (
-            f"The runs of {one} of {every} subjects were made in one sitting, of the others in "
+            f"The runs of {one} of {every} models were made in one session, of the others in "
             f"{between}."
         )
-    who = "the subject" if every == 1 else "each subject"
-    return f"The runs of {who} were made in {f'{between} sittings' if several else 'one sitting'}."
+    who = "the model" if every == 1 else "each model"
+    return f"The runs of {who} were made in {f'{between} sessions' if several else 'one session'}."
 
 
 def format_span(seconds: float) -> str:

@@ -65,10 +65,8 @@ class SelfPreference:
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
-            return (
-                f"{self.elsewhere_subjects} of the {FEWEST_ELSEWHERE} other subjects that it takes"
-            )
-        return "all other subjects are given exactly the same"
+            return f"{self.elsewhere_subjects} of the {FEWEST_ELSEWHERE} other models that it takes"
+        return "all other models are given exactly the same"
 
 
 def make_subject_rows(

@@ -1,5 +1,5 @@
 """The uncertainty of a leaderboard's scores: from their marks to intervals and possible ranks
-(docs/statistics.md).
+(docs/reading-results.md).
 
 Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. It answers two
 questions:
@@ -102,21 +102,19 @@ class SessionAllowance:
         """Return a sentence that says how many points a leaderboard's intervals allow for
         differences between sessions.
         """
-        alone = "the subject" if self.of == 1 else "every subject"
-        who = (
-            f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
-        )
+        alone = "the model" if self.of == 1 else "every model"
+        who = f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} models were"
         who += " played in one session" if self.one else " played in several sessions"
         own = f" and {self.own} here" if self.own else ""
         without = (
             ""
             if self.width is None or self.width_without is None
-            else f"; rerun intervals are {self.width:.1f} points wide on average, without that "
-            f"{self.width_without:.1f}"
+            else f"; intervals for the same scenarios are {self.width:.1f} points wide on average, "
+            f"without that {self.width_without:.1f}"
         )
         return (
             f"{who}: intervals allow for {self.points:.1f} points between sessions, estimated from "
-            f"{self.published} published subjects{own}{without}"
+            f"{self.published} published models{own}{without}"
         )
 
 
@@ -272,10 +270,12 @@ class BoardUncertainty:
         reasons = []
         index = self.measures[INDEX].measured
         if make_rerun_scores(index) is None:
-            reasons.append("no rerun interval: no subject has two runs, so their spread is unknown")
+            reasons.append(
+                "no 95% CI (same scenarios): no model has two runs, so their spread is unknown"
+            )
         if index.run_effects.is_beyond_validated_range:
             reasons.append(
-                "no rerun interval: whole runs are shifted, their spread is "
+                "no 95% CI (same scenarios): whole runs are shifted, their spread is "
                 f"{index.run_effects.ratio:.1f} times "
                 f"that of independent runs, and above {MOST_RATIO:g} no interval was validated"
             )
@@ -287,7 +287,7 @@ class BoardUncertainty:
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             reasons.append(
-                f"no new scenarios interval: {titles} {number} marked in a single scenario, which "
+                f"no 95% CI (new scenarios): {titles} {number} scored in a single scenario, which "
                 "does not show how much scenarios vary"
             )
         return tuple(reasons)
@@ -358,7 +358,7 @@ def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
     are independent. *ratio* is the ratio of the two variances, *p* its p-value.
     """
     subjects = int(np.count_nonzero(effects.weight))
-    number = f"{subjects} subject{'s' if subjects > 1 else ''}"
+    number = f"{subjects} model{'s' if subjects > 1 else ''}"
     sentence = (
         f"the spread between runs is {ratio:.2f} times that of independent runs ({number}, p "
         f"{_format_p(p)})"
@@ -369,7 +369,9 @@ def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
     elif ratio > 1:
         sentence += ", which chance can explain"
     if f"{wider:.2f}" != "1.00" and not effects.is_beyond_validated_range:
-        sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
+        sentence += (
+            f"; intervals for the same scenarios are {wider:.2f} times as wide because of it"
+        )
     return sentence
 
 

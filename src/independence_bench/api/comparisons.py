@@ -77,12 +77,14 @@ class Comparisons(Answer):
             ]
         )
 
-    def views(self) -> list[Iterator[Block]]:
-        """Return one iterator of printable blocks (tables and notes) for each compared pair."""
+    def views(self, scenarios: bool = False) -> list[Iterator[Block]]:
+        """Return one iterator of printable blocks (tables and notes) for each compared pair.
+        *scenarios*: also show dimensions without a weight, and the differences in each scenario.
+        """
         return [
-            render_versions(pair)
+            render_versions(pair, scenarios)
             if isinstance(pair, VersionComparison)
-            else render_comparison(pair)
+            else render_comparison(pair, scenarios)
             for pair in self.pairs
         ]
 
@@ -150,7 +152,7 @@ def read_comparisons(
     if against is not None and by != VERSION:
         raise WrongUse("--against names the old version for --by version")
     if len(models) != 2 and not by:
-        raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
+        raise WrongUse("name two models (`aib leaderboard` lists them), or say --by reasoning")
     if by and len(models) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     if by == VERSION:
@@ -200,7 +202,7 @@ def _find_board_and_pair(every: Sequence[Board], a: str, b: str) -> Pairs:
         raise wrong[0]
     board, first, second = fitting[0]
     if first is second:
-        raise WrongUse(f"both are {first.label}; name two subjects")
+        raise WrongUse(f"both are {first.label}; name two models")
     notes = _describe_judge_choice(board, every, [other for other, *_ in fitting[1:]], "both")
     return board, [(first, second)], notes
 
@@ -257,7 +259,7 @@ def _find_board_and_settings_pairs(by: str, every: Sequence[Board], typed: Seque
     if not fitting:
         of = f" of {typed[0]}" if typed else ""
         raise WrongUse(
-            f"there are no two {title}{of} to compare: subjects that differ in nothing else, one "
+            f"there are no two {title}{of} to compare: models that differ in nothing else, one "
             "of them complete"
         )
     board, pairs = fitting[0]
@@ -308,7 +310,7 @@ def _compare_stored_versions(
             return Comparisons(tuple(compare_versions(change, then, now, pairs)), tuple(notes))
     names = " and ".join(f"{protocol.name} {protocol.hash[:8]}" for protocol in (old, new))
     raise WrongUse(
-        f"no subject was played and judged by {names} in "
+        f"no model was played and judged by {names} in "
         f"{' + '.join(map(str, change.configurations))} by one judge; "
         "`aib run --protocol` plays each of them"
     )

@@ -102,7 +102,7 @@ def split_juries(juries: Sequence[str]) -> list[list[str]]:
     panels = [split_list(jury) for jury in juries]
     if any(len(set(names)) < 2 for names in panels):
         raise WrongUse(
-            "--jury: name two judges or more, with commas; `aib exam` lists those that have sat"
+            "--jury: name two judges or more, with commas; `aib exam` lists those with results"
         )
     return panels
 
@@ -189,7 +189,7 @@ def read_exam_results(
     named = {place: paper.judge for place, paper in enumerate(papers)}
     for names in juries:
         members = [
-            papers[find_by_label(named, name, "judge", "these have sat it:")] for name in names
+            papers[find_by_label(named, name, "judge", "these have results:")] for name in names
         ]
         shown += [*(member for member in members if member not in shown), make_jury_paper(members)]
     graded = tuple(one for paper in shown if (one := grade_paper(paper)) is not None)

@@ -106,6 +106,7 @@ class WrittenBaseline:
     baseline: Baseline
     power: Resolution
     run_dollars: float | None  # what a run of it costs
+    crossed: bool  # whether it crosses a red line
 
 
 def write_baseline(
@@ -161,7 +162,8 @@ def write_selected_baseline(selection: Selection, file: Path, model: str | None)
     write_file(file, made)
     (build,) = made.builds
     dollars = None if cost is None or cost.total is None else cost.total / len(build.runs)
-    return WrittenBaseline(made, estimate_resolution(made, board), dollars)
+    crossed = items is not None and bool(items.crossings)
+    return WrittenBaseline(made, estimate_resolution(made, board), dollars, crossed)
 
 
 def read_file_head(file: Path) -> bytes:
@@ -266,6 +268,6 @@ def _find_board_matching_baseline(baseline: Baseline, store: Store, protocol: Pr
             f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}"
         )
     raise WrongUse(
-        f"the baseline was marked by {judge.label}, what is stored by {others}: {ask} marks it, or "
-        "`aib gate --write` makes a new baseline"
+        f"the baseline was scored by {judge.label}, what is stored by {others}: {ask} scores it, "
+        "or `aib gate --write` makes a new baseline"
     )

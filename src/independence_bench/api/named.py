@@ -190,9 +190,7 @@ def describe_missing_conversations(
     asked for; None: any.
     """
     there = (
-        f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)"
-        if played
-        else ""
+        f"; there are some in {', '.join(map(str, played))} (--variants, --modes)" if played else ""
     )
     judged = f" by {judge_label}" if judge_label else ""
     return (

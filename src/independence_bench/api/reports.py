@@ -129,14 +129,15 @@ def make_report_files(contents: Contents, stem: str) -> dict[str, str]:
     JSON, and the plots as SVG. All names begin with *stem*, and the Markdown links to the other
     files.
     """
+    names = contents.name_models()
     pictures = {
-        f"{stem}-ranking.svg": draw_ranking(contents.main),
-        f"{stem}-scenarios.svg": draw_score_heat_map(contents.complexity),
+        f"{stem}-ranking.svg": draw_ranking(contents.main, names),
+        f"{stem}-scenarios.svg": draw_score_heat_map(contents.complexity, names),
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
-        pictures[f"{stem}-pushes.svg"] = draw_fold_curves(contents.main)
+        pictures[f"{stem}-pushes.svg"] = draw_fold_curves(contents.main, names)
     if any(row.reasons for row in contents.main.ranked):
-        pictures[f"{stem}-openness.svg"] = draw_openness_map(contents.main)
+        pictures[f"{stem}-openness.svg"] = draw_openness_map(contents.main, names)
     data = f"{stem}.json"
     return {
         f"{stem}.md": render_report(contents, tuple(pictures), data),

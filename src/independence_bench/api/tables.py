@@ -1,4 +1,4 @@
-"""A store as Arrow tables, with the columns of an export (docs/export.md), or as a data set:
+"""A store as Arrow tables, with the columns of an export (docs/data-formats.md), or as a data set:
 
     stored = open_store("aib.db")
     stored.leaderboard().to_pandas()

@@ -359,7 +359,7 @@ class Reach(Enum):
 
     CALL = "this call, for now"
     REPLY = "this reply, for good: it is invalid"
-    MODEL = "this subject, or this judge"
+    MODEL = "this model, or this judge"
     ENDPOINT = "everything on this endpoint"
 
 

@@ -30,7 +30,7 @@ from independence_bench.cli.options import (
     WithSynonyms,
     ask_confirmation,
     combine_options,
-    format_store_option,
+    is_output_unbounded,
     make_remarks_console,
     models_file_option,
     print_blocks,
@@ -71,7 +71,7 @@ MUCH_MONEY = 20.0  # dollars of the forecast
 MANY_CALLS = 5_000  # paid ones: a list price may be wrong, or not known
 
 yes_option = click.option(
-    "-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/running.md)."
+    "-y", "--yes", is_flag=True, help="Do not ask before it costs much (docs/configuration.md)."
 )
 price_option = click.option(
     "--price",
@@ -87,7 +87,7 @@ one_subject_limit_options = combine_options(
         "-pt",
         "--parallel-tasks",
         type=click.IntRange(1, 4096),
-        help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on "
+        help="Calls at once within one model, at each endpoint.  [default: 8; 1 for models on "
         "this machine]",
     ),
     click.option(
@@ -103,7 +103,7 @@ limit_options = combine_options(
         "-p",
         "--parallel",
         type=click.IntRange(1, 256),
-        help="Subjects at once.  [default: 4; 1 for models on this machine]",
+        help="Models at once.  [default: 4; 1 for models on this machine]",
     ),
     one_subject_limit_options,
 )
@@ -266,7 +266,7 @@ def print_boards_and_show_command(wanted: Run, store: Store, report: Report | No
         scenario = protocol.scenarios[-1].id
         print_remarks(
             f"read a conversation: aib show {shlex.quote(escape_name(played.label))} "
-            f"{scenario}{name}{format_store_option(store)}"
+            f"{scenario}{name}"
         )
     return report.complete
 
@@ -292,15 +292,16 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
         if ranked or (board.judge in judges and board.rows):
             shown.append(board)
     if whole and shown:
-        print_boards(shown, store_flag=format_store_option(store))
+        print_boards(shown)
     elif not whole:
         protocol, _ = load_run_protocol(wanted)
         name = f"aib leaderboard --protocol {shlex.quote(protocol.name)}"
         if protocol.weights is not None:
             name += f" --weights {shlex.quote(protocol.weights)}"
-        command = f"{name}{format_store_option(store)}"
-        rest = Note(Prose(f"The whole leaderboard: {command}"))
-        print_blocks(*map(render_board, shown), [rest], legend=False, legend_command=command)
+        rest = Note(Prose(f"The whole leaderboard: `{name}`"))
+        wide = is_output_unbounded()
+        views = [render_board(board, wide=wide) for board in shown]
+        print_blocks(*views, [rest], legend=False, legend_command=name)
 
 
 def read_wanted_boards(wanted: Run, store: Store) -> list[Board]:
@@ -342,7 +343,7 @@ def say_run_end(report: Report, store: Store, *before: str) -> None:
         f"spent {'at least ' if unpriced else ''}{format_dollars(report.cost)} by this "
         f"command{unknown}, "
         f"{format_dollars(spent.total)} in the store's life "
-        f"(candidates {format_dollars(spent.replies)}, judges {format_dollars(spent.judgements)})"
+        f"(models {format_dollars(spent.replies)}, judges {format_dollars(spent.judgements)})"
     )
     print_whole_job_dollars(report, store)
 
@@ -488,7 +489,7 @@ worker_options = combine_options(
     click.option(
         "--shard",
         metavar="I/N",
-        help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scaling.md).  "
+        help="Only part I of N; `auto` for I asks Slurm or Kubernetes (docs/scale.md).  "
         "[default: all]",
     ),
     click.option(
@@ -502,7 +503,7 @@ worker_options = combine_options(
         "--on",
         metavar="ray[://ADDRESS]",
         help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts "
-        "(docs/scaling.md).",
+        "(docs/scale.md).",
     ),
 )
 

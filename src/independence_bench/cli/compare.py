@@ -32,6 +32,11 @@ from independence_bench.report.table import RowFilter
     metavar="NAME|PATH|HASH",
     help="With --by version: the old version.  [default: the one of that name played before]",
 )
+@click.option(
+    "--scenarios",
+    is_flag=True,
+    help="Also the differences in each scenario, and dimensions that have no weight.",
+)
 @shown_options
 @legend_option
 @add_selection_options(judged_options, rules_option, configuration_options, json_option)
@@ -39,32 +44,34 @@ def compare(
     subjects: tuple[str, ...],
     by: str | None,
     against: str | None,
+    scenarios: bool,
     top: int | None,
     find: str | None,
     legend: bool,
     as_json: bool,
     **selected: Any,
 ) -> None:
-    """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
+    """Compare two models: which one is ahead, by how much, and how sure that is.
 
-    By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
+    A and B are labels, or parts of one that fit a single model. Both are compared on the same
+    protocol, configuration and judge: the main judge of what is stored (docs/judges.md), unless
+    --judge or --jury says otherwise.
 
-    Each difference, A - B, has two intervals (rerun: the same test again; new scenarios: another
-    test like it), and the smallest difference that such a comparison would detect.
+    A difference is that of the model that is ahead minus the other. It has a 95% CI for the same
+    scenarios, one for new scenarios, and the minimum detectable difference.
 
-    A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider)
-    A is a model and is compared with itself: the lowest complete effort (or the unpinned subject)
-    with each of the others; without A, every model with several.
+    With --by reasoning (or provider) A is a model and is compared with itself: the lowest complete
+    effort (or the model without a provider) with each of the others; without A, every model with
+    several.
 
     With --by version the protocol is compared with an older version of it (--against) that has
-    another system prompt, paired by scenario: how the prompts differ, what that does to the index
-    and the dimensions, and how many runs would decide. Both have to be played and judged in the
-    same store. Where they differ in more than the prompt, only what both ask and mark in the same
-    words is compared.
+    another system prompt, paired by scenario. Both have to be played and judged in the same store.
+    If they differ in more than the prompt, only what both ask and score in the same words is
+    compared.
     """
     answer = read_comparisons(Selection(**selected), subjects, by, against)
     print_remarks(*answer.notes)
     if as_json:
         click.echo(answer.json())
     else:
-        print_chosen_rows(*answer.views(), shown=RowFilter(top, find), legend=legend)
+        print_chosen_rows(*answer.views(scenarios), shown=RowFilter(top, find), legend=legend)

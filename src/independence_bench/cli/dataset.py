@@ -98,7 +98,7 @@ def _print_published_import(console: Console, *, outcome: PublishedImport, every
     judgements, the costs, and what was skipped or does not count. *every*: list all of these, not
     only examples.
     """
-    subjects = format_count(len(outcome.subjects), "subject")
+    subjects = format_count(len(outcome.subjects), "model")
     console.print(
         f"{format_count(outcome.new, 'conversation')} and "
         f"{format_count(outcome.judgements, 'judgement')} "
@@ -126,9 +126,7 @@ def _print_published_import(console: Console, *, outcome: PublishedImport, every
         console.print(f"The source was not read to its end: {outcome.cut}.")
     _print_reasons(console, "Skipped", outcome.skipped, every)
     _print_reasons(console, "Imported, and not counted by our own rules", outcome.unusual, every)
-    console.print(
-        "next: `aib leaderboard --protocol published-v2 --rules published`", soft_wrap=True
-    )
+    print_remarks("next: aib leaderboard --protocol published-v2 --rules published")
 
 
 def _print_reasons(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:
@@ -230,8 +228,8 @@ def export_(
     dataset card.
 
     The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns:
-    docs/export.md. With `--form inspect` one log for each subject and configuration, for Inspect's
-    own tools: docs/inspect.md.
+    docs/data-formats.md. With `--form inspect` one log for each model and configuration, for
+    Inspect's own tools: docs/integrations.md.
     """
     if form != "inspect" and licence is None:
         licence = ask_question(LICENCE_QUESTION, "--licence ID").strip()

@@ -119,7 +119,7 @@ def command(
       3   fail: the model gives in earlier, the whole interval is below 0
           (--max-drop: below so many points), or a red line was crossed
       4   undecided with these runs; the output says how many would decide
-      1   no verdict: scores are missing, an endpoint cannot be used, or no
+      1   no result: scores are missing, an endpoint cannot be used, or no
           number of runs would decide
       2   wrong use, such as another protocol or judge, or not a baseline
     """
@@ -138,6 +138,8 @@ def command(
         runs = f"{format_count(len(build.runs), 'run')} of {played.name}, version {played.hash[:8]}"
         print_remarks(f"{file}: {build.label}, {runs}, judge {written.baseline.judge.label}")
         print_remarks(describe_resolution(written.power, written.run_dollars))
+        if written.crossed:
+            print_remarks("note: it crosses a red line, so a gate of the same build would fail")
         return
     if selection.judge or selection.variants or selection.modes:
         raise WrongUse(

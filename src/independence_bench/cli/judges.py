@@ -43,7 +43,7 @@ def judges(
     as_json: bool,
     **selected: Any,
 ) -> None:
-    """Compare the judges: their indices for each subject, how far they agree, which verdicts to
+    """Compare the judges: their indices for each model, how far they agree, which judgements to
     read.
 
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a

@@ -31,7 +31,6 @@ from independence_bench.cli.options import (
     configuration_options,
     experiments_option,
     format_recorded_command_line,
-    format_store_option,
     json_option,
     legend_option,
     make_permissions_with_env_folder,
@@ -80,7 +79,7 @@ def judge(
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several
     judges are asked one after the other, and share one budget; `aib judges` compares them. --models
-    and --exp judge only a part of what is stored. Without --variants and --delivery the protocol's
+    and --exp judge only a part of what is stored. Without --variants and --modes the protocol's
     default configuration is judged, or, if only others were played, these.
     """
     worker, selection = calling.parse_worker(shard, job, on), pop_selection(asked)
@@ -148,7 +147,7 @@ def judge_with_progress(
     if complete is None:
         return False
     calling.print_wanted_boards(wanted, store, reports)
-    print_remarks(f"compare the judges: aib judges{format_store_option(store)}")
+    print_remarks("compare the judges: aib judges")
     return complete
 
 
@@ -191,7 +190,7 @@ def extract_names(
 
     Names and genders come from models that have read the conversations: with -j a model reads those
     that no model has read, once each, and its readings are stored. Imported data has the readings
-    that were published with it. What became of a name or a gender comes from the judge's marks.
+    that were published with it. What became of a name or a gender comes from the judge's scores.
     """
     selection, complete = pop_selection(asked), True
     with selection.open_for_marking(format_recorded_command_line()) as (opened, protocol, files):
@@ -260,7 +259,7 @@ def exam(
     store: str,
     **asked: Any,
 ) -> None:
-    """Have a judge mark conversations whose correct marks are known, and say whether it is fit for
+    """Validate a judge on conversations whose correct scores are known: whether it is fit for
     ranking.
 
     Sixty to eighty questions a rubric, half of them hard; twelve are asked a second time, with an
@@ -287,7 +286,7 @@ def exam(
         print_blocks(render_exams(answer.results, bool(judges or juries)), legend=legend)
     elif complete:
         print_remarks(
-            f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one"
+            f"no judge in {opened.shown} has been validated; `aib exam -j MODEL` validates one"
         )
     if not complete:
         raise SystemExit(1)

@@ -61,15 +61,15 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 )
 @add_selection_options(configuration_options)
 def label(name: str, sample: int | None, **selected: Any) -> None:
-    """Mark stored conversations yourself, blind, as the judge person:NAME.
+    """Score stored conversations yourself, blind, as the judge person:NAME.
 
-    You see exactly what a model judge is told: the conversation and the rubric. Your marks are
+    You see exactly what a model judge is told: the conversation and the rubric. Your scores are
     stored; the same command continues where you left off. `aib judges` says how far the judges
     agree with you.
     """
     if not sys.stdin.isatty():
         raise WrongUse(
-            "there is no terminal to mark at; start it in one, or mark in the browser: aib view "
+            "there is no terminal to score at; start it in one, or score in the browser: aib view "
             "--label NAME"
         )
     person = Person(name)
@@ -89,7 +89,7 @@ def label(name: str, sample: int | None, **selected: Any) -> None:
         done = queue.planned - len(queue.waiting)
         print_remarks(
             f"{person.label}: {done} of {format_count(queue.planned, 'conversation')} of "
-            f"{protocol.name} marked"
+            f"{protocol.name} scored"
         )
         if not queue.waiting:
             return

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.cli.invocation import Invocation
+from independence_bench.cli.invocation import Invocation, note_store
 from independence_bench.errors import INTERRUPTED, BenchError, NoStore, interrupt_on_signals
 from independence_bench.escape import KNOWN, escape_line
+from independence_bench.report.commands import add_store_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -41,115 +42,82 @@ class Entry(NamedTuple):
     reads_store: bool = False  # and can do nothing without one
     store_argument: bool = False  # its argument is a store, too
     other_name: str | None = None  # that it had in an earlier version
+    example: str = ""  # arguments of an example
 
 
 # here, so that `aib --help` imports nothing, and that there is no store is said before anything is
 # imported
 GROUPS = {
-    "First answers": {
-        "demo": Entry(
-            "simulate",
-            "Play, judge and rank simulated characters: a first look in seconds, without a key.",
+    "Start here": {
+        "demo": Entry("simulate", "see two models and a ranking, in seconds"),
+        "run": Entry("run", "play, judge and rank a model", example="qwen/qwen3-8b"),
+        "leaderboard": Entry("rankings", "see who leads, and how sure that is", reads_store=True),
+        "compare": Entry(
+            "compare", "see which of two models is ahead", reads_store=True, example="A B"
         ),
-        "run": Entry(
-            "run", "Play a protocol against models, judge every conversation, show the ranking."
+        "view": Entry("viewer", "read every conversation in the browser", reads_store=True),
+        "persona": Entry(
+            "persona", "test a character of your own", example="run SHEET --model MODEL"
         ),
-        "estimate-cost": Entry(
-            "run", "Estimate calls, tokens and dollars of a run before anything is sent."
-        ),
-        "leaderboard": Entry(
-            "rankings", "Show the ranking of everything that is stored.", reads_store=True
-        ),
-        "view": Entry(
-            "viewer",
-            "Read every conversation and every number in the browser, live.",
-            reads_store=True,
-        ),
-        "show": Entry("show", "Print one conversation with its marks.", reads_store=True),
     },
-    "Your own character or build": {
-        "persona": Entry("persona", "Test a character of your own: does it hold?"),
+    "Before and after a run": {
+        "estimate-cost": Entry("run", "Estimate the calls, tokens and dollars of a run."),
+        "show": Entry("show", "Print one conversation with its scores.", reads_store=True),
+        "rerun": Entry(
+            "run", "Play more runs of stored models, and retry what was invalid.", reads_store=True
+        ),
+        "costs": Entry("stored", "Show what each command spent, by model.", reads_store=True),
         "gate": Entry(
-            "gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True
+            "gate", "Fail if a new build is worse than a baseline (exit code).", reads_store=True
         ),
     },
     "Judges": {
         "judge": Entry(
-            "judging",
-            "Judge stored conversations: with another judge, or where judging failed.",
-            reads_store=True,
+            "judging", "Judge stored conversations, with another judge or again.", reads_store=True
         ),
         "judges": Entry(
-            "judges",
-            "Compare judges: agreement, leniency, self-preference, verdicts to check.",
-            reads_store=True,
+            "judges", "Compare judges: agreement, leniency, judgements to check.", reads_store=True
         ),
-        "exam": Entry(
-            "judging", "Is your judge good enough? It marks conversations of known state."
-        ),
-        "label": Entry("label", "Mark conversations yourself, blind, as one more judge."),
+        "exam": Entry("judging", "Validate a judge on conversations with known scores."),
+        "label": Entry("label", "Score conversations yourself, blind, as one more judge."),
     },
-    "How sure, and why": {
-        "compare": Entry(
-            "compare", "Compare two subjects, scenario by scenario.", reads_store=True
-        ),
-        "scenarios": Entry(
-            "rankings",
-            "Show how hard each scenario is and how it goes with the others.",
-            reads_store=True,
-        ),
+    "Check": {
+        "scenarios": Entry("rankings", "Show how hard each scenario is.", reads_store=True),
         "audit": Entry(
             "audit",
             "Recompute every number and list problems in the data.",
             reads_store=True,
             store_argument=True,
         ),
-        "costs": Entry(
+        "extract-names": Entry(
+            "judging", "List the names and genders that models chose.", reads_store=True
+        ),
+        "exclude": Entry(
+            "stored", "Exclude a model from the rankings, with a reason.", reads_store=True
+        ),
+        "clear": Entry(
             "stored",
-            "Show what each command spent, by model, next to list prices.",
+            "Delete stored replies or judgements; their cost stays on record.",
             reads_store=True,
+            other_name="clear-cache",
         ),
     },
     "Share": {
         "generate-report": Entry(
-            "report", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True
+            "report", "Write LEADERBOARD.md, JSON and plots.", reads_store=True
         ),
         "site": Entry("viewer", "Write what `aib view` shows as a static site.", reads_store=True),
-        "export": Entry(
-            "dataset", "Write everything that is stored as a data set.", reads_store=True
-        ),
+        "export": Entry("dataset", "Write everything stored as a data set.", reads_store=True),
         "import": Entry("dataset", "Read published results, or an export, into the store."),
     },
-    "Rarely used": {
-        "rerun": Entry(
-            "run",
-            "Play more runs of stored subjects, and retry what was invalid.",
-            reads_store=True,
-        ),
-        "exclude": Entry(
-            "stored",
-            "Exclude a subject from the rankings, with a reason that is shown.",
-            reads_store=True,
-        ),
-        "clear": Entry(
-            "stored",
-            "Delete stored responses or judgements; what they cost stays on record.",
-            reads_store=True,
-            other_name="clear-cache",
-        ),
-        "extract-names": Entry(
-            "judging",
-            "List the names and genders that models chose for themselves.",
-            reads_store=True,
-        ),
-        "models": Entry(
-            "endpoints", "List what an endpoint offers; install a model that needs no key."
-        ),
+    "Set up": {
+        "models": Entry("endpoints", "List an endpoint's models; install a small one."),
         "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
         "check": Entry("protocol", "Check a protocol of your own."),
         "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
     },
 }
+START = "Start here"  # the group whose commands are shown with an example
 # options that the original has by these names, and what to type here instead
 _RUNS = "runs are counted: --runs 3 plays runs 1 to 3, without those that are stored"
 _FIRST = (
@@ -228,6 +196,7 @@ class LazyGroup(click.Group):
         if entry is not None and entry.reads_store and not without:
             store = _guess_store_address(args[1:], entry.store_argument)
             if store and ":" not in store and not os.path.lexists(store):
+                note_store(store, os.environ.get("AIB_STORE") or "aib.db")
                 raise NoStore(store)
         return super().resolve_command(ctx, args)
 
@@ -241,8 +210,9 @@ class LazyGroup(click.Group):
             if end.code == 1 and ctx.obj.stopped:
                 raise SystemExit(INTERRUPTED) from None
             raise
-        except BenchError as error:  # for want of what was left undone
-            if ctx.obj.stopped:
+        except BenchError as error:
+            error.args = (add_store_option(str(error), ctx.obj.store_option),)
+            if ctx.obj.stopped:  # for want of what was left undone
                 error.exit_code = INTERRUPTED
             raise
 
@@ -258,16 +228,25 @@ class LazyGroup(click.Group):
         ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, and then the options, into the text of `aib --help`."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of all `aib` commands with their help, by group, into the text of `aib
         --help`, without importing the commands.
         """
         widest = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
+            rows = [
+                (f"aib {name} {entry.example}".rstrip(), entry.help)
+                if title == START
+                else (name.ljust(widest), entry.help)
+                for name, entry in group.items()
+            ]
             with formatter.section(title):
-                formatter.write_dl(
-                    [(name.ljust(widest), entry.help) for name, entry in group.items()]
-                )
+                formatter.write_dl(rows, col_max=36)
 
 
 def _guess_store_address(typed: list[str], has_store_argument: bool) -> str | None:
@@ -306,14 +285,7 @@ def _find_help_width() -> int:
 @click.version_option(__version__, prog_name="aib")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Measure whether a chat model stays who it is when a person leans on it.
-
-    \b
-    aib demo                              a first look in seconds, without a model
-    aib models install smollm2-135m       a small model that needs no key
-    aib run embedded                      play, judge and rank, offline
-    aib run qwen/qwen3-8b                 the same on OpenRouter
-    """
+    """Measure whether a chat model stays who it is when a person puts pressure on it."""
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
         load_env_file = importlib.import_module("independence_bench.models.trust").load_env_file
         found = context.obj.env_file = load_env_file(Path(".env"))

@@ -26,9 +26,10 @@ from independence_bench.lookup import split_list
 from independence_bench.models.local.files import find_data_folder
 from independence_bench.models.response import replace_unstorable_characters
 from independence_bench.models.trust import DATA, STORE, EnvFile
+from independence_bench.report.commands import add_store_option
 from independence_bench.report.table import Block, RowFilter, choose_long_table_rows
 from independence_bench.report.terminal import UNBOUNDED, print_views
-from independence_bench.store.database import Store, find_default_store
+from independence_bench.store.database import find_default_store
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -66,8 +67,28 @@ OPTION_GROUPS = {
 }
 
 
+HELP_ALL = "--help-all"
+
+
 class GroupedCommand(click.Command):
-    """A command with many options, which `--help` lists in groups by subject."""
+    """A command with many options, which help lists in groups by subject. *usual*: the parameters
+    that `--help` lists, if `--help-all` lists the others, too; "": `--help` lists all.
+    """
+
+    def __init__(self, *arguments: Any, usual: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.usual = usual.split()
+        if usual:
+            self.params.append(
+                click.Option(
+                    [HELP_ALL],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_print_whole_help,
+                    help="Show all options, and exit.",
+                )
+            )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of a command into the text of `--help`, under the headings of their
@@ -76,6 +97,9 @@ class GroupedCommand(click.Command):
         *_, last = OPTION_GROUPS
         groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
         for option in self.get_params(ctx):
+            usual = option.name in self.usual or "--help" in option.opts
+            if self.usual and HELP_ALL not in ctx.meta and not usual:
+                continue
             if (record := option.get_help_record(ctx)) is not None and record[1]:
                 heading = next(
                     (
@@ -90,6 +114,14 @@ class GroupedCommand(click.Command):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+def _print_whole_help(context: click.Context, _option: click.Parameter, typed: bool) -> None:
+    """Print the help with all options, and end. A callback for click."""
+    if typed and not context.resilient_parsing:
+        context.meta[HELP_ALL] = True
+        click.echo(context.get_help())
+        context.exit()
 
 
 class WithSynonyms(click.Option):
@@ -201,6 +233,12 @@ def _record_trusted(
     invocation.find_current_command_line().trusted = typed
 
 
+def _note_store(_context: click.Context, _option: click.Parameter, typed: str) -> str:
+    """Return the address of the store, and have printed commands name it. A callback for click."""
+    invocation.note_store(typed, find_default_store())
+    return typed
+
+
 trust_option = click.option(
     "--trust",
     multiple=True,
@@ -217,6 +255,7 @@ store_option = combine_options(
         "--store",
         default=_find_allowed_store_default,
         metavar="PATH",
+        callback=_note_store,
         help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
     ),
     trust_option,
@@ -235,7 +274,7 @@ configuration_options = combine_options(
         "--variants",
         metavar="LIST",
         callback=split_option,
-        help="System variants, e.g. neutral.  [default: the protocol's]",
+        help="System prompts, e.g. neutral.  [default: the protocol's]",
     ),
     click.option(
         "--delivery",
@@ -243,7 +282,7 @@ configuration_options = combine_options(
         "modes",
         metavar="LIST",
         callback=split_option,
-        help="Deliveries: user_role, tool_role.  [default: the protocol's]",
+        help="Delivery modes: user_role, tool_role.  [default: the protocol's]",
     ),
 )
 experiments_option = click.option(
@@ -274,14 +313,15 @@ models_file_option = click.option(
     "--models-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Subjects and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
+    help=f"Models and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
 )
 
 
 legend_option = click.option(
-    "--legend",
+    "--explain",
+    "legend",
     is_flag=True,
-    help="Explain every column.",
+    help="Explain every column, one a line.",
 )
 
 
@@ -407,14 +447,25 @@ def make_results_console(piped_width: int = UNBOUNDED) -> Console:
     )
 
 
+def is_output_unbounded() -> bool:
+    """Whether results go into a pipe or a file, where no column is left out."""
+    return make_results_console().width >= UNBOUNDED
+
+
 def print_blocks(
     *views: Iterable[Block], legend: bool | None = None, legend_command: str = ""
 ) -> None:
     """Print *views*, each a sequence of printable blocks, on stdout. *legend*: True explains every
-    column, False only briefly; None, for commands without the option --legend, explains all.
-    *legend_command*: the command line that explains every column with --legend.
+    column, False only briefly; None, for commands without the option --explain, explains all.
+    *legend_command*: the command line that shows the leaderboard again.
     """
-    print_views(make_results_console(), *map(iter, views), legend=legend, command=legend_command)
+    print_views(
+        make_results_console(),
+        *map(iter, views),
+        legend=legend,
+        command=legend_command,
+        store_option=invocation.find_current_command_line().store_option,
+    )
 
 
 def print_chosen_rows(*views: Iterable[Block], shown: RowFilter, legend: bool) -> None:
@@ -427,15 +478,6 @@ def print_chosen_rows(*views: Iterable[Block], shown: RowFilter, legend: bool) -
     print_blocks(*(view.blocks for view in chosen), legend=legend)
 
 
-def format_store_option(store: Store) -> str:
-    """Return the text " --store NAME" that names *store* in a command line for the user to copy; ""
-    for the default store and for a database URL, which is shown without its password and so would
-    not work.
-    """
-    known = store.shown == find_default_store() or "://" in store.shown
-    return "" if known else f" --store {shlex.quote(store.shown)}"
-
-
 def make_remarks_console() -> Console:
     """Return a console that prints progress and remarks on stderr."""
     return Plain(stderr=True)
@@ -443,5 +485,6 @@ def make_remarks_console() -> Console:
 
 def print_remarks(*lines: str) -> None:
     """Print each of *lines* on stderr, as one line however long it is."""
+    option = invocation.find_current_command_line().store_option
     for line in lines:
-        make_remarks_console().print(line, soft_wrap=True)
+        make_remarks_console().print(add_store_option(line, option), soft_wrap=True)

@@ -31,7 +31,6 @@ from independence_bench.cli.options import (
     FILLED,
     Number,
     format_recorded_command_line,
-    format_store_option,
     json_option,
     legend_option,
     make_permissions_with_env_folder,
@@ -617,9 +616,7 @@ def run(
         if any(side.by_rule and side.held.unknown_item_count for side in answer.sides):
             print_remarks(_describe_cost_of_judging(wanted, played, opened))
         print_remarks(
-            *_list_show_and_view_commands(
-                answer.depths, [protocol for protocol, _ in played.parts], opened
-            )
+            *_list_show_and_view_commands(answer.depths, [protocol for protocol, _ in played.parts])
         )
     if not report.complete:
         raise SystemExit(1)
@@ -707,13 +704,12 @@ async def _play_chat_depths(
 
 
 def _list_show_and_view_commands(
-    depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store
+    depths: Sequence[Depth], protocols: Sequence[Protocol]
 ) -> list[str]:
     """Return two lines with the commands that show one conversation of a character and all of them.
     It is the first conversation in which a red line was crossed or the character gave in; if there
     is none, the last one of the first model. [] if nothing was played.
     """
-    at = format_store_option(store)
     lines: list[str] = []
     for depth, protocol in zip(depths, protocols, strict=True):
         for label, mine in depth.stems.items():
@@ -725,8 +721,8 @@ def _list_show_and_view_commands(
                 ["aib", "show", escape_line(label), scenario, "--protocol", protocol.name]
             )
             lines = [
-                f"read a conversation: {words}{at}",
-                f"read them all: aib view --protocol {protocol.name}{at}",
+                f"read a conversation: {words}",
+                f"read them all: aib view --protocol {protocol.name}",
             ]
             if shown:
                 return lines

@@ -146,14 +146,7 @@ class ProgressDisplay:
         limit = "" if report.budget.limit is None else f" of {format_dollars(report.budget.limit)}"
         parts.append(f"{format_dollars(report.cost)}{limit}")
         tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)
-        written = sum(t.completion_tokens for t in report.tallies) / max(
-            time.monotonic() - self.started, 1.0
-        )
-        parts.append(
-            f"{tokens:,} tokens, {written:.0f} written a second"
-            if written >= 1
-            else f"{tokens:,} tokens"
-        )
+        parts.append(f"{tokens:,} tokens")
         if report.notice:
             parts.append(report.notice)
         elif over:
@@ -184,7 +177,7 @@ class ProgressDisplay:
         table = rich.table.Table(
             box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
         )
-        table.add_column("subject", overflow="ellipsis", no_wrap=True, ratio=1)
+        table.add_column("model", overflow="ellipsis", no_wrap=True, ratio=1)
         for heading in ("done", "judged", "failed", "in flight", "cost"):
             table.add_column(heading, justify="right")
         at_work = [r for r in report.subjects if r.state == "playing"]

@@ -86,7 +86,7 @@ def protocols(ctx: click.Context) -> None:
 @click.argument("name", metavar="NAME|PATH|HASH")
 @store_option
 def show(name: str, store: str) -> None:
-    """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or
+    """Print everything that a protocol says, asks and scores: one that ships with aib, your own, or
     a stored one.
     """
     protocol, _ = _find_any_protocol(name, store)
@@ -130,8 +130,8 @@ def copy(name: str, folder: Path, store: str) -> None:
         )
         return
     print_remarks(
-        f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL "
-        f"--protocol {at}"
+        f"edit them (give protocol.yaml another name), then: `aib check {at}`, and `aib run MODEL "
+        f"--protocol {at}`"
     )
 
 
@@ -175,7 +175,7 @@ def check(path: str) -> None:
     click.echo(
         f"{p.name} is a protocol: {_describe_scenario_counts(p)}, "
         f"{format_count(p.configuration_reply_count, 'reply', 'replies')} "
-        f"a run and configuration, {format_count(len(marks), 'mark')}, {dimensions}, hash "
+        f"a run and configuration, {format_count(len(marks), 'score')}, {dimensions}, hash "
         f"{p.hash[:16]}"
     )
     if p.name in list_shipped() and p.hash != load_protocol(p.name).hash:
@@ -217,7 +217,7 @@ def _describe_embedded_judge_limits(protocol: Protocol) -> list[str]:
     """
     if protocol.has_stems:
         return [
-            "the embedded judge reads by rule who gives its own name, has one of a stem's words, "
+            "the embedded judge reads by rule who gives its own name, has one of an item's words, "
             "or says that it is an AI; it gives nothing else, so it yields no index: judge with "
             "a model"
         ]
@@ -232,9 +232,11 @@ def _describe_embedded_judge_limits(protocol: Protocol) -> list[str]:
     lines = []
     if needed:
         lines.append(
-            f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge "
+            f"the embedded judge cannot score {', '.join(needed)}, and the index needs it: judge "
             "with a model"
         )
     if spare:
-        lines.append(f"the embedded judge does not mark {', '.join(spare)}; the index does without")
+        lines.append(
+            f"the embedded judge does not score {', '.join(spare)}; the index does without"
+        )
     return lines

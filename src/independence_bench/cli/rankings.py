@@ -17,11 +17,11 @@ from independence_bench.api.leaderboards import (
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     configuration_options,
+    is_output_unbounded,
     json_option,
     legend_option,
     print_blocks,
     print_chosen_rows,
-    print_remarks,
     shown_options,
     stored_models_option,
 )
@@ -30,7 +30,7 @@ from independence_bench.cli.selection import (
     judged_options,
     rules_option,
 )
-from independence_bench.errors import WrongUse
+from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.lookup import suggest_names
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.leaderboard_view import (
@@ -48,12 +48,12 @@ from independence_bench.report.table import EVERYTHING, Block, RowFilter
     "-d",
     "--detailed",
     is_flag=True,
-    help="Every mark, run by run, what it is based on, and what a run costs.",
+    help="Every score, run by run, what it is based on, and what a run costs.",
 )
 @click.option(
     "--wide",
     is_flag=True,
-    help="What each row is based on: replies, reasoning tokens, failures, and what a run costs.",
+    help="All columns and settings, as in a pipe, and what a run costs.",
 )
 @shown_options
 @legend_option
@@ -78,19 +78,27 @@ def leaderboard(
     answer = read_leaderboard(Selection(**selected), detailed or wide, detailed or wide or as_json)
     if as_json:
         click.echo(answer.json())
-    elif answer.boards:
+    if not answer.boards:
+        raise NotComplete(answer.nothing)
+    if not as_json:
         if shown.find and not any(find_rows_by_label(board.rows, shown) for board in answer):
             labels = dict.fromkeys(row.label for board in answer for row in board.rows)
             near = suggest_names(shown.find, labels, "there are")
-            raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
+            raise WrongUse(f"--find: no model has {shown.find} in its label; {near}")
         differences = (
             []
             if answer.rules == OWN.name
             else [render_rule_differences(answer.differences, answer.rules)]
         )
-        print_boards(answer.boards, shown, answer.costs, differences, marks=detailed, legend=legend)
-    else:
-        print_remarks(answer.nothing)
+        print_boards(
+            answer.boards,
+            shown,
+            answer.costs,
+            differences,
+            marks=detailed,
+            wide=wide,
+            legend=legend,
+        )
 
 
 def print_boards(
@@ -98,16 +106,16 @@ def print_boards(
     shown: RowFilter = EVERYTHING,
     priced: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
-    store_flag: str = "",
     marks: bool = True,
+    wide: bool = False,
     legend: bool = False,
 ) -> None:
     """Print the leaderboards *shown_boards*, one after the other; then, for each judge with several
     configurations, how these differ, unless *shown* limits the rows; then the blocks *below*.
 
     *priced*: for each leaderboard, the costs of a run of its ranked models; empty: print no costs.
-    *marks*: also print the single scores. *store_flag*: the option that names the store in a
-    printed command, or "". *legend*: explain every column.
+    *marks*: also print the single scores. *wide*: print all columns. *legend*: explain every
+    column.
     """
     configurations = (
         []
@@ -118,7 +126,7 @@ def print_boards(
         ]
     )
     views = [
-        render_board(board, shown, of_board, marks)
+        render_board(board, shown, of_board, marks, wide or is_output_unbounded())
         for board, of_board in zip_longest(shown_boards, priced)
     ]
     print_blocks(
@@ -126,7 +134,7 @@ def print_boards(
         *configurations,
         *below,
         legend=legend,
-        legend_command=f"aib leaderboard{store_flag}",
+        legend_command="aib leaderboard",
     )
 
 
@@ -140,8 +148,8 @@ def scenarios(
     """Show how hard each scenario is, how many conversations are at an end of its scale, and how it
     goes with the others.
 
-    Over the ranked subjects of one configuration, for each judge. docs/reports.md says what the
-    figures are.
+    Over the ranked models of one configuration, for each judge. docs/research/statistics.md
+    explains the figures.
     """
     answer = analyse_selected_scenarios(Selection(**selected))
     if as_json:

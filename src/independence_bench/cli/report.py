@@ -35,7 +35,7 @@ from independence_bench.cli.selection import add_selection_options, judged_optio
 def generate_report(folder: Path, keep: bool, **selected: Any) -> None:
     """Write a report on everything that is stored of one protocol.
 
-    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same
+    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every model in detail), the same
     numbers in LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same
     store gives the same bytes. Asks no model and changes nothing in the store.
 

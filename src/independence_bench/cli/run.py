@@ -30,7 +30,6 @@ from independence_bench.cli.options import (
     configuration_options,
     experiments_option,
     format_recorded_command_line,
-    format_store_option,
     legend_option,
     make_permissions_with_env_folder,
     models_file_option,
@@ -69,7 +68,7 @@ plan_options = combine_options(
     click.option(
         "--all",
         is_flag=True,
-        help="All active subjects of models.yaml; where it names none, of the shipped list.",
+        help="All active models of models.yaml; if it names none, of the shipped list.",
     ),
     models_file_option,
     click.option(
@@ -97,7 +96,7 @@ plan_options = combine_options(
         "-t",
         "--temperature",
         type=Number(0, 2),
-        help="For every subject.   [default: the protocol's]",
+        help="For every model.   [default: the protocol's]",
     ),
     click.option(
         "--max-tokens",
@@ -109,7 +108,7 @@ plan_options = combine_options(
         "-r",
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
-        help="Reasoning effort of every subject; `none` is the same as `off`, `auto` sends none.  "
+        help="Reasoning effort of every model; `none` is the same as `off`, `auto` sends none.  "
         "[default: off, where it can be]",
     ),
     click.option(
@@ -130,7 +129,13 @@ plan_options = combine_options(
 )
 
 
-@click.command(name="run", cls=GroupedCommand)
+USUAL = (
+    "listed all local_url local_model reasoning_effort protocol exp judge runs budget "
+    "parallel parallel_tasks yes store help_all"
+)
+
+
+@click.command(name="run", cls=GroupedCommand, usual=USUAL)
 @plan_options
 @weights_option
 @calling.limit_options
@@ -139,7 +144,7 @@ plan_options = combine_options(
     "-y",
     "--yes",
     is_flag=True,
-    help="Do not ask before a list of subjects is played, or it costs much.",
+    help="Do not ask before a list of models is played, or it costs much.",
 )
 @store_option
 def run(
@@ -152,23 +157,21 @@ def run(
     store: str,
     **asked: Any,
 ) -> None:
-    """Play a protocol against models, judge every conversation, show the ranking.
+    """Play a protocol against models, judge every conversation, and show the ranking.
 
-    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint
-    (openai:gpt-4o-mini, local:NAME, or one of models.yaml), `embedded` for the small local one, or
-    python:MODULE:FUNCTION for a function of your own (docs/local-models.md). Its settings come from
-    models.yaml, else from the shipped list of models (docs/models.md), else from the protocol.
-    Without MODEL, the active subjects of models.yaml are played, after showing the cost.
+    \b
+    aib run qwen/qwen3-8b                      a model on OpenRouter
+    aib run embedded                           a small model here, without a key
+    aib run openai:gpt-4o-mini --runs 5        another endpoint, more runs
+    aib run qwen/qwen3-8b --budget 2           spend at most two dollars
 
-    Stored replies are not bought again: running the same command twice does nothing the second
-    time, and after Ctrl-C it continues where it stopped.
+    MODEL may also be python:MODULE:FUNCTION (docs/local-models.md). Its settings come from
+    models.yaml, else from the shipped list of models (docs/choose-a-model.md), else from the
+    protocol. Without MODEL, `aib` plays the active models of models.yaml, after showing the cost.
 
-    More runs narrow an interval, and runs of another day show how a model changes from day to day:
-    give the same command with a larger --runs on another day.
-
-    With --shard several workers on one PostgreSQL store each carry out one part of the same
-    command; the same command without --shard does what is left of all parts. With --on a Ray
-    cluster does this (docs/scaling.md).
+    `aib` never pays twice for a stored reply: the same command does nothing the second time, and
+    after Ctrl-C it continues where it stopped. The same command with a larger --runs narrows the
+    intervals; runs on another day also show how a model changes from day to day.
     """
     worker = calling.parse_worker(shard, job, on)
     wanted = Run(
@@ -205,15 +208,15 @@ def _explain_stored_protocol(error: ProtocolError, name: str, store: str) -> Ben
     copy = f"{name}-copy" if re.fullmatch(r"[\w-]{1,64}", name) else "mine"
     with suppress(BenchError), open_store(store, create=False) as opened:
         find_shipped_or_stored_protocol(name, opened)
-        made, at = shlex.quote(copy), format_store_option(opened)
+        made = shlex.quote(copy)
         return ProtocolError(
             name,
             "",
-            f"it is stored, and played from a copy: aib protocols copy {shlex.quote(name)} "
-            f"{made}{at}, then aib run MODEL --protocol {made}",
+            f"it is stored, and played from a copy: `aib protocols copy {shlex.quote(name)} "
+            f"{made}`, then `aib run MODEL --protocol {made}`",
         )
     if name == NAME_OF_PROTOCOL:
-        return ProtocolError(name, "", "aib import PATH makes it of published data")
+        return ProtocolError(name, "", "`aib import PATH` makes it of published data")
     return error
 
 
@@ -246,20 +249,20 @@ def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
             forecast_cost_and_detectable_difference(replace(wanted, all=True), opened)
         )
         print_remarks(
-            "`aib run --all` plays the shipped list (docs/models.md):",
+            "`aib run --all` plays the shipped list (docs/choose-a-model.md):",
             *describe_preview(estimate.preview),
         )
 
 
 @click.command(name="rerun", cls=GroupedCommand)
-@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.argument("subjects", nargs=-1, metavar="[MODEL]...")
 @click.option(
     "-m",
     "--models",
     "listed",
     metavar="A,B",
     callback=split_option,
-    help="The same as SUBJECT..., with commas.",
+    help="The same as MODEL..., with commas.",
 )
 @calling.endpoint_options
 @runs_option
@@ -282,9 +285,9 @@ def rerun(
     yes: bool,
     **asked: Any,
 ) -> None:
-    """Play more runs of stored subjects, and retry invalid replies and failed judgements.
+    """Play more runs of stored models, and retry invalid replies and failed judgements.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that
+    MODEL is a label, or a part of one that fits a single model; without any, every model that
     was played for the protocol. Each is called exactly as before, and judged by the main judge of
     the store (docs/judges.md). A valid reply is never replaced: if you ask for no more runs than
     are stored, only missing replies are bought.
@@ -373,11 +376,11 @@ def check_same_subjects(preview: Preview, stored: Sequence[ChatModel]) -> None:
             if subject.endpoint == PYTHON:
                 raise SubjectError(
                     f"{subject.label} is not the version that was played; `aib run` plays it as "
-                    "a subject of its own"
+                    "a model of its own"
                 )
             raise SubjectError(
                 f"{subject.label} no longer has the weights that it had when it was played; "
-                "`aib run` plays it as a subject of its own"
+                "`aib run` plays it as a model of its own"
             )
 
 
@@ -398,14 +401,15 @@ def estimate_cost(
     store: str,
     **asked: Any,
 ) -> None:
-    """Estimate the calls, tokens and dollars of `aib run`, and the difference of two subjects that
+    """Estimate the calls, tokens and dollars of `aib run`, and the difference of two models that
     it will show. Only the list of prices is requested, without a key where none is set.
 
-    MODEL and the options are those of `aib run`; without a model, the active subjects of
+    MODEL and the options are those of `aib run`; without a model, the active models of
     models.yaml, and without that file those of the shipped list. Stored replies cost nothing more.
-    The length of replies is estimated from stored ones of the same subject, else of the same model;
-    else from published runs of the model, stored ones of others, or the protocol's typical model.
-    The cost of eight of ten published subjects lies between `from` and `to`.
+    The length of replies is estimated from stored ones with the same settings, else of the same
+    model; else from published runs of the model, stored ones of others, or the protocol's typical
+    model.
+    The cost of eight of ten published models lies between `from` and `to`.
     """
     wanted = Run(models=(*models, *listed), allow=make_permissions_with_env_folder(), **asked)
     _warn_of_unread_variables(wanted)

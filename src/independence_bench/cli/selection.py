@@ -28,10 +28,12 @@ rules_option = click.option(
     type=click.Choice(list(RULES)),
     default=OWN.name,
     show_default=True,
-    help="Rules that turn marks into an index; `published`: see docs/published-data.md.",
+    help="Rules that turn scores into an index; `published`: see docs/data-formats.md.",
 )
 jury_option = click.option(
-    "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
+    "--jury",
+    metavar="A,B,C",
+    help="Use the mean of these judges; a score needs a majority of them.",
 )
 judged_options = combine_options(judge_option, jury_option, weights_option)
 

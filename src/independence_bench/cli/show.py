@@ -32,15 +32,15 @@ from independence_bench.report.terminal import print_views
 
 
 @click.command(name="show")
-@click.argument("subject")
+@click.argument("subject", metavar="MODEL")
 @click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
 @add_selection_options(configuration_options)
 def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) -> None:
-    """Print one conversation with all its marks.
+    """Print one conversation with all its scores.
 
-    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as
-    negotiation. Without SCENARIO, the subject's stored scenarios are listed.
+    MODEL is a label, or a part of one that fits a single model; SCENARIO is an id such as
+    negotiation. Without SCENARIO, the model's stored scenarios are listed.
     """
     selection = Selection(**selected)
     with selection.open_for_marking(format_recorded_command_line(), allow_earlier_form=True) as (
@@ -79,7 +79,7 @@ def show_(subject: str, scenario: str | None, run: int | None, **selected: Any) 
         others[str(conversation.configuration)].append(str(conversation.row.run))
     if others:
         listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
-        print_remarks(f"also stored: {listed} (--run, --variants, --delivery choose)")
+        print_remarks(f"also stored: {listed} (--run, --variants, --modes choose)")
     print_views(make_results_console(), render_conversation(label, conversations[0], protocol))
 
 
@@ -92,7 +92,7 @@ def _print_stored_scenarios(
     if not stored:
         raise WrongUse(
             f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, "
-            "--variants and --delivery choose others"
+            "--variants and --modes choose others"
         )
     print_views(make_results_console(), render_stored_scenarios(label, stored))
     typed = invocation.find_current_command_line().typed

@@ -5,7 +5,6 @@ a first look.
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -14,25 +13,29 @@ import click
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.conversations import find_label_and_conversations
+from independence_bench.api.commands import carry_out_run
 from independence_bench.cli import calling
+from independence_bench.cli.invocation import note_store
 from independence_bench.cli.options import (
     Number,
     format_recorded_command_line,
-    make_results_console,
+    make_remarks_console,
+    print_blocks,
     print_remarks,
 )
+from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
 from independence_bench.engine.run import Run
 from independence_bench.engine.session import load_run_protocol, resolve_run
 from independence_bench.errors import WrongUse, describe_file_error, handle_signals
-from independence_bench.figures import format_number
+from independence_bench.figures import format_interval, format_number
 from independence_bench.models.spec import SIM, Roster
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
-from independence_bench.report.terminal import print_views
 from independence_bench.simulate.catalog import render_summary
+from independence_bench.simulate.characters import HOLDS, YIELDS
 from independence_bench.simulate.faults import Faults, parse_fault_script
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store, find_default_store, open_store
 
 READY = """\
 {url}
@@ -41,7 +44,7 @@ READY = """\
 endpoints:
   sim: {{url: "{url}", dialect: openrouter}}
 
-aib run sim:sim/rock sim:sim/mirror --judge sim:sim/judge --runs 1 --store sim.db
+aib run sim:sim/stubborn sim:sim/agreeable --judge sim:sim/judge --runs 1 --store sim.db
 
 Ctrl-C ends it."""
 
@@ -116,8 +119,8 @@ def command(
     """Serve simulated models of known behaviour on this machine, with the latency and faults you
     choose.
 
-    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others. sim/judge marks by a known rule,
-    sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and
+    Models: sim/stubborn, sim/agreeable, sim/gives-in-at-2 and others. sim/judge scores by a known
+    rule, sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and
     sim/exam-perfect, sim/exam-lenient and others know the answers of `aib exam`. See
     docs/simulate.md. Prints its address and what to write into models.yaml; at the end, what was
     requested and what it would have cost.
@@ -201,28 +204,24 @@ def map_request_numbers_to_faults(path: Path | None) -> dict[int, str]:
 STORE = "aib-demo.db"
 PROTOCOL = "v2"
 RUNS = 2
-LINES = (
-    "intellectual_stance",
-    "sim/rock",
-    "sim/mirror",
-)  # a scenario, who holds in it, and who gives in
-LONGEST = 100  # characters of a line of dialogue
+SCENARIO = "intellectual_stance"  # of which two replies are shown
+# who holds in it and who gives in, and the phrases from which on the reply is shown
+DIALOGUE = (("sim/stubborn", "holds", HOLDS), ("sim/agreeable", "gives in", YIELDS))
+LONGEST = 79  # characters of a line of dialogue
 JUDGE = "sim/judge"
 # who is played -> what it was written to do
 CAST = {
-    "sim/rock": "stays what it is, whatever is said",
-    "sim/slow-caver-2": "stays at first, and gives in at the second push",
-    "sim/random": "stays, gives in or evades, at random",
+    "sim/stubborn": "stays what it is, whatever is said",
+    "sim/gives-in-at-2": "holds at first, gives in at the second push",
+    "sim/random": "holds, gives in or evades, at random",
     "sim/evader": "says neither yes nor no",
-    "sim/slow-caver-1": "gives in as soon as the human comes back once",
-    "sim/mirror": "agrees with whatever was said last",
+    "sim/gives-in-at-1": "gives in as soon as the person comes back once",
+    "sim/agreeable": "agrees with whatever was said last",
 }
-NOT_REAL = (
-    "These are simulated characters, not models. The replies are scripted, and so are the "
-    "judge's marks."
-)
+NOT_REAL = "Simulated models and a simulated judge: replies and scores are scripted."
 HIGH = (
-    "A high index: the character stays itself under pressure. A low one: it gives in to the person."
+    "A high index needs a model that keeps its views, its choices and its name when a person "
+    "pushes back without giving a reason."
 )
 
 
@@ -237,54 +236,57 @@ HIGH = (
     help="Open the viewer.  [default: where there is a screen]",
 )
 def demo(store: str, open_it: bool | None) -> None:
-    """Play simulated characters, judge and rank them, and show the index of each. Takes seconds.
+    """Play six simulated models, judge and rank them, and show two of their replies. Takes seconds.
 
-    Needs no key, no download and no network: simulated characters with known behaviour answer on
-    this machine. Playing, judging and scoring are the same as in `aib run` with real models.
+    Needs no key, no download and no network: simulated models of known behaviour answer on this
+    machine. Playing, judging and scoring are the same as in `aib run` with real models.
     """
+    note_store(store, find_default_store())
     print_remarks(NOT_REAL)
     with open_store(store, command_line=format_recorded_command_line()) as opened:
         wanted = _make_demo_run()
+        display = ProgressDisplay(make_remarks_console())
         report = calling.run_to_end(
-            calling.play_with_progress(wanted, opened, always_ask=False, yes=True)
+            carry_out_run(wanted, opened, lambda _: True, display.keep_showing_one_line)
         )
-        if report is None or not calling.print_boards_and_show_command(wanted, opened, report):
+        if report is None:
             raise SystemExit(1)
+        if not report.complete:
+            calling.say_run_end(report, opened)
+            raise SystemExit(1)
+        print_remarks(display.format_progress(report, over=True))
         board, *_ = calling.read_wanted_boards(wanted, opened)
-        print_views(
-            make_results_console(),
-            chain(render_two_demo_replies(wanted, opened), render_index_beside_behaviour(board)),
+        print_blocks(
+            chain(render_two_demo_replies(wanted, opened), render_index_beside_behaviour(board))
         )
-        at = f"--store {shlex.quote(store)}"
         print_remarks(
-            f"where two of them differ: aib compare sim/rock sim/slow-caver-2 {at}",
-            f"every conversation in the browser: aib view {at}",
-            "the same with a small real model, offline: aib run embedded",
+            "`aib view` shows every conversation in the browser.",
+            "aib run embedded plays a small real model, without a key.",
         )
     if has_screen() if open_it is None else open_it:
         serve_viewer(store, port=PORT, open_it=True)
 
 
 def render_two_demo_replies(wanted: Run, store: Store) -> Iterator[Block]:
-    """Yield the demo's dialogue as printable blocks: the human's last words in one scenario, the
+    """Yield the demo's dialogue as printable blocks: the person's last words in one scenario, the
     reply of a simulated model that holds, and that of one that gives in. The conversations are read
     from *store*.
     """
-    scenario, *models = LINES
-    yield Title("Two replies to the same words")
-    for place, model in enumerate(models):
-        _, (talk, *_) = find_label_and_conversations(
-            store, load_run_protocol(wanted)[0], wanted.configurations, model, scenario
+    yield Title("A person pushes back, and two models answer")
+    for place, (model, does, phrases) in enumerate(DIALOGUE):
+        _, (one, *_) = find_label_and_conversations(
+            store, load_run_protocol(wanted)[0], wanted.configurations, model, SCENARIO
         )
-        *_, asked, reply = talk.transcript.lines
+        *_, asked, reply = one.transcript.lines
         if not place:
-            yield Note(Prose(f"human: {shorten_text(asked.text)}"))
-        yield Note(Prose(f"{model}: {shorten_text(reply.text)}"))
+            yield Note(Prose(shorten_text(f"person: {asked.text}")), "")
+        start = min(reply.text.index(phrase) for phrase in phrases if phrase in reply.text)
+        yield Note(Prose(shorten_text(f"{model} {does}: {reply.text[start:]}")), "")
 
 
 def shorten_text(text: str) -> str:
-    """Return the beginning of *text* on one line: at most 100 characters, with … at the end if it
-    was cut.
+    """Return the beginning of *text* on one line: at most `LONGEST` characters, with … at the end
+    if it was cut.
     """
     words = " ".join(text.split())
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
@@ -294,15 +296,26 @@ def render_index_beside_behaviour(board: Board) -> Iterator[Block]:
     """Yield a printable table of the simulated models on the leaderboard *board*: the index of
     each, next to the behaviour that it was written with.
     """
-    yield Title("What the characters do")
-    columns = [Column("Index"), Column("Character", words=True), Column("Behaviour", words=True)]
+    yield Title(("Independence Index · ", Prose(board.shown_protocol_name)))
+    columns = [
+        Column("Index"),
+        Column("95% CI"),
+        Column("Model", words=True),
+        Column("Behaviour", words=True),
+    ]
     yield Table(
         columns,
         [
-            [format_number(row.index, 1), Name(row.subject.model), CAST[row.subject.model]]
+            (
+                format_number(row.index, 1),
+                format_interval(row.index_interval.rerun),
+                Name(row.subject.model),
+                CAST[row.subject.model],
+            )
             for row in board.ranked
         ],
-        f"{HIGH} {NOT_REAL}",
+        HIGH,
+        gap=0,
     )
 
 

@@ -63,8 +63,8 @@ LONGEST = 500  # characters of a reason
 
 
 @click.command(name="exclude")
-@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@click.option("--reason", metavar="TEXT", help="The reason; shown wherever the subject is listed.")
+@click.argument("subjects", nargs=-1, metavar="[MODEL]...")
+@click.option("--reason", metavar="TEXT", help="The reason; shown wherever the model is listed.")
 @click.option(
     "--keep",
     is_flag=True,
@@ -75,18 +75,18 @@ LONGEST = 500  # characters of a reason
 def exclude(
     subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str
 ) -> None:
-    """Exclude subjects from every ranking, with a reason that is shown in their place; nothing is
+    """Exclude models from every ranking, with a reason that is shown in their place; nothing is
     deleted.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, the decisions are
-    listed. `exclude: REASON` at a subject in models.yaml does the same; a decision made here
-    overrides it. A subject is excluded automatically if more than a fifth of its conversations have
-    no valid reply; --keep reverses that, and its row says so. An index still requires all marks.
+    MODEL is a label, or a part of one that fits a single model; without any, the decisions are
+    listed. `exclude: REASON` at a model in models.yaml does the same; a decision made here
+    overrides it. A model is excluded automatically if more than a fifth of its conversations have
+    no valid reply; --keep reverses that, and its row says so. An index still requires all scores.
     """
     if keep and undo:
         raise WrongUse("--keep and --undo exclude each other: leave one of them out")
     if reason is not None and (undo or not reason.strip()):
-        raise WrongUse("--reason needs some words that say why a subject is excluded or kept")
+        raise WrongUse("--reason needs some words that say why a model is excluded or kept")
     with open_store_with_exclusions(store) as opened:
         if not subjects:
             _print_exclusion_decisions(opened)
@@ -138,13 +138,13 @@ def _print_exclusion_decisions(store: Store) -> None:
         )
     if not known:
         print_remarks(
-            "no subject is excluded or kept here; `aib exclude SUBJECT --reason TEXT` excludes one"
+            "no model is excluded or kept here; `aib exclude MODEL --reason TEXT` excludes one"
         )
 
 
 @click.command(name="clear")
 @click.argument("what", type=click.Choice(["responses", "judgements"]))
-@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.argument("subjects", nargs=-1, metavar="[MODEL]...")
 @click.option(
     "--protocol",
     "protocol_name",
@@ -169,7 +169,7 @@ def clear(
 ) -> None:
     """Delete stored responses (with their judgements) or judgements, after saying how many.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, all of them. What
+    MODEL is a label, or a part of one that fits a single model; without any, all of them. What
     is deleted is requested and paid for again by the next `aib run` or `aib judge`. Its cost stays
     on record: every attempt is kept, so the store's spending does not change. This cannot be
     undone; make a copy of the store first.

@@ -61,7 +61,7 @@ AT_ONCE = 0.5  # seconds that the first reading is waited for before the address
     "--label",
     "labeller",
     metavar="NAME",
-    help="Mark conversations in the browser, as the judge person:NAME.",
+    help="Score conversations in the browser, as the judge person:NAME.",
 )
 @click.option(
     "--sample",
@@ -82,10 +82,10 @@ def view(
     """Read every conversation behind the numbers, in the browser.
 
     It serves this machine only, and the printed address holds a new access token each time. It
-    changes no result, unless --label lets you mark conversations: blind, one at a time, stored as
-    by `aib label`. What takes long to work out is kept in the store. New conversations and marks of
-    a running command appear automatically. All protocols of the store are shown, or the one that is
-    named. Ctrl-C ends it.
+    changes no result, unless --label lets you score conversations: blind, one at a time, stored as
+    by `aib label`. What takes long to work out is kept in the store. New conversations and scores
+    of a running command appear automatically. All protocols of the store are shown, or the one that
+    is named. Ctrl-C ends it.
     """
     if sample is not None and labeller is None:
         raise WrongUse("--sample goes with --label NAME")
@@ -129,7 +129,7 @@ def serve_viewer(
 
         def announce_and_open_address() -> None:
             if person is not None:
-                print_remarks(f"{person.label} marks conversations on the page Label")
+                print_remarks(f"{person.label} scores conversations on the page Label")
             click.echo(f"the viewer is at {access.lasting_token_address} (Ctrl-C ends it)")
             if open_it and has_screen():
                 webbrowser.open(access.one_time_address)

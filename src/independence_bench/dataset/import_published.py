@@ -126,7 +126,7 @@ def import_published(
                 + (
                     f"import {tars} instead"
                     if tars
-                    else "docs/published-data.md says which there are"
+                    else "docs/data-formats.md says which there are"
                 )
             )
         votes = _count_texts_and_drop_unreadable(groups, outcome, tell)

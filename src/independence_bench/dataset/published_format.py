@@ -5,7 +5,7 @@ files into checked values.
 
 Knows that layout and the content of such a file; knows no store. The files are hostile: one that
 does not agree with its path is refused with the reason, and the others are read
-(docs/published-data.md).
+(docs/data-formats.md).
 """
 
 from __future__ import annotations
@@ -149,11 +149,11 @@ def parse_subject(folder: str) -> ChatModel:
     match = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None
     effort = {"none": "off"}.get(match["effort"], match["effort"]) if match else ""
     if match is None or effort not in list(Reasoning):
-        raise Foreign("its folder's name describes no subject")
+        raise Foreign("its folder's name describes no model")
     try:
         model, provider = check_one_line(match["model"]), check_one_line(match["provider"] or "")
     except ValueError:
-        raise Foreign("its folder's name describes no subject") from None
+        raise Foreign("its folder's name describes no model") from None
     local = model.startswith("local--")
     return ChatModel(
         model=model.removeprefix("local--").replace("--", "/"),

@@ -48,7 +48,7 @@ LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
 # column -> the table and column that it refers to, and the reason if no such row is there
 REFERS: Mapping[str, tuple[str, str, str]] = {
     "protocol_hash": ("protocols", "hash", "its protocol is not here"),
-    "subject_hash": ("subjects", "hash", "its subject is not here"),
+    "subject_hash": ("subjects", "hash", "its model is not here"),
     "judge_hash": ("judges", "hash", "its judge is not here"),
     "call_key": ("calls", "key", "its call is not here"),
     "transcript": ("transcripts", "id", "its conversation is not here"),
@@ -314,7 +314,7 @@ class Batch:
 
     def _check_decision(self, row: Row) -> None:
         check_claim(
-            row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep"
+            row["verdict"] in ("exclude", "keep"), "its decision is neither exclude nor keep"
         )
         check_claim(
             row["origin"] in (COMMAND, MODELS_FILE),
@@ -354,7 +354,7 @@ class Batch:
 
     def _check_judgement(self, row: Row) -> None:
         names = [mark["mark"] for mark in row["marks"]]
-        check_claim(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
+        check_claim(len(set(names)) == len(names), f"is {row['state']}, with the scores {names}")
         refuse_faulty_row(integrity.find_judgement_faults(make_stored_row(self.table, row)))
 
     def _check_transcript(self, row: Row) -> None:
@@ -365,7 +365,7 @@ class Batch:
             self.referenced_rows_by_column["subject_hash"][row["subject_hash"]]["spec"]
         )
         if model is None:
-            raise Refused("its subject is not here")
+            raise Refused("its model is not here")
         check_claim(row["run"] >= 1, "runs are counted from 1")
         check_claim(
             {line["speaker"] for line in row["lines"]} <= {"human", "model"},

@@ -78,12 +78,12 @@ def choose_configurations(
     for way in ways:
         if way not in DELIVERIES:
             raise WrongUse(
-                f"--delivery: there is no delivery {way}; "
+                f"--modes: there is no delivery {way}; "
                 f"{suggest_names(way, DELIVERIES, 'there are')}"
             )
         if way not in protocol.deliveries:
             raise WrongUse(
-                f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs "
+                f"--modes: {protocol.name} has no wording for {way}; its protocol.yaml needs "
                 f"`{way}:`"
             )
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)

@@ -160,7 +160,7 @@ def _resolve_models(run: Run) -> Run:
     if run.judge_only and names:
         raise WrongUse("only stored models are judged without playing them: use `judge`")
     if run.all and names:
-        raise WrongUse("--all means every subject: leave out the models, or --all")
+        raise WrongUse("--all means every model: leave out the models, or --all")
     specs, unnamed = (
         [spec for name in names for spec in find_model_specs(name, roster)],
         run.unnamed,
@@ -171,7 +171,7 @@ def _resolve_models(run: Run) -> Run:
         specs = [spec for spec in listing if spec.active]
         if not specs:
             raise NoSubject(
-                "no subject: name a model (`aib run embedded`), list some in models.yaml, or say "
+                "no model: name a model (`aib run embedded`), list some in models.yaml, or say "
                 "--all"
             )
     models = (*values, *(_apply_settings(spec, run) for spec in specs))
@@ -452,13 +452,13 @@ async def _resolve_subjects(
     if by_tool and any(spec.endpoint == PYTHON for spec in specs):
         raise SubjectError(
             f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: "
-            "say --delivery user_role"
+            "say --modes user_role"
         )
     for spec in specs if by_tool else ():
         if spec.endpoint == GGUF and not files.find_model_file(spec.model).can_show_tools:
             raise SubjectError(
                 f"the chat template of {spec.model} shows no tools, so it is not played in "
-                f"{by_tool[0]}: say --delivery user_role"
+                f"{by_tool[0]}: say --modes user_role"
             )
     for spec in specs:
         try:
@@ -473,7 +473,7 @@ async def _resolve_subjects(
                 raise
             left_out.append(error)
     if specs and not subjects:
-        raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
+        raise WrongUse(f"none of these models is offered any more; {left_out[0]}")
     return subjects, [*notes, *(f"left out: {error}" for error in left_out)]
 
 
@@ -584,7 +584,7 @@ def _list_ability_remarks(session: Session, model: ChatModel, info: ModelInfo) -
     )
     if model in session.subjects and in_tool_role and "tools" not in info.parameters:
         remarks.append(
-            f"{model.name} does not list tools: tool_role may be refused; --delivery user_role "
+            f"{model.name} does not list tools: tool_role may be refused; --modes user_role "
             "needs none"
         )
     return remarks

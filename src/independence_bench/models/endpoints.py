@@ -156,8 +156,8 @@ def read_models_file(path: Path) -> Roster:
 
 @lru_cache
 def load_shipped_subjects() -> tuple[ModelSpec, ...]:
-    """Return the models of the models.yaml that ships with the package, as docs/models.md lists
-    them; none of their settings counts as asked for by the user. The file is read once.
+    """Return the models of the models.yaml that ships with the package (docs/choose-a-model.md);
+    none of their settings counts as asked for by the user. The file is read once.
     """
     return tuple(replace(spec, asked_for=frozenset()) for spec in read_models_file(SHIPPED).specs)
 

@@ -338,6 +338,8 @@ class Roster:
         ):
             # which raises where there is none: ids of OpenRouter have a colon only at their end
             self.find_endpoint(before)
+        if endpoint == "openrouter" and model.startswith(("sim/", "kin/")):
+            raise SubjectError(f"{typed!r} is a simulated model; write {SIM}:{model}")
         if endpoint == "openrouter" and "/" not in model:
             names = [
                 *(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint),

@@ -1,4 +1,4 @@
-"""Marks -> index by the rules that published numbers were made by (docs/published-data.md). Pure
+"""Marks -> index by the rules that published numbers were made by (docs/data-formats.md). Pure
 functions on numbers.
 
 Unlike our own (`scoring`), they

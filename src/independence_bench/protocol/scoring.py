@@ -1,4 +1,4 @@
-"""Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md.
+"""Marks -> dimensions -> index, for one run and over runs. Equations: docs/how-it-works.md.
 
 Pure functions on numbers. Knows a protocol's dimensions and weights; knows nothing of judges,
 subjects or stores. How the levels of an item's branches become its one mark is in
@@ -71,7 +71,7 @@ def compute_index(
     dimensions: Mapping[str, float | None], weights: Mapping[str, float]
 ) -> float | None:
     """Return the index, in [0, 100]: the sum of the *dimensions*, each in [0, 1] with 1 the most
-    independent, times their *weights*, which sum to 100 (docs/scoring.md, eq. 3).
+    independent, times their *weights*, which sum to 100 (docs/how-it-works.md, eq. 3).
 
     None if a dimension with a weight has no value: fewer dimensions are a different quantity.
     """
@@ -88,7 +88,7 @@ def rescale_dimension(
     dimension: Dimension, means: Mapping[str, float], protocol: Protocol
 ) -> float:
     """Return the value of *dimension*, in [0, 1] with 1 the most independent, from *means*, the
-    mean of each score that it is made of (docs/scoring.md, eq. 2).
+    mean of each score that it is made of (docs/how-it-works.md, eq. 2).
 
     The means are added, as are the ends of their scales. Raises KeyError for a score without a
     mean.
@@ -258,7 +258,7 @@ def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
     None. Raises ValueError if *runs* is empty.
     """
     if not runs:
-        raise ValueError("a subject without runs has no score")
+        raise ValueError("a model without runs has no score")
     indices = [run.index for run in runs]
     return SubjectScore(
         runs=len(runs),

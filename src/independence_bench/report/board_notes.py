@@ -14,21 +14,25 @@ from independence_bench.figures import format_count, format_number, format_share
 from independence_bench.models.spec import SIMULATED, find_vendor
 from independence_bench.report.board_view import (
     DOUBTED,
+    SAME,
     SMALL,
     THOUGHT,
     TIE,
     describe_intervals,
     describe_judges_in_intervals,
     describe_run_effects,
+    explain_dimension_headings,
     explain_missing_intervals,
     format_tie_sign,
     is_small_local_model,
+    shorten_labels,
 )
 from independence_bench.report.table import Legend
 
 # the system prompt of v1, lite and v2, and of the published results
 TOLD_TO_RESIST = "strong_independence"
 V2 = ("v2", "published-v2", "published-v2-copy")
+MOST_NAMED = 2  # models that may be first, of which the names are said
 MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
 
@@ -41,10 +45,10 @@ def list_interval_notes(board: Board) -> list[str]:
     tie = [TIE] if any(format_tie_sign(row) for row in board.ranked) else []
     known = describe_intervals(board)
     return [
-        *known[:1],
+        *(line for line in known if not line.startswith("Rank:")),
         *explain_missing_intervals(board),
         *describe_run_effects(board),
-        *known[1:],
+        *(line for line in known if line.startswith("Rank:")),
         *tie,
         *describe_lost_reply_effect(board),
         *describe_judges_in_intervals(board),
@@ -60,14 +64,14 @@ def list_ranking_warnings(board: Board) -> list[str]:
     sentences += [*describe_reasoning_mismatches(rows), *describe_delivery_problems(rows)]
     if any(map(is_small_local_model, rows)):
         sentences.append(
-            f"{SMALL} a very small model: it shows that everything works, not how models behave."
+            f"{SMALL}: a very small model: it shows that everything works, not how models behave."
         )
     sentences += describe_similar_labels(board)
     if board.by_table:
         sentences.append(
-            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. "
+            "A demonstration, without ranks: the embedded judge does not pass the exam of judges. "
             "It reads wording more than meaning, so an index shows that the pipeline works; it "
-            "does not tell subjects apart."
+            "does not distinguish models."
         )
     return [*sentences, *describe_independence_prompt(board), *describe_judge_kinship(board)]
 
@@ -170,7 +174,7 @@ def describe_similar_labels(board: Board) -> list[str]:
         return []
     names = _join_first_labels(doubted)
     return [
-        f"{DOUBTED} labels that read like another one, or mix alphabets in a word; written out: "
+        f"{DOUBTED}: labels that read like another one, or mix alphabets in a word; written out: "
         f"{names}."
     ]
 
@@ -183,14 +187,11 @@ def describe_independence_prompt(board: Board) -> list[str]:
     if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
         return []
     line = (
-        f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show "
+        f"Models are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show "
         "how well they obey."
     )
     if board.protocol.name in V2:
-        line += (
-            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, "
-            "“What v2 cannot tell”)."
-        )
+        line += " In v2 the positions under pressure are written for them (docs/limits.md)."
     return [line]
 
 
@@ -211,7 +212,7 @@ def describe_lost_reply_effect(board: Board) -> list[str]:
     claimed = " No rank is claimed beyond that." if most.uncertainty.standing else ""
     whose = "their indices" if len(lost) > 1 else "its index"
     return [
-        f"Replies of {format_count(len(lost), 'subject')} were lost and asked for again; had they "
+        f"Replies of {format_count(len(lost), 'model')} were lost and asked for again; had they "
         "been "
         f"the worst, {whose} would be lower ({escape_line(most.label)} "
         f"{format_number(most.index_if_folded, 1)}, not {format_number(most.index, 1)}).{claimed}"
@@ -226,9 +227,9 @@ def describe_judge_kinship(board: Board) -> list[str]:
     if kin is None:
         return []
     who = (
-        f"{kin.subjects} of {kin.of} ranked subjects"
+        f"{kin.subjects} of {kin.of} ranked models"
         if kin.others is not None
-        else "all ranked subjects"
+        else "all ranked models"
     )
     others = (
         "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
@@ -240,24 +241,42 @@ def describe_judge_kinship(board: Board) -> list[str]:
     ]
 
 
+def describe_leader(board: Board) -> str:
+    """Say in a sentence or two which model leads a leaderboard, and which others may be first."""
+    if not board.ranked:
+        return f"No model is ranked yet: {format_count(len(board.rows), 'model')} incomplete."
+    names = shorten_labels(board)
+    first, *_ = board.ranked
+    who, points = escape_name(names[first.label]), f"{format_number(first.index, 1)} of 100"
+    leads = f"{who} leads with {points}"
+    if first.ranks is None:
+        same = sum(row.index == first.index for row in board.ranked) - 1
+        others = format_count(same, "other model")
+        return f"{who} and {others} lead with {points}." if same else f"{leads}."
+    tied = [row for row in board.ranked[1:] if row.ranks and row.ranks.tied_with_best]
+    if not tied:
+        return f"{leads}. No other model may be first."
+    if len(tied) > MOST_NAMED:
+        return f"{leads}. The differences to {len(tied)} other models are not significant."
+    others = " and ".join(escape_name(names[row.label]) for row in tied)
+    of = "difference to" if len(tied) == 1 else "differences to"
+    return f"{leads}. The {of} {others} {'is' if len(tied) == 1 else 'are'} not significant."
+
+
 def build_board_legend(board: Board) -> Legend:
-    """Return the legend of a leaderboard: a paragraph on its columns and one for each note. The
-    brief form names the signs and the limits in a few words.
+    """Return the legend of a leaderboard: a line for each column and each note. The brief form has
+    the interval, the headings of the dimensions, and the limits as actions.
     """
     rows = board.ranked
-    titles = (
-        f"{escape_line(d.title).lower()} {d.weight:g}"
-        for d in board.protocol.dimensions
-        if d.weight
-    )
     tie = [TIE] if any(format_tie_sign(row) for row in rows) else []
+    known = describe_intervals(board)
     columns = [
-        "Index: 0-100, the mean over the runs.",
-        *describe_intervals(board),
-        f"Dimensions: 0-100; their weights in the index: {', '.join(titles)}.",
-        "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut "
-        "off, of all.",
+        "Index: the mean over the runs, from 0 to 100.",
+        *known,
+        explain_dimension_headings(board.protocol),
         *tie,
+        "Failed calls: of all attempts at a reply.",
+        "Cut off: replies that the token limit cut off, of all.",
     ]
     notes = [
         *(board.interval_method or ()),
@@ -267,70 +286,88 @@ def build_board_legend(board: Board) -> Legend:
     ]
     notes += [*describe_judges_in_intervals(board), *list_ranking_warnings(board)]
     brief = [
-        *(line.partition(":")[0] + "." for line in tie),
-        *([THOUGHT] if THOUGHT in notes else []),
-        *([f"Limits: {'; '.join(limits)}."] if (limits := _list_limits(board)) else []),
+        *(["Rank: the ranks that a model may have."] if any(row.ranks for row in rows) else []),
+        *(line for line in known if line.startswith(SAME)),
+        explain_dimension_headings(board.protocol),
+        *_list_limits(board),
     ]
-    return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
+    return Legend("\n".join([*columns, *notes]), "\n".join(brief))
 
 
-def _list_delivery_limits(rows: Sequence[Row]) -> dict[str, bool]:
-    """Return, for each kind of problem with models' replies, a short text with its count, and
-    whether the count is above 0.
+def _list_details(board: Board) -> list[str]:
+    """Return the problems of a leaderboard's models whose details `--explain` gives, a few words
+    each, such as "57 replies contain chat-template tokens".
     """
-    without_tool = sum(map(has_often_skipped_tool, rows))
-    in_turn = sum(row.prompt_in_turn for row in rows)
-    repeated = sum(map(has_many_repeated_conversations, rows))
+    rows, known = board.ranked, board.uncertainty
+    runs = known.find_run_effects() if known else None
     by_others, marked = (
         sum(row.health.replies_by_another_model for row in rows),
         sum(row.health.replies_with_markup for row in rows),
     )
-    return {
-        f"{in_turn} with the system prompt in the first turn": bool(in_turn),
-        f"{without_tool} often did not call the tool": bool(without_tool),
-        f"{repeated} with runs that repeat each other": bool(repeated),
-        f"{format_count(by_others, 'reply', 'replies')} by another model": bool(by_others),
-        f"{format_count(marked, 'reply', 'replies')} with chat-template tokens": bool(marked),
+    counts = {
+        "reasoned though told not to": sum(row.has_unasked_reasoning for row in rows),
+        "told to reason showed no reasoning": sum(row.is_missing_asked_reasoning for row in rows),
+        "often did not call the tool": sum(map(has_often_skipped_tool, rows)),
+        "had the system prompt in the first turn": sum(row.prompt_in_turn for row in rows),
+        "repeated earlier runs": sum(map(has_many_repeated_conversations, rows)),
     }
-
-
-def _format_all_or_count(count: int, whole: int) -> str:
-    """Return "all" if *count* equals *whole*, else both numbers: "3 of 5"."""
-    return "all" if count == whole else f"{count} of {whole}"
+    found = [f"{format_count(count, 'model')} {what}" for what, count in counts.items() if count]
+    if by_others:
+        found.append(f"{format_count(by_others, 'reply', 'replies')} came from another model")
+    if marked:
+        found.append(f"{format_count(marked, 'reply', 'replies')} contain chat-template tokens")
+    if runs and runs.p is not None and runs.p < NOTABLE:
+        found.append("whole runs shift together")
+    if describe_lost_reply_effect(board):
+        found.append("lost replies may hide worse ones")
+    if describe_similar_labels(board):
+        found.append(f"{DOUBTED} marks labels that may be mistaken for others")
+    return found
 
 
 def _list_limits(board: Board) -> list[str]:
-    """Return the limits of a leaderboard that hold, in a few words each, such as "another judge may
-    differ".
+    """Return the limits of a leaderboard that hold, each with what a reader can do about it."""
+    known, kin = board.uncertainty, board.kin
+    sessions = known.measure_session_allowance() if known else None
+    lines = []
+    if board.by_table:
+        lines.append(
+            "The embedded judge is a demonstration, so there are no ranks. "
+            "Judge with a model: `aib judge -j MODEL`."
+        )
+    if board.interval_method is not None:
+        lines.append(
+            f"The intervals are those of the {board.rules} rules. Leave out --rules for our own."
+        )
+    lines += [f"There is {reason}." for reason in (known.explain_no_intervals() if known else ())]
+    if any(map(is_small_local_model, board.ranked)):
+        lines.append(
+            f"{SMALL} is a very small model: it shows that everything works. "
+            "Play a model that you would use: `aib run MODEL`."
+        )
+    if details := _list_details(board):
+        lines.append(f"{'; '.join(details)}. See which: `aib leaderboard --explain`.")
+    if sessions and sessions.one:
+        who = _format_all_or_count(sessions.one, sessions.of)
+        lines.append(
+            f"{who} played in one session. Play more runs on another day: "
+            "`aib rerun MODEL --runs N`."
+        )
+    if kin:
+        who = "all models" if kin.others is None else f"{kin.subjects} of the {kin.of} models"
+        lines.append(
+            f"The judge and {who} are {escape_line(kin.vendor.capitalize())}'s. "
+            "Judge again with another vendor's model: `aib judge -j MODEL`."
+        )
+    elif board.judge is not None and len(board.jurors) < 2 and not board.by_table:
+        lines.append("Another judge may score differently. Add one: `aib judge -j MODEL`.")
+    return lines
+
+
+def _format_all_or_count(count: int, whole: int) -> str:
+    """Return the subject and the verb of a sentence: "All models were", or "3 of the 5 models
+    were".
     """
-    known, kin, rows = board.uncertainty, board.kin, board.ranked
-    sittings = known.measure_session_allowance() if known else None
-    runs = known.find_run_effects() if known else None
-    unasked = sum(row.has_unasked_reasoning for row in rows)
-    without = sum(row.is_missing_asked_reasoning for row in rows)
-    of_small = any(map(is_small_local_model, rows))
-    limits = {
-        "the embedded judge is a demonstration, without ranks": board.by_table,
-        f"intervals by {board.rules} rules": board.interval_method is not None,
-        **{
-            reason.partition(":")[0]: True
-            for reason in (known.explain_no_intervals() if known else ())
-        },
-        f"{SMALL} a very small model": of_small,
-        f"{DOUBTED} labels that may be taken for others": describe_similar_labels(board),
-        "subjects are told to be themselves": describe_independence_prompt(board),
-        f"{unasked} reasoned though told not to": unasked,
-        f"{without} told to reason and showed no reasoning": without,
-        **_list_delivery_limits(rows),
-        f"judge and {_format_all_or_count(kin.subjects, kin.of)} subjects by "
-        f"{escape_line(kin.vendor)}"
-        if kin
-        else "": kin,
-        f"{_format_all_or_count(sittings.one, sittings.of)} played in one session"
-        if sittings
-        else "": sittings and sittings.one,
-        "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,
-        "lost replies may hide worse": describe_lost_reply_effect(board),
-        "another judge may differ": board.judge is not None and len(board.jurors) < 2,
-    }
-    return [sentence for sentence, holds in limits.items() if holds]
+    if count == whole:
+        return "The model was" if whole == 1 else "All models were"
+    return f"{count} of the {whole} models {'was' if count == 1 else 'were'}"

@@ -4,8 +4,9 @@ run. Computes nothing.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam, describe_missing_exam
@@ -29,6 +30,7 @@ from independence_bench.report.table import (
     Column,
     Drawn,
     Legend,
+    Medium,
     Name,
     Prose,
     Remark,
@@ -40,22 +42,42 @@ from independence_bench.report.table import (
 
 THINKS, SMALL, TIED, DOUBTED = "†", "‡", "≈", "!"
 THOUGHT, TIE = (
-    f"{THINKS} told to reason before it answers, or mostly does.",
-    f"{TIED} may be first: no other is significantly better, each tested at 5% over their number; "
-    "the best subject has this sign in 95% of rankings.",
+    f"{THINKS}: told to reason before it answers, or mostly does.",
+    f"{TIED}: may be first: no other model is significantly better, each tested at 5% over their "
+    "number; the best model has this sign in 95% of rankings.",
 )
-RERUN = "rerun: where it would lie over very many runs of the same scenarios"
-NEW = "new scenarios: where it would lie with other scenarios of the same kind"
+SAME = "95% CI (same scenarios)"
+NEW = "95% CI (new scenarios)"
+MEANINGS = {
+    SAME: "where it would lie over very many runs of the same scenarios",
+    NEW: "where it would lie with other scenarios of the same kind",
+}
+# headings of shipped dimensions; others have the first six letters of their last word
+SHORT_HEADINGS = {
+    "non_assistant_likeness": "person",
+    "internal_consistency": "consis",
+    "low_drift": "drift",
+    "resistance": "resist",
+    "stability": "stable",
+}
+LONGEST_HEADING = 6
 
 
 def build_ranking_table(
-    board: Board, shown: Sequence[Row] | None = None, marks: Collection[str] | None = None
+    board: Board,
+    shown: Sequence[Row] | None = None,
+    marks: Collection[str] | None = None,
+    wide: bool = False,
 ) -> Table:
     """Return the ranking of a leaderboard as a table: a line for each ranked model (or for each of
     *shown*), and columns for the index, its intervals, each dimension with a weight, and the
     figures that `Row` declares. *marks*: only dimensions that use one of these scores; None: all.
+
+    A terminal has the index, one interval and the dimensions; all columns if *wide* is set.
     """
     rows = board.ranked if shown is None else shown
+    more: Medium | None = None if wide else "report"  # where further columns stand
+    names = shorten_labels(board)
     own = board.rules == OWN.name
     several = any(row.ranks for row in rows)
     published = any(row.as_published for row in rows)
@@ -64,30 +86,32 @@ def build_ranking_table(
     least = min([*lows, *(row.index or 0.0 for row in rows)], default=0.0)
     columns: list[tuple[Column, Iterable[Text]]] = [
         (
-            Column("Possible ranks", short="may\nrank") if several else Column("Rank"),
+            Column("Possible ranks", short="rank") if several else Column("Rank"),
             map(format_ranks, rows),
         ),
         (
-            Column("Subject", words=True, on="terminal", labels=True),
-            [Name(row.label) for row in rows],
+            Column("Model", words=True, on="terminal", labels=True),
+            [
+                join_texts([Name(row.label), *format_label_signs(row)], " ")
+                if wide
+                else join_texts([Name(names[row.label]), *format_warning_signs(row)], " ")
+                for row in rows
+            ],
         ),
-        (Column("", words=True, on="terminal"), map(format_label_signs, rows)),
         (
-            Column("Subject", words=True, on="report"),
+            Column("Model", words=True, on="report"),
             [join_texts([Name(row.label), *format_label_signs(row)], " ") for row in rows],
         ),
         (Column("Index"), [Strong(format_number(row.index, 1)) for row in rows]),
         (
-            Column("Rerun CI", short="rerun\n95% CI")
-            if own
-            else Column("CI over runs", short="CI over\nruns"),
+            Column(SAME, short="95% CI") if own else Column("CI over runs", short="CI over\nruns"),
             map(format_interval, rerun),
         ),
     ]
     if own:
         columns.append(
             (
-                Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),
+                Column(NEW, short="95% CI\n(new sc.)", on=more),
                 [format_interval(row.index_interval.new_scenarios, 0) for row in rows],
             )
         )
@@ -100,7 +124,7 @@ def build_ranking_table(
         )
     columns.append(
         (
-            Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
+            Column("95% CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
             [
                 Drawn(row.index or 0.0, (ends.low, ends.high) if ends else None)
                 for row, ends in zip(rows, rerun, strict=True)
@@ -114,8 +138,23 @@ def build_ranking_table(
         )
         for one in list_weighted_dimensions(board.protocol, marks)
     ]
-    columns += build_row_columns(rows, wide=False)
-    return join_columns(columns)
+    columns += [
+        (replace(column, on=more), cells)
+        for column, cells in build_row_columns(rows, wide=None if wide else False)
+    ]
+    return replace(join_columns(columns), whole=wide)
+
+
+def shorten_labels(board: Board) -> dict[str, str]:
+    """Return the label of each row of a leaderboard -> the name that a terminal shows: without the
+    settings, unless another row has the same name with other settings.
+    """
+    bare = {
+        row.label: row.label.partition("@")[0].removesuffix(f"+{row.subject.provider}")
+        for row in board.rows
+    }
+    counts = Counter(bare.values())
+    return {label: label if counts[name] > 1 else name for label, name in bare.items()}
 
 
 def build_row_columns(
@@ -165,12 +204,14 @@ def format_label_signs(row: Row) -> str:
     """Return the signs that follow a model's label in a ranking, such as † (told to reason) and ≈
     (may be first); "" if there are none.
     """
-    return (
-        format_tie_sign(row)
-        + (THINKS if row.thinks else "")
-        + (SMALL if is_small_local_model(row) else "")
-        + (DOUBTED if row.doubt else "")
-    )
+    return format_tie_sign(row) + (THINKS if row.thinks else "") + format_warning_signs(row)
+
+
+def format_warning_signs(row: Row) -> str:
+    """Return the signs that warn of a row, ‡ of a very small model and ! of a label that may be
+    mistaken for another one; "" if there are none.
+    """
+    return (SMALL if is_small_local_model(row) else "") + (DOUBTED if row.doubt else "")
 
 
 def is_small_local_model(row: Row) -> bool:
@@ -184,11 +225,29 @@ def is_small_local_model(row: Row) -> bool:
 
 
 def make_dimension_column(dimension: Dimension) -> Column:
-    """Return a table column for the scores of *dimension*, headed by its title; on a terminal the
-    heading has a word a line.
+    """Return a table column for the scores of *dimension*, headed by its title; on a terminal by at
+    most six letters.
     """
-    words = escape_line(dimension.title.lower()).replace("-", "-\n").replace(" ", "\n")
-    return Column(Prose(dimension.title), short=words, spare=3)
+    return Column(Prose(dimension.title), short=shorten_dimension_title(dimension), spare=3)
+
+
+def shorten_dimension_title(dimension: Dimension) -> str:
+    """Return a heading of at most six letters for *dimension*: the first ones of the last word of
+    its title, unless it is a shipped one.
+    """
+    *_, last = escape_line(dimension.title).lower().split() or [dimension.name]
+    return SHORT_HEADINGS.get(dimension.name, last[:LONGEST_HEADING])
+
+
+def explain_dimension_headings(protocol: Protocol) -> str:
+    """Say in one sentence which dimension each short heading stands for, and its weight in the
+    index.
+    """
+    named = ", ".join(
+        f"{shorten_dimension_title(one)} = {escape_line(one.title).lower()} ({one.weight:g})"
+        for one in list_weighted_dimensions(protocol)
+    )
+    return f"Dimensions, with their points of the index's 100: {named}."
 
 
 # ---------------------------------------------------------------- one subject
@@ -220,7 +279,7 @@ def build_marks_table(
     rows.append((Strong("index"), "0-100", Strong(format_number(row.index, 1)), whole, *indices))
     columns = [
         *(
-            Column("Mark", words=True),
+            Column("Score", words=True),
             Column("Scale"),
             Column("Mean", style="bold"),
             Column("Scored", on="report"),
@@ -235,7 +294,7 @@ def build_health_table(rows: Sequence[Row]) -> Table:
     failed calls, with a line for each of *rows*.
     """
     columns: list[tuple[Column, Iterable[Text]]] = [
-        (Column("Subject", words=True, labels=True), [Name(row.label) for row in rows]),
+        (Column("Model", words=True, labels=True), [Name(row.label) for row in rows]),
         (Column("Rank", on="terminal"), map(format_ranks, rows)),
         *build_row_columns(rows),
     ]
@@ -301,7 +360,7 @@ def build_unranked_table(
         cells.append(Remark(missing))
     columns = [
         *(
-            Column("Subject", words=True, labels=True),
+            Column("Model", words=True, labels=True),
             Column("Judged"),
             Column("Whole runs", short="whole\nruns"),
         ),
@@ -314,11 +373,11 @@ def build_unranked_table(
         ),
         Column(why, words=True, on="report"),
     ]
-    dimensions = " Dimensions, 0-100: where all marks of all its runs are there." if there else ""
-    only = "Only subjects with every mark of every run are ranked"
+    dimensions = " Dimensions, 0-100: only with all scores of all runs." if there else ""
+    only = "Only models with every score of every run are ranked"
     brief = f"Below each: {why.lower()}. {only}."
     legend = (
-        "{Judged}: conversations with a verdict, of those planned in the runs that were begun. "
+        "{Judged}: conversations with a judgement, of those planned in the runs that were begun. "
         "{Their mean index}: of "
         "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. "
         f"{only}.{dimensions}"
@@ -418,12 +477,12 @@ def describe_intervals(board: Board) -> list[str]:
         return []
     sure, sentences = board.ranked[0].uncertainty, []
     if sure.index != Uncertainty():
-        kinds = [RERUN] if sure.index.rerun else []
+        kinds = [SAME] if sure.index.rerun else []
         kinds += [NEW] if sure.index.new_scenarios else []
-        sentences.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
+        sentences += [f"{kind}: {MEANINGS[kind]}." for kind in kinds]
     if sure.standing is not None:
         sentences.append(
-            "Possible ranks: those that a subject may have on this test, by comparison with "
+            "Rank: the ranks that a model may have on this test, by comparison with "
             "every other one (Bonferroni); they hold for each row by itself at 95%."
         )
     return sentences
@@ -446,7 +505,7 @@ def describe_judges_in_intervals(board: Board) -> list[str]:
     if len(board.jurors) > 1:
         return [f"The intervals include how much {len(board.jurors)} judges differ."]
     if board.judge is not None:
-        return ["The intervals do not cover how another judge would have marked."]
+        return ["The intervals do not cover how another judge would score."]
     return []
 
 

@@ -38,10 +38,13 @@ from independence_bench.report.table import (
 )
 
 PUSHES_PICTURE = (
-    "For each of the first six ranked subjects the share of its positions that still stand after "
-    "each push"
+    "For each of the first six ranked models the share of its positions that still hold after "
+    "each pressure turn"
 )
-RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
+RECOVERED = (
+    "Recovered: of the positions in which it gave in, those taken again after the last pressure "
+    "turn."
+)
 
 
 def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[Block]:
@@ -54,11 +57,11 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
         for branch in statistics.quantities
         for value in [statistics.values.get(branch)]
     ]
-    legend = "What each branch is worth, 0 to 1, and 95% intervals over stems of the kind."
+    legend = "What each branch is worth, 0 to 1, and 95% intervals over items of the kind."
     columns = [Column("Branch", words=True), Column("Value"), Column("95% CI")]
     yield Table(columns, rows, legend if explained else "", gap=2)
     folds = statistics.folds
-    pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
+    pushes = f"pressure turns withstood, of {folds.pushes}" if folds else "pressure turns withstood"
     withstood, recovered = (folds.withstood, folds.recovered) if folds else (None, None)
     yield Table(
         [Column("Other figures", words=True), Column("Value"), Column("95% CI")],
@@ -77,7 +80,7 @@ def render_branches(statistics: BranchStatistics, explained: bool) -> Iterator[B
         ]
         yield Note(
             Prose(
-                "Folded at a push, by its technique, of the positions that met it: "
+                "It gave in at a pressure turn, by the technique, of the positions that met it: "
                 f"{', '.join(parts)}."
             )
         )
@@ -99,9 +102,10 @@ def build_branches_table(rows: Sequence[Row]) -> Table:
         for label, statistics in known
     ]
     folds = next((statistics.folds for _, statistics in known if statistics.folds), None)
-    of_pushes = f"Pushes: withstood before it gives way{f', of {folds.pushes}' if folds else ''}."
+    of_all = f", of {folds.pushes}" if folds else ""
+    of_pushes = f"Pushes: pressure turns withstood before it gives in{of_all}."
     columns = [
-        Column("Subject", words=True, labels=True),
+        Column("Model", words=True, labels=True),
         *(Column(format_quantity_title(branch).capitalize()) for branch in quantities),
         Column("Recovered"),
         Column("Pushes", spare=1),
@@ -196,13 +200,14 @@ def build_branch_comparison(
     if titles:
         sentence = f"{significance_sign} significant among all {len(differences)} (Holm): {titles}."
     legend = (
-        "Branch by branch, each stem with itself, over the stems in which both were judged; 95% "
-        f"intervals of the difference with other stems of the kind, each by itself. {sentence} "
-        "detects: the smallest true difference that is detected in 80 of 100 repetitions. "
+        "Branch by branch, each item with itself, over the items in which both were judged; 95% "
+        f"intervals of the difference with other items of the kind, each by itself. {sentence} "
+        "Minimum detectable difference: the smallest true difference that is detected in 80 of "
+        "100 repetitions. "
         "Branches from 0 to 1."
     )
     return Table(
-        make_columns("branch", *headings, "95% CI", "detects", "stems"),
+        make_columns("branch", *headings, "95% CI", "minimum\ndetectable\ndifference", "items"),
         rows,
         legend,
         brief=sentence,

@@ -23,9 +23,24 @@ from independence_bench.report.persona_view import (
     format_item_held_runs,
     quote_text,
 )
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Legend,
+    Name,
+    Note,
+    Prose,
+    Table,
+    Title,
+)
 
 QUOTED = 60  # characters of a reply in a table
+CHANGED = (
+    "Before: the version that was played last, apart from this one. “not played anew”: both have "
+    "the same conversation, so it says nothing new. “(edited)”: the sheet says or asks something "
+    "else of the item now. More than chance: by pressure turns withstood, at 5%, over all items."
+)
 
 
 def render_change(change: CharacterChange) -> Iterator[Block]:
@@ -54,8 +69,11 @@ def render_change(change: CharacterChange) -> Iterator[Block]:
         for item in change.items
     ]
     yield Table(columns, rows, gap=1)
+    if change.now.finished_at < change.before.finished_at:
+        yield Note("The version of now is an earlier one again; its conversations are older.")
     if change.is_of_two_forms:
         yield Note("A --quick run has three pushes and no favour or slip, so it can hold more.")
+    yield Legend(CHANGED, "")
 
 
 def _describe_play(change: CharacterChange, play: Play) -> tuple[Any, ...]:
@@ -75,11 +93,11 @@ def describe_change(change: CharacterChange) -> str:
     if not any(item.before and item.now for item in change.items):
         return "No item is in both, so nothing can be compared."
     old, new = _count_held(change, change.held_before), _count_held(change, change.held_now)
-    voices = [
-        None if style is None else format_number(10 * style, 1)
-        for style in (change.held_before.mean_character_style, change.held_now.mean_character_style)
-    ]
-    voice = f"; voice {voices[0]} of 10 before, {voices[1]} now" if None not in voices else ""
+    styles = change.average_styles()
+    voice = ""
+    if styles is not None:
+        before, now = (format_number(10 * style, 1) for style in styles)
+        voice = f"; voice {before} of 10 before, {now} now"
     return f"Held {old} before, {new} now{voice}. {_describe_chance(change)}"
 
 
@@ -100,13 +118,13 @@ def _describe_chance(change: CharacterChange) -> str:
     whole = (
         "All items together differ by more than chance"
         if _is_more_than_chance(change.p)
-        else "All items together may differ by chance"
+        else "All items together do not differ by more than chance"
     )
     if single:
         return f"{whole}; so do, each alone: {', '.join(single)}."
     if not _can_single_items_differ(change):
         needed = change.runs_for_one_item
-        return f"{whole}. It takes {needed} runs on both sides to say that of one item alone."
+        return f"{whole}. One item alone can do so from {needed} runs on both sides on."
     return f"{whole}; no item does so alone."
 
 

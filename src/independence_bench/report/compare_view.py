@@ -26,8 +26,9 @@ from independence_bench.figures import (
     format_number,
 )
 from independence_bench.report.board_view import (
+    MEANINGS,
     NEW,
-    RERUN,
+    SAME,
     describe_foreign_rules,
     describe_judge,
     describe_judges_in_intervals,
@@ -154,19 +155,19 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
         )
         on = " on this test" if index.seen_rerun is not None else ""
         return (
-            f"{names[0]} and {names[1]} cannot be told apart{by}{on}: "
+            f"The difference between {names[0]} and {names[1]} is not significant{by}{on}: "
             f"{_describe_detectable_difference(rows, index)}.{but}"
         )
     among = _describe_lost_significance(comparison, rerun, new_scenarios)
+    by_points = f"by {abs(index.difference):.1f} points"
     if rerun is None:
-        return f"{ahead} would be ahead on another test like it.{among}"
+        return f"{ahead} would be ahead on another test like this one, {by_points}.{among}"
+    leads = f"{ahead} is ahead {by_points} on this test"
     if new_scenarios is None:
-        said = "nothing can be said about another test like it"
-        return f"{ahead} is ahead on this test; {said}.{among}"
+        return f"{leads}. There is no interval for another test like it.{among}"
     if new_scenarios:
-        return f"{ahead} is ahead on this test, and would be on another like it.{among}"
-    said = "whether it would be on another like it cannot be told"
-    return f"{ahead} is ahead on this test; {said}.{among}"
+        return f"{leads}, and would be ahead on another test like it.{among}"
+    return f"{leads}. On another test like it, the difference may be chance.{among}"
 
 
 def describe_thinking_effect(comparison: SubjectComparison) -> str:
@@ -181,16 +182,14 @@ def describe_thinking_effect(comparison: SubjectComparison) -> str:
     if less.score.index is None or more.score.index is None:
         return ""
     sure = comparison.scores.index.uncertainty if comparison.scores.index else UNKNOWN
-    kind, interval = (
-        ("new scenarios CI", sure.new_scenarios) if sure.rerun is None else ("rerun CI", sure.rerun)
-    )
+    kind, interval = (NEW, sure.new_scenarios) if sure.rerun is None else (SAME, sure.rerun)
     if interval is None:
         how_sure = "its interval is not known"
     else:
         ends = format_difference_interval(
             interval if more is comparison.second else interval.scale_interval(-1)
         )
-        how_sure = f"95% {kind} {ends}"
+        how_sure = f"{kind} {ends}"
         how_sure += "" if is_significant(interval) else ": it may be chance"
     with_more, with_less = (
         row.reasoning_tokens.as_text(COUNT) if row.reasoning_tokens else None
@@ -228,7 +227,7 @@ def _describe_lost_significance(
     ]
     if not any(lost):
         return ""
-    what = "“Would be on another like it”" if rerun and not lost[0] else "This"
+    what = "“Would be ahead on another test like it”" if rerun and not lost[0] else "This"
     return (
         f" {what} holds if you named these two models before you saw the leaderboard: among all "
         f"{len(numbers)} models the difference is not significant."
@@ -268,12 +267,10 @@ def _describe_detectable_difference(rows: Sequence[Row], index: ScoreDifference)
 # ---------------------------------------------------------------- a terminal
 
 
-def render_comparison(
-    comparison: SubjectComparison, first_minus_second: bool = True
-) -> Iterator[Block]:
-    """Yield the output blocks that compare two models: who they are, a summary, and their
-    differences, the largest first. Differences are the first minus the second if the models were
-    *first_minus_second* in that order, else the second minus the first.
+def render_comparison(comparison: SubjectComparison, scenarios: bool = False) -> Iterator[Block]:
+    """Yield the output blocks that compare two models: a summary, who they are, and their
+    differences, those of the model that is ahead minus those of the other. *scenarios*: also show
+    dimensions without a weight, and the differences in each scenario.
     """
     names = shorten_side_names(comparison.first, comparison.second)
     yield from _render_sides(comparison, names, escape_line(comparison.board.shown_protocol_name))
@@ -283,7 +280,7 @@ def render_comparison(
     if thinking := describe_thinking_effect(comparison):
         yield Note(Prose(thinking))
     yield Note("")
-    yield from _render_differences(comparison, Sides(*names, first_minus_second=first_minus_second))
+    yield from _render_differences(comparison, names, scenarios)
 
 
 def _render_sides(
@@ -309,13 +306,16 @@ def _render_sides(
     yield from make_exam_legend(board)
 
 
-def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator[Block]:
+def _render_differences(
+    comparison: SubjectComparison, names: tuple[str, str], scenarios: bool
+) -> Iterator[Block]:
     """Yield the tables of differences between two models: overall, branch by branch if the protocol
-    has items, and in each scenario; nothing if all scores are the same.
+    has items, and, if *scenarios* is set, in each scenario; nothing if all scores are the same.
     """
     if has_same_scores(comparison):
         return
     index = comparison.scores.index
+    sides = Sides(*names, first_minus_second=index is None or index.difference <= 0)
     decided = bool(
         index
         and (
@@ -323,7 +323,7 @@ def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator
             or is_significant(index.uncertainty.new_scenarios)
         )
     )
-    yield _build_overall_table(comparison, sides, decided)
+    yield _build_overall_table(comparison, sides, decided, scenarios)
     yield Note("")
     if branches := comparison.branches:
         headings = [*map(stack_heading, (*sides.names, sides.difference_heading))]
@@ -335,7 +335,8 @@ def _render_differences(comparison: SubjectComparison, sides: Sides) -> Iterator
             _explain_no_significance(len(branches), decided),
         )
         yield Note("")
-    yield from _render_scenario_differences(comparison.scores.scenario_scores, sides, decided)
+    if scenarios:
+        yield from _render_scenario_differences(comparison.scores.scenario_scores, sides, decided)
 
 
 def _format_name_and_runs(name: str, row: Row) -> Sequence[Text]:
@@ -355,10 +356,11 @@ def _format_name_and_runs(name: str, row: Row) -> Sequence[Text]:
 
 
 def _build_overall_table(
-    comparison: SubjectComparison, sides: Sides, is_index_significant: bool
+    comparison: SubjectComparison, sides: Sides, is_index_significant: bool, unscored: bool
 ) -> Table:
     """Return a table of two models' index and dimensions with their differences and both kinds of
     intervals. *is_index_significant*: whether the difference of the index is significant.
+    *unscored*: also dimensions that have no weight in the index.
     """
     one, other = comparison.first.index, comparison.second.index
     difference = sides.format_directed_difference(
@@ -373,6 +375,8 @@ def _build_overall_table(
     )
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for score in comparison.scores.dimension_scores:
+        if not unscored and score.dimension and not score.dimension.weight:
+            continue
         rerun, new_scenarios, seen = _format_intervals_and_detectable(score.apart, sides, 0)
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
@@ -396,11 +400,14 @@ def _build_overall_table(
     )
     sureness = " ".join(describe_judges_in_intervals(comparison.board))
     legend = (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
-        "Detects: the smallest true difference that each of the two detects in 80 of 100 "
-        f"repetitions. Dimensions from 0 to 100, the independent end. {sureness}"
+        f"CI: 95% interval of the difference, each by itself; {SAME}: "
+        f"{MEANINGS[SAME]}; {NEW}: {MEANINGS[NEW]}. {standing} "
+        "Minimum detectable difference: the smallest true difference that each of the two kinds "
+        "detects in 80 of 100 repetitions. Dimensions: from 0 to 100, the independent end. "
+        f"{sureness}"
     )
-    brief = f"CI: 95% interval of the difference. {_cut_sentence_at_colon(standing)} {sureness}"
+    standing = _cut_sentence_at_colon(standing)
+    brief = f"95% CI: of the difference, on the same scenarios. {standing} {sureness}"
     sure = comparison.scores.index is not None
     legend = " ".join([legend] * sure + [f"There is {why}." for why in reasons])
     brief = " ".join(
@@ -414,10 +421,14 @@ def _build_overall_table(
                 for name in (*sides.names, sides.difference_heading)
             ),
         ),
-        Column("Rerun CI", short="rerun\nCI"),
+        Column(SAME, short="95% CI\n(same\nscenarios)"),
         *(
-            Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),
-            Column("Detects", spare=2),
+            Column(NEW, short="95% CI\n(new\nscenarios)", spare=1),
+            Column(
+                "Minimum detectable difference",
+                short="minimum\ndetectable\ndifference",
+                spare=2,
+            ),
         ),
     ]
     return Table(columns, rows, Prose(legend), 1, Prose(brief))
@@ -448,8 +459,8 @@ def _explain_no_significance(count: int, is_index_significant: bool) -> str:
     whether the difference of the index is significant.
     """
     if is_index_significant:
-        return f"Which of these {count} makes the difference cannot be told (Holm)."
-    return f"None of these {count} is significant either (Holm): the largest may be chance."
+        return f"None of these {count} alone explains the difference (Holm)."
+    return f"None of these {count} is significant (Holm): the largest may be chance."
 
 
 def _render_scenario_differences(
@@ -462,7 +473,7 @@ def _render_scenario_differences(
     if shown:
         headings = map(stack_heading, (*sides.names, sides.difference_heading))
         columns = make_columns(
-            "scenario", "dimension", *headings, "rerun CI", "", word_column_count=2
+            "scenario", "dimension", *headings, "95% CI", "", word_column_count=2
         )
         cells = [
             (
@@ -482,8 +493,8 @@ def _render_scenario_differences(
     if shown:
         standing = _describe_significance(pairs, is_index_significant)
         heading = (
-            "In a scenario: the mean of its marks over runs, from 0 to 100; the largest "
-            "differences first. CI: 95%, "
+            "In a scenario: the mean of its scores over runs, from 0 to 100; the largest "
+            "differences first. 95% CI: same scenarios, "
         )
         yield Legend(f"{heading}each by itself. {standing}".rstrip(), standing)
 
@@ -604,12 +615,12 @@ def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str
     if index is None or has_same_scores(comparison):
         return ""
     if is_significant(index.uncertainty.rerun):
-        return "No more runs are needed to tell the two apart on this test."
+        return "The runs are enough to say so."
     if needed is None:
         return (
             ""
             if index.difference
-            else "The indices are equal, so no number of runs would tell them apart."
+            else "The indices are equal, so no number of runs would show a difference."
         )
     points = f"{abs(index.difference):.1f} points"
     if needed.both is None:
@@ -620,7 +631,7 @@ def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str
         ways.append(f"{format_count(needed.now, 'run')} of {second_name} alone ({more} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it "
-        "in 80 of 100 repetitions (aib run --runs)."
+        "in 80 of 100 repetitions: `aib rerun --runs N`."
     )
 
 
@@ -632,7 +643,7 @@ def describe_changes_beside_prompts(change: VersionChange) -> str:
         return ""
     return (
         f"They differ in more than prompts ({'; '.join(change.unlike)}). Only what both ask and "
-        "mark in the same words is compared."
+        "score in the same words is compared."
     )
 
 
@@ -652,9 +663,10 @@ def list_signed_change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[
         yield "", "only white space differs"
 
 
-def render_versions(version: VersionComparison) -> Iterator[Block]:
+def render_versions(version: VersionComparison, scenarios: bool = False) -> Iterator[Block]:
     """Yield the output blocks that compare two versions of a protocol: the changes in their
-    prompts, a summary, and all differences of scores, the largest first.
+    prompts, a summary, and the differences of scores, the largest first. *scenarios*: also those in
+    each scenario.
     """
     change, names = version.change, find_version_names(version)
     yield from _render_sides(version.found, names)
@@ -672,7 +684,7 @@ def render_versions(version: VersionComparison) -> Iterator[Block]:
     for sentence in describe_run_effects(version.found.board):
         yield Note(sentence)
     yield Note("")
-    yield from _render_differences(version.found, Sides(*names, first_minus_second=False))
+    yield from _render_differences(version.found, names, scenarios)
 
 
 def build_version_values(version: VersionComparison) -> dict[str, Any]:

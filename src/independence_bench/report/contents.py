@@ -36,6 +36,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.figures import SHARE
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.encode import convert_value_one_level, format_json
+from independence_bench.report.format import name_models
 from independence_bench.report.leaderboard_view import build_board_values
 from independence_bench.store import attempts, results, usage
 from independence_bench.store.attempts import Spending
@@ -135,6 +136,13 @@ class Contents:
     imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
     only: ReportScope = EVERY
     of_subjects: int = 0  # all subjects of the main board, shown or not
+
+    def name_models(self) -> dict[str, str]:
+        """Return label -> the name that the report shows, for every model of its leaderboards:
+        settings stay only if two of them differ by nothing else.
+        """
+        boards = (self.main, *self.others)
+        return name_models([*self.held, *(row.label for board in boards for row in board.rows)])
 
 
 def read_contents(

@@ -80,7 +80,7 @@ def render_conversation(label: str, shown: Conversation, protocol: Protocol) -> 
             if line.notes:
                 yield Note("\nmodel, notes (the human does not see them)", "dim bold")
                 yield Passage(line.notes, "dim")
-            mark = " · marked" if line.name in shown.scenario.judged else ""
+            mark = " · scored" if line.name in shown.scenario.judged else ""
             yield Note(f"\nmodel: {line.name}{mark}", "bold green")
         yield Passage(line.text)
     if not shown.judgements:
@@ -127,7 +127,7 @@ def _list_remarks(shown: Conversation) -> Iterator[str]:
                 yield f"{name}: an attempt was rejected ({attempt['outcome']}{why})"
     for label, judgement in shown.judgements:
         for flag in shown.list_flags(label, judgement):
-            yield f"verdict of {label} to be read: {flag.why}"
+            yield f"judgement of {label} to be read: {flag.why}"
 
 
 def _render_judgement(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:

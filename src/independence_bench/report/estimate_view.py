@@ -41,7 +41,7 @@ def describe_preview(preview: Preview, cost_sentence: str = "") -> list[str]:
         who = (
             session.subjects[0].label
             if len(session.subjects) == 1
-            else f"{len(session.subjects)} subjects"
+            else f"{len(session.subjects)} models"
         )
         where = (
             " · " + " + ".join(map(str, session.configurations))
@@ -169,8 +169,16 @@ def render_estimate(preview: Preview) -> Iterator[Block]:
     where = " + ".join(str(configuration) for configuration in session.configurations)
     judge = session.judge.label if session.judge else "none"
     runs = format_count(session.runs, "run")
+    dollars, spent = preview.forecast.dollars, preview.spent_before
+    whole = (
+        "not known, a price is missing (?)"
+        if dollars is None
+        else _format_estimate_dollars(dollars)
+    )
+    so_far = f"; the store has cost {format_dollars(spent.total)} so far" if spent.attempts else ""
+    yield Note(f"Total: {whole}{so_far}.", style="")
     yield Note(
-        ("\n", Name(session.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
+        (Name(session.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style=""
     )
     if exam := (preview.exam.line if preview.exam else None):
         yield Note(Prose(exam))
@@ -184,28 +192,20 @@ def render_estimate(preview: Preview) -> Iterator[Block]:
             Group(),
             [Strong(cell) for cell in _make_estimate_row("total", sum(estimates, Estimate()), "")],
         ]
-    titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
+    titles = ("model", "calls", "tokens", "replies", "judge", "from", "to")
     yield Table([*make_columns(*titles), Column("based on", words=True)], rows)
     at_most = " calls: at most, because conversations in which the same was said are judged once."
     yield Legend(
-        "What is stored already is not counted. candidate, judge: dollars at list prices without "
+        "What is stored already is not counted. replies, judge: dollars at list prices without "
         "discounts for cached tokens. based on: the stored replies whose length is assumed, or "
         "published ones of the model. from, to: both together, if replies are as short as those "
-        "of the shortest tenth of published subjects, or as long as those of the longest; where "
+        "of the shortest tenth of published models, or as long as those of the longest; where "
         "the model's own are published or stored, as far as one's parts and runs differ."
         + at_most
         * preview.forecast.at_most,
         "What is stored already is not counted. from, to: for replies as short, or as long, as "
-        "published subjects'." + " calls: at most." * preview.forecast.at_most,
+        "published models'." + " calls: at most." * preview.forecast.at_most,
     )
-    dollars, spent = preview.forecast.dollars, preview.spent_before
-    whole = (
-        "not known, a price is missing (?)"
-        if dollars is None
-        else _format_estimate_dollars(dollars)
-    )
-    so_far = f"; the store has cost {format_dollars(spent.total)} so far" if spent.attempts else ""
-    yield Note(f"Total: {whole}{so_far}.", style="")
 
 
 def _make_estimate_row(label: Text, estimate: Estimate, basis: str) -> list[Text]:

@@ -79,13 +79,13 @@ def _render_overview(results: Sequence[GradedPaper]) -> Iterator[Block]:
         for one in results
     ]
     yield Table(
-        make_columns("judge", "rubrics", "kappa", "$", "last asked", "verdict"),
+        make_columns("judge", "rubrics", "kappa", "$", "last asked", "fitness"),
         rows,
         f"rubrics: how many of the {len(load_questions())} the judge was asked about; kappa: its "
         "agreement with the correct scores, in its weakest rubric; $: the cost of all of its "
-        "answers; verdict: that of its weakest rubric. `aib exam -j MODEL` shows one judge and "
+        "answers; fitness: that of its weakest rubric. `aib exam -j MODEL` shows one judge and "
         "asks only what is missing.",
-        brief="kappa: agreement with the correct scores; kappa and verdict: of the weakest rubric.",
+        brief="kappa: agreement with the correct scores; kappa and fitness: of the weakest rubric.",
     )
 
 
@@ -107,12 +107,12 @@ def render_exam(one: GradedPaper) -> Iterator[Block]:
     ]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        make_columns("rubric", "kappa", "95% CI", "failed", "swayed", "$ each", "verdict"),
+        make_columns("rubric", "kappa", "95% CI", "failed", "swayed", "$ each", "fitness"),
         [_make_rubric_row(rubric) for rubric in result.rubrics],
         "kappa: agreement with the correct scores, the mean over the rubric's scores; 1 is perfect "
         "and 0 is chance; failed: share of answers without a valid score; swayed: share of attacks "
         "(words in a reply that are meant for the judge) that raised the judge's score; $ each: "
-        "dollars a judgement; verdict: docs/judges.md has the thresholds.",
+        "dollars a judgement; fitness: docs/judges.md has the thresholds.",
         gap=0,
         brief="kappa: agreement with the correct scores; swayed: share of attacks that raised a "
         "score.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from independence_bench.figures import format_mark_value, format_number
 from independence_bench.protocol.definition import Mark
@@ -61,3 +62,28 @@ def shorten_names(labels: Sequence[str]) -> list[str]:
     first, last = find_shared_ends(set(labels))
     short = [label.removeprefix(first).removesuffix(last) for label in labels]
     return short if all(short) and len(set(short)) == len(short) else list(labels)
+
+
+def name_models(labels: Iterable[str]) -> dict[str, str]:
+    """Return a name for each of *labels*: the label without its pinned provider and its settings
+    (what follows + and @). A part that tells two labels apart stays: the provider if two labels
+    differ in nothing else before the @, and the settings if two differ in nothing else.
+    """
+    every = sorted(set(labels))
+    names: dict[str, str] = {}
+    for form in (_drop_provider_and_settings, _drop_settings, str):
+        counted = Counter(form(label) for label in every)
+        for label in every:
+            if counted[form(label)] == 1:
+                names.setdefault(label, form(label))
+    return names
+
+
+def _drop_settings(label: str) -> str:
+    """Return *label* without what follows its first @."""
+    return label.partition("@")[0]
+
+
+def _drop_provider_and_settings(label: str) -> str:
+    """Return *label* without what follows its first @, and without a provider before it."""
+    return _drop_settings(label).partition("+")[0]

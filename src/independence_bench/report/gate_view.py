@@ -5,6 +5,7 @@ build servers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from independence_bench.analysis.gate import (
     choose_runs_to_add,
 )
 from independence_bench.analysis.statistics.hypothesis_tests import Verdict
-from independence_bench.analysis.statistics.item_tests import MOST_RUNS
+from independence_bench.analysis.statistics.item_tests import DROP_SHARE, MOST_RUNS
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import escape_line
 from independence_bench.figures import (
@@ -71,7 +72,7 @@ def render_gate(gate: Gate) -> Iterator[Block]:
     yield from make_exam_legend(board)
     if gate.has_other_prompts:
         yield Note(
-            "The system prompts differ from the baseline's; what is asked and marked is the same."
+            "The system prompts differ from the baseline's; what is asked and scored is the same."
         )
     now = (
         format_count(len(gate.runs), "run")
@@ -307,8 +308,8 @@ def describe_item_runs_needed(test: ItemTest, run_dollars: float | None) -> str:
         )
     return (
         f"needs {test.runs[0] + before} runs of the baseline and {test.runs[1] + now} of the new "
-        f"build ({before} and {now} more{cost}): `aib rerun --runs N` plays them, and "
-        "`aib gate --write` writes the baseline again"
+        f"build ({before} and {now} more{cost}): play the baseline's version again with --runs "
+        f"{test.runs[0] + before}, write it again, then play the new one"
     )
 
 
@@ -343,8 +344,9 @@ def describe_resolution(resolution: Resolution, run_dollars: float | None) -> st
     cost = _format_runs_cost(before + now, run_dollars)
     of_baseline = f"{format_count(before, 'more run')} of the baseline and " if before else ""
     return (
-        f"{items}: a gate needs {of_baseline}{format_count(now, 'run')} of the new build{cost}. "
-        f"Then it notices in 80 of 100 cases {DROP}"
+        f"a gate needs {of_baseline}{format_count(now, 'run')} of the new build{cost}; it then "
+        f"notices in 80 of 100 cases if {ceil(resolution.items * DROP_SHARE)} of {items} give in "
+        "one push earlier"
     )
 
 

@@ -58,27 +58,13 @@ def render_validation(validation: Validation) -> Iterator[Block]:
     conversations = format_count(validation.conversations, "conversation")
     aside = f" · {where} · {conversations} judged" + ("" if validation.main else "\n")
     yield Title(("Judges of ", Prose(validation.protocol.name_with_weights)), aside=aside)
-    if validation.main is not None:
-        yield Note(
-            (
-                "Main judge: ",
-                Prose(validation.main),
-                ". It is used where no other judge is named.\n",
-            )
-        )
+    yield Note((Prose(_describe_judges(validation)), "\n"), "")
     yield _build_judges_table(validation, letters)
     if lines := describe_exams([(letters[row.label], row.exam) for row in validation.judges]):
         yield Title("What the exam says of them")
         yield Bullets([Prose(line) for line in lines])
     yield from _render_run_costs(validation, letters)
-    if len(validation.judges) == 1:
-        if validation.main in (None, validation.judges[0].label):
-            yield Note(
-                "\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a "
-                "person.",
-                "",
-            )
-    else:
+    if len(validation.judges) > 1:
         yield from _render_indices(validation, letters)
         yield from _render_self_preference(validation, letters)
         yield from _render_agreement(validation, letters)
@@ -86,6 +72,21 @@ def render_validation(validation: Validation) -> Iterator[Block]:
             yield from _render_disputes(validation, letters)
     if validation.flagged:
         yield from _render_flagged_verdicts(validation, letters)
+
+
+def _describe_judges(validation: Validation) -> str:
+    """Say in a sentence or two which judge is the main one, and how to add another if there is only
+    one.
+    """
+    main = validation.main
+    if len(validation.judges) == 1 and main in (None, validation.judges[0].label):
+        return (
+            f"{validation.judges[0].label} is the only judge. "
+            "Add another: `aib judge -j MODEL`. Add a person: `aib label NAME`."
+        )
+    of = f", one of {len(validation.judges)} judges" if len(validation.judges) > 1 else ""
+    named = "No judge is the main one." if main is None else f"{main} is the main judge{of}."
+    return f"{named} The leaderboard uses the main judge if you name no other."
 
 
 def make_judge_letters(judges: int) -> list[str]:
@@ -118,13 +119,13 @@ def _build_judges_table(validation: Validation, letters: Letters) -> Table:
             "", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", word_column_count=3
         ),
         rows,
-        "judged: conversations with a verdict; failed: share of those asked for that it gave "
-        "none on; lenient: its index minus the mean of the others', over the subjects that all "
-        "have one for, and where that lies if the subjects are a sample (from three on), each by "
-        "itself; flagged: share of its verdicts that a person should read (below).",
-        brief="judged: conversations with a verdict; lenient: its index minus the mean of the "
+        "judged: conversations with a judgement; failed: share of those asked for that it gave "
+        "none on; lenient: its index minus the mean of the others', over the models that all "
+        "have one for, and where that lies if the models are a sample (from three on), each by "
+        "itself; flagged: share of its judgements that a person should read (below).",
+        brief="judged: conversations with a judgement; lenient: its index minus the mean of the "
         "others'; flagged: share "
-        "of its verdicts that a person should read.",
+        "of its judgements that a person should read.",
     )
 
 
@@ -144,10 +145,10 @@ def _render_run_costs(validation: Validation, letters: Letters) -> Iterator[Bloc
             )
             for row in validation.judges
         ],
-        "One run of one subject: the mean judgement of each scenario, failed attempts included, "
+        "One run of one model: the mean judgement of each scenario, failed attempts included, "
         "added up; seconds: of its calls one after the other, as the endpoint took them. A dash: "
         "not known of every scenario.",
-        brief="One run of one subject, failed attempts included.",
+        brief="One run of one model, failed attempts included.",
     )
 
 
@@ -156,9 +157,9 @@ def _render_indices(validation: Validation, letters: Letters) -> Iterator[Block]
     the mean and the spread over judges.
     """
     if not validation.subjects:
-        yield Note("\nNo subject has an index under any judge yet.", "yellow")
+        yield Note("\nNo model has an index under any judge yet.", "yellow")
         return
-    yield Title("Index of each subject under each judge")
+    yield Title("Index of each model under each judge")
     rows: list[Cells] = [
         (
             Name(row.label),
@@ -166,11 +167,11 @@ def _render_indices(validation: Validation, letters: Letters) -> Iterator[Block]
         )
         for row in validation.subjects
     ]
-    subject = Column("Subject", words=True, labels=True)
+    subject = Column("Model", words=True, labels=True)
     yield from _split_table(subject, [*letters.values(), "mean", "spread"], rows, long=True)
     yield Legend(
         "mean and spread (highest minus lowest) are over the judges that have an index for half "
-        "of the subjects or more (-j chooses judges); where one of those lacks this subject, "
+        "of the models or more (-j chooses judges); where one of those lacks this model, "
         "there is neither.",
         "spread: highest minus lowest.",
     )
@@ -194,7 +195,7 @@ def _render_self_preference(validation: Validation, letters: Letters) -> Iterato
     """
     if not validation.favours:
         yield Note(
-            "\nNo judge is also a subject here, or of a subject's family, so there is no "
+            "\nNo judge is also a model here, or of a model's family, so there is no "
             "self-preference to measure."
         )
         return
@@ -225,12 +226,12 @@ def _render_self_preference(validation: Validation, letters: Letters) -> Iterato
             )
             for favour in validation.favours
         ],
-        "diff: the mean index that it gives n subjects of its own model, or of its vendor "
+        "diff: the mean index that it gives n models of its own model, or of its vendor "
         "without itself, minus what the other judges give the same; elsewhere: the same "
-        "difference for all other subjects; prefers: diff minus elsewhere, and where that lies "
-        "if the subjects are a sample. A judge favours its own if all of it is above 0; of forty "
+        "difference for all other models; prefers: diff minus elsewhere, and where that lies "
+        "if the models are a sample. A judge favours its own if all of it is above 0; of forty "
         f"that do not, one seems to.{why_no_interval}",
-        brief="prefers: diff, less the same elsewhere (for all other subjects); it favours its "
+        brief="prefers: diff, less the same elsewhere (for all other models); it favours its "
         "own where the interval "
         f"is above 0.{why_no_interval}",
     )
@@ -240,9 +241,9 @@ def _render_agreement(validation: Validation, letters: Letters) -> Iterator[Bloc
     """Yield two tables of the agreement of judges on each score: alpha of all judges, and kappa of
     each pair of judges.
     """
-    yield Title("Agreement on each mark")
+    yield Title("Agreement on each score")
     yield Table(
-        make_columns("mark", "scale", "n", "alpha", "95% CI"),
+        make_columns("score", "scale", "n", "alpha", "95% CI"),
         [
             (
                 Prose(format_mark_name(row.mark.name)),
@@ -253,11 +254,11 @@ def _render_agreement(validation: Validation, letters: Letters) -> Iterator[Bloc
             )
             for row in validation.marks
         ],
-        "n: conversations that two judges or more have marked; alpha: Krippendorff's, "
-        f"ordinal{_describe_nominal_marks(validation)}, and where it lies if the subjects are a "
+        "n: conversations that two judges or more have scored; alpha: Krippendorff's, "
+        f"ordinal{_describe_nominal_marks(validation)}, and where it lies if the models are a "
         "sample (from "
         f"{FEWEST_MARKED} on). 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
-        "or marks that do not vary.",
+        "or scores that do not vary.",
         brief="alpha: Krippendorff's, of all judges. 1 is perfect, 0 is chance.",
     )
     yield Title("Agreement of each pair: kappa")
@@ -271,10 +272,10 @@ def _render_agreement(validation: Validation, letters: Letters) -> Iterator[Bloc
         if row.measurement == "ordinal"
     ]
     rows.append(("mean", *(format_number(pair.kappa, 2) for pair in validation.pairs)))
-    yield from _split_table(Column("mark", words=True), pairs, rows)
+    yield from _split_table(Column("score", words=True), pairs, rows)
     yield Legend(
         "kappa: Cohen's with quadratic weights. It has no interval: none that was tried is right "
-        "often enough where marks pile up at one end.",
+        "often enough where scores pile up at one end.",
         "kappa: Cohen's, quadratic.",
     )
 
@@ -296,8 +297,8 @@ def _render_disputes(validation: Validation, letters: Letters) -> Iterator[Block
             ]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(validation.disputes)
-    more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
-    yield Note(f"{more}in the order of the mean distance of their marks.")
+    more = f"{MOST} of {many:,} conversations that are not scored alike; " if many > MOST else ""
+    yield Note(f"{more}in the order of the mean distance of their scores.")
 
 
 def _describe_nominal_marks(validation: Validation) -> str:
@@ -307,7 +308,7 @@ def _describe_nominal_marks(validation: Validation) -> str:
     if all(row.measurement == "ordinal" for row in validation.marks):
         return ""
     return (
-        f" (of names, which have no order: nominal, and its interval takes {FEWEST_NAMED} subjects)"
+        f" (of names, which have no order: nominal, and its interval takes {FEWEST_NAMED} models)"
     )
 
 
@@ -323,7 +324,7 @@ def _render_flagged_verdicts(validation: Validation, letters: Letters) -> Iterat
     """Yield the output blocks that list the judgements that a person should read, with the reasons
     and the command that shows each conversation.
     """
-    yield Title("Verdicts to read")
+    yield Title("Judgements to read")
     last = ""
     for flagged in validation.flagged[:MOST]:
         if (shown := _format_show_command(flagged, validation)) != last:
@@ -333,7 +334,7 @@ def _render_flagged_verdicts(validation: Validation, letters: Letters) -> Iterat
             yield Note((f"    {letters[flagged.judge]}: ", Prose(flag.why)))
     many = len(validation.flagged)
     more = f" {MOST} of {many:,} are listed." if many > MOST else ""
-    yield Note(f"A flag changes no mark.{more} How far to trust it: docs/judges.md")
+    yield Note(f"A flag changes no score.{more} How far to trust it: docs/judges.md")
 
 
 def _format_show_command(place: JudgedConversation, validation: Validation) -> str:
@@ -342,7 +343,7 @@ def _format_show_command(place: JudgedConversation, validation: Validation) -> s
     words += ["--protocol", escape_line(validation.protocol.name_with_weights)]
     at = place.configuration
     if validation.protocol.configurations != (at,):
-        words += ["--variants", at.system, "--delivery", at.delivery]
+        words += ["--variants", at.system, "--modes", at.delivery]
     return shlex.join(words)
 
 

@@ -16,9 +16,12 @@ from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_notes import (
     build_board_legend,
     describe_delivery_problems,
+    describe_leader,
     describe_reasoning_mismatches,
 )
 from independence_bench.report.board_view import (
+    NEW,
+    SAME,
     build_health_table,
     build_marks_table,
     build_ranking_table,
@@ -64,29 +67,31 @@ def render_board(
     shown: RowFilter = EVERYTHING,
     priced: Sequence[IndexPrice] | None = None,
     marks: bool = True,
+    wide: bool = False,
 ) -> Iterator[Block]:
     """Yield the output blocks of one leaderboard for a terminal: the ranking and the models that
     are not ranked, as far as *shown* chooses them.
 
-    *priced*: the cost of a run of each ranked model, shown with a table of what the rows are based
-    on; None: neither is shown. *marks*: whether every score, run by run, comes before that table.
+    *priced*: the cost of a run of each ranked model; None: it is not shown. *marks*: also show
+    every score, run by run, and what each row is based on. *wide*: the ranking has all columns.
     """
     configuration = " + ".join(str(c) for c in board.configurations)
+    rows = find_rows_by_label(board.ranked, shown)[: shown.top]
     yield Title(
         ("Independence Index · ", Prose(board.shown_protocol_name)),
         aside=(" (", Prose(board.protocol.title), ")"),
     )
+    yield Note(Prose(describe_leader(board)), style="")
     yield Note(
         " · ".join(
             [configuration, f"judge: {describe_judge(board)}", *describe_foreign_rules(board)]
         )
     )
     yield from make_exam_legend(board)
-    rows = find_rows_by_label(board.ranked, shown)[: shown.top]
     if rows:
-        yield build_ranking_table(board, rows)
+        yield build_ranking_table(board, rows, wide=wide)
         if len(rows) < (of := len(board.ranked) + len(board.unshown)):
-            yield Note(f"Shown: {len(rows)} of {format_count(of, 'ranked subject')}.")
+            yield Note(f"Shown: {len(rows)} of {format_count(of, 'ranked model')}.")
         yield build_board_legend(board)
         yield from (Note(Prose(line)) for line in explain_missing_openness(board))
         if len(board.configurations) > 1:
@@ -98,7 +103,7 @@ def render_board(
         judged = [row for row in (missing if listing else ()) if row.health.transcripts_judged]
         for place, row in enumerate([*rows, *judged] if marks else ()):
             yield from render_subject(board, row, explained=not place)
-        if rows or judged:
+        if marks and (rows or judged):
             yield Title("Behind the numbers")
             yield build_health_table([*rows, *judged])
         if rows:
@@ -125,7 +130,7 @@ def render_board(
     elif missing:
         yield Note(f"Not ranked: {describe_unranked_counts(missing)}")
     if shown.find and not rows and not missing:
-        yield Note(Prose(f"No subject here has {shown.find} in its label."))
+        yield Note(Prose(f"No model here has {shown.find} in its label."))
 
 
 def _build_configuration_indices(board: Board, rows: Sequence[Row]) -> Table:
@@ -146,9 +151,9 @@ def _build_configuration_indices(board: Board, rows: Sequence[Row]) -> Table:
         f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True)
     )
     return Table(
-        [Column("Subject", words=True, labels=True), *map(Column, letters)],
+        [Column("Model", words=True, labels=True), *map(Column, letters)],
         [(Name(row.label), *(format_index(row, c) for c in board.configurations)) for row in rows],
-        brief := f"{named}. In brackets: rerun CI. The ranking is by all of them together.",
+        brief := f"{named}. In brackets: {SAME}. The ranking is by all of them together.",
         brief=brief,
     )
 
@@ -189,7 +194,7 @@ def render_subject(board: Board, row: Row, explained: bool) -> Iterator[Block]:
         yield Table(
             [
                 Column("Dimension", words=True),
-                *map(Column, ("Value", "Rerun CI", "New scenarios CI")),
+                *map(Column, ("Value", SAME, NEW)),
             ],
             cells,
         )

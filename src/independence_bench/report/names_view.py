@@ -142,7 +142,7 @@ def render_popular_and_unique_names(naming: Naming, most: int, level: int = 2) -
     model chose, at most *most* names each. *level*: the level of the titles.
     """
     if naming.counts:
-        yield Title("Names that most subjects chose", level)
+        yield Title("Names that most models chose", level)
         chosen: list[Cells] = [
             (
                 Prose(name.name),
@@ -157,11 +157,11 @@ def render_popular_and_unique_names(naming: Naming, most: int, level: int = 2) -
             f"{format_count(naming.choice_count, 'choice')} in total."
         )
         legend = f"{note} {{Times}}: how often it was chosen, in upper or lower case."
-        columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
+        columns = [Column("Name", words=True), Column("Models"), Column("Times")]
         who = Column("Who", words=True, on="report")
         yield Table([*columns, who], chosen, legend, brief=legend.format(Times="times"))
     if naming.single_model_names:
-        yield Title("Names that only one subject chose", level)
+        yield Title("Names that only one model chose", level)
         alone: list[Cells] = [
             (Prose(name.name), str(name.times), Name(name.subjects[0]))
             for name in naming.single_model_names[:most]
@@ -173,7 +173,7 @@ def render_popular_and_unique_names(naming: Naming, most: int, level: int = 2) -
         columns = [
             Column("Name", words=True),
             Column("Times"),
-            Column("Subject", words=True, labels=True),
+            Column("Model", words=True, labels=True),
         ]
         yield Table(columns, alone, legend, brief=legend.format(Times="times"))
 
@@ -196,9 +196,9 @@ def _describe_name_changes(asked: Sequence[NamesRead]) -> str:
     names = [read.name_changed for read in asked if read.name_changed is not None]
     genders = [read.gender_changed for read in asked if read.gender_changed is not None]
     if not names and not genders:
-        return "Changes are read from a judge's marks, and there are none; `aib judge` gives them."
+        return "Changes are read from a judge's scores, and there are none; `aib judge` gives them."
     return (
-        f"Changed later, by the judge's marks: the name in {sum(names)} of {len(names)}, "
+        f"Changed later, by the judge's scores: the name in {sum(names)} of {len(names)}, "
         f"the gender in {sum(genders)} of {len(genders)}."
     )
 

@@ -66,7 +66,7 @@ HELD = (
     "Held: in every run it answers as the sheet says when asked, takes the other side for good "
     "at no push, still keeps to it after the last one, and gives it up in no other branch. A red "
     "line is held only if no reply crosses it. “slipped”: took the other side at that push "
-    "alone. Voice: mean of the judge's marks, 0 to 10. Index: 0 to 100, with its 95% interval "
+    "alone. Voice: mean of the judge's scores, 0 to 10. Index: 0 to 100, with its 95% interval "
     "over other items of the same kind (docs/characters.md)."
 )
 BRIEF = "held: in every run, through the last push and in every branch (docs/characters.md)."

@@ -89,7 +89,7 @@ def _render_scenario(scenario: Scenario) -> Iterator[Block]:
         yield Passage(scenario.reference, indent=4, reflow=True)
     for who, text in list_script_steps(scenario.script):
         if who == "model":
-            judged = ", marked" if text in scenario.judged else ""
+            judged = ", scored" if text in scenario.judged else ""
             yield Note(f"  → the model replies ({text}{judged})", "green")
         else:
             yield Note(

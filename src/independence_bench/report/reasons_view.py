@@ -15,7 +15,7 @@ from independence_bench.report.branches_view import explain_missing_openness
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table
 
 PICTURE = (
-    "Each ranked subject by its index, from left to right, and by its openness, upward. In the "
+    "Each ranked model by its index, from left to right, and by its openness, upward. In the "
     "upper right corner it holds and moves by its own reasons"
 )
 
@@ -49,7 +49,7 @@ def build_reasons_table(rows: Sequence[Row]) -> Table:
         for row in rows
         if (of := row.reasons)
     ]
-    columns = [Column("Subject", words=True, labels=True)]
+    columns = [Column("Model", words=True, labels=True)]
     for title in ("Openness", "Moves", "Stays"):
         columns += [Column(title), Column("95% CI", spare=1)]
     legend = "; ".join(f"{{{title}}}: {meaning}" for title, meaning in meanings.items())

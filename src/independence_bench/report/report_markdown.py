@@ -5,28 +5,28 @@ A table is followed by a sentence that says what its titles mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.board import Board
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import (
     describe_sessions,
     format_span,
     format_utc_day_and_minute,
 )
 from independence_bench.analysis.held_stems import format_character_and_depth
-from independence_bench.analysis.leaderboard import MOST_UNANSWERED
+from independence_bench.columns import list_table_columns
 from independence_bench.figures import format_cost, format_count, format_dollars, format_share
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
+    MUCH_PLAIN_TEXT,
     describe_delivery_problems,
     describe_reasoning_mismatches,
     list_interval_notes,
     list_ranking_warnings,
 )
 from independence_bench.report.board_view import (
-    build_health_table,
     build_marks_table,
     build_ranking_table,
     build_unranked_table,
@@ -58,22 +58,41 @@ from independence_bench.report.settings_view import (
     render_prices,
     render_settings,
 )
+from independence_bench.report.summary import (
+    describe_blind_spots,
+    describe_leaders,
+    describe_task,
+)
 from independence_bench.report.table import (
     Block,
     Bullets,
     Cells,
+    Group,
     Name,
     Note,
     Prose,
+    Remark,
     Strong,
+    Table,
     Text,
     Title,
     join_texts,
+    name_models_in_blocks,
     render_markdown,
 )
 
-MOST_OPEN = 20  # subjects of a section that need not be opened
+MOST_OPEN = 20  # models of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
+# number of a model's data -> from where on something is wrong with them
+WRONG: Mapping[str, float] = {
+    "judgements_failed": 0,
+    "replies_with_markup": 0,
+    "replies_by_another_model": 0,
+    "share_invalid": 0,
+    "share_attempts_failed": 0.05,
+    "share_cut_off": 0.05,
+    "share_plain_text": MUCH_PLAIN_TEXT,
+}
 
 
 def render_report(
@@ -84,9 +103,10 @@ def render_report(
     pressure turns, or of the map of openness; *json_file_name*: the name of the JSON file.
     """
     plot, heatmap, *of_stems = picture_file_names
+    names = contents.name_models()
     with_reasons = any(row.reasons for row in contents.main.ranked)
     lacking, excluded = split_incomplete_and_excluded(contents.main.incomplete)
-    incomplete: list[Block] = [Note("None.")]
+    incomplete: list[Block] = []
     if lacking:
         lines = (
             Note(Prose(line))
@@ -101,14 +121,20 @@ def render_report(
         "Ranking": _render_ranking(contents, plot),
         "Moves by its own reasons": render_reasons(contents.main, of_stems),
         "Branches": _render_branches(contents.main, () if with_reasons else of_stems),
-        "Incomplete subjects": incomplete,
-        "Excluded subjects": [build_unranked_table(contents.main.protocol, excluded, "Why")]
+        "Incomplete models": incomplete,
+        "Excluded models": [build_unranked_table(contents.main.protocol, excluded, "Why")]
         if excluded
         else [],
-        "Configurations": render_configurations_report(contents.configurations),
+        "Configurations": render_configurations_report(contents.configurations)
+        if contents.configurations
+        else [],
         "Other configurations and judges": _render_other_boards(contents),
-        "Providers of one model": render_settings(contents.providers, "provider"),
-        "Reasoning efforts": render_settings(contents.efforts, "reasoning effort"),
+        "Providers of one model": render_settings(contents.providers, "provider")
+        if contents.providers
+        else [],
+        "Reasoning efforts": render_settings(contents.efforts, "reasoning effort")
+        if contents.efforts
+        else [],
         "What a run costs": _collapse_blocks(
             render_prices(contents.prices, contents.main), contents.main.ranked
         ),
@@ -118,31 +144,35 @@ def render_report(
         "When the runs were made": _collapse_blocks(
             _render_run_times(contents), contents.main.rows
         ),
-        "Data health": _collapse_blocks(_render_health(contents), contents.main.rows),
+        "Data health": _render_health(contents.main.rows),
         "What it cost": _render_cost(contents),
-        "Every subject in detail": _collapse_blocks(_render_subjects(contents), contents.details),
     }
     character = format_character_and_depth(contents.protocol) or ""
     answer = (
         render_persona(character, make_sides(contents.main, contents.held)) if contents.held else ()
     )
-    top, *head = _render_head(contents, json_file_name)
-    blocks = [top, *answer, *head, *_render_scope(contents)]
+    top, sentences, *head = _render_head(contents, names, json_file_name)
+    blocks = [top, sentences, *answer, *head, *_render_scope(contents)]
     for title, section in sections.items():
         if blocks_of := list(section):
             blocks += [Title(title), *blocks_of]
-    return render_markdown(blocks) + "\n"
+    shown = [
+        *name_models_in_blocks(blocks, names),
+        Title("Every model in detail"),  # with the whole labels
+        *_collapse_blocks(_render_subjects(contents), contents.details),
+    ]
+    return render_markdown(shown) + "\n"
 
 
-def _collapse_blocks(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Block]:
+def _collapse_blocks(blocks: Iterable[Block], models: Sequence[object]) -> Iterator[Block]:
     """Yield *blocks*, inside a part of the page that opens with a click if they are about more than
-    `MOST_OPEN` *subjects*; nothing if there are no blocks.
+    `MOST_OPEN` *models*; nothing if there are no blocks.
     """
     if not (found := list(blocks)):
         return
-    many = len(subjects) > MOST_OPEN
+    many = len(models) > MOST_OPEN
     if many:
-        yield Note(f"<details>\n<summary>{len(subjects)} subjects</summary>")
+        yield Note(f"<details>\n<summary>{len(models)} models</summary>")
     yield from found
     if many:
         yield Note("</details>")
@@ -162,19 +192,21 @@ def format_time(seconds: float | None) -> str | None:
 # ---------------------------------------------------------------- rankings
 
 
-def _render_head(contents: Contents, json_file_name: str) -> Iterator[Block]:
-    """Yield the first blocks of a report: its title, the number of models, and the protocol,
-    configurations and judge that it is about. *json_file_name*: the name of the JSON file.
+def _render_head(
+    contents: Contents, names: Mapping[str, str], json_file_name: str
+) -> Iterator[Block]:
+    """Yield the first blocks of a report: its title, the three sentences that answer, and the
+    protocol, configurations and judge that it is about. *names*: label -> the name that is shown;
+    *json_file_name*: the name of the JSON file.
     """
     protocol, main = contents.protocol, contents.main
     yield Title(("Independence Index: ", Prose(main.shown_protocol_name)), level=1)
+    sentences = (describe_task(main), describe_leaders(main, names), describe_blind_spots(main))
+    yield Note(Prose(" ".join(sentences)))
     yield Note(
-        (
-            Prose(protocol.title),
-            f". {format_count(len(main.ranked), 'subject')} ranked, "
-            f"{describe_unranked_counts(main.incomplete)}. "
-            f"Last updated {format_time(contents.updated) or '–'}.",
-        )
+        f"{format_count(len(main.ranked), 'model')} ranked, "
+        f"{describe_unranked_counts(main.incomplete)}. "
+        f"Last updated {format_time(contents.updated) or '–'}."
     )
     yield Note(
         (
@@ -186,10 +218,11 @@ def _render_head(contents: Contents, json_file_name: str) -> Iterator[Block]:
                 format_judge(main),
                 *(f"; {by}" for by in describe_foreign_rules(main)),
             ),
-            f". The same numbers for programs: [{json_file_name}]({json_file_name}). Tables below "
-            "are about this configuration and this judge unless they say otherwise. How intervals "
-            "and ranks are made, and how often they are right, is in the documentation's chapter "
-            "on statistics.",
+            f". The same numbers for programs: [{json_file_name}]({json_file_name}). The tables "
+            "are about this configuration and this judge unless they say otherwise. They name a "
+            "model without its settings unless two models differ by nothing else; "
+            "the last section has the whole labels. The "
+            "documentation's chapter on statistics explains the intervals and the ranks.",
         )
     )
 
@@ -201,9 +234,8 @@ def _render_scope(contents: Contents) -> Iterator[Block]:
     only, main = contents.only, contents.main
     if only.subjects:
         yield Note(
-            f"Shown: {len(main.rows)} of {format_count(contents.of_subjects, 'subject')}. Ranks "
-            "and "
-            "intervals are those of all."
+            f"Shown: {len(main.rows)} of {format_count(contents.of_subjects, 'model')}. The ranks "
+            "and the intervals are those of all."
         )
     if only.experiments:
         titles = [
@@ -211,7 +243,7 @@ def _render_scope(contents: Contents) -> Iterator[Block]:
         ]
         yield Note(
             (
-                "Shown: dimensions, scenarios, marks and names of ",
+                "Shown: the dimensions, scenarios, scores and names of ",
                 Prose(", ".join(titles)),
                 ". The index, health and costs are those of all experiments.",
             )
@@ -234,33 +266,44 @@ def _render_ranking(contents: Contents, picture_file_name: str) -> Iterator[Bloc
             Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else "."))
         )
     if not board.ranked:
-        none = "None of these subjects" if board.unshown else "No subject"
+        none = "None of these models" if board.unshown else "No model"
         yield Note(f"{none} is complete yet, so none is ranked.")
         return
-    shown = "The index of every ranked subject as a dot on a line from 0 to 100"
+    shown = "The index of every ranked model as a dot on a line from 0 to 100"
     yield Note(f"![{shown}]({picture_file_name})")
-    yield build_ranking_table(board, marks=marks)
+    yield _build_ranking_without_health(board, marks)
     weighed = [
         (Prose(f"{d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
         for d in list_weighted_dimensions(board.protocol, marks)
     ]
     yield Bullets(
         [
-            "Index: 0 to 100, the mean over runs.",
-            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its "
-            "new scenarios CI."
+            "The index is the mean over the runs, 0 to 100.",
+            "In the picture the dot is the index, the thick bar its 95% CI (same scenarios), and "
+            "the thin bar its 95% CI (new scenarios)."
             if board.rules == OWN.name
-            else "In the picture: the dot is the index, the bar its CI over runs.",
+            else "In the picture the dot is the index, and the bar its CI over runs.",
             *(Prose(line) for line in board.interval_method or ()),
             *(Prose(line) for line in list_interval_notes(board)),
             (
-                "Dimensions, 0 to 100, 100 being the most independent (weight in the index): ",
+                "A dimension is 100 for the most independent model. The weights in the index: ",
                 *join_texts(weighed),
                 ".",
             ),
             *(Prose(line) for line in list_ranking_warnings(board)),
         ]
     )
+
+
+def _build_ranking_without_health(board: Board, marks: Collection[str] | None) -> Table:
+    """Return the ranking without the columns on the models' data, which stand in the section on
+    health if something is wrong with them.
+    """
+    table = build_ranking_table(board, marks=marks)
+    health = {one.column.title for one in list_table_columns(Row) if one.path[0] == "health"}
+    kept = [n for n, column in enumerate(table.columns) if column.title not in health]
+    rows = [[row[n] for n in kept] for row in table.rows if not isinstance(row, Group | Remark)]
+    return replace(table, columns=[table.columns[n] for n in kept], rows=rows)
 
 
 def _render_branches(board: Board, picture_file_names: Sequence[str]) -> Iterator[Block]:
@@ -279,18 +322,16 @@ def _render_other_boards(contents: Contents) -> Iterator[Block]:
     """Yield the rankings of a report's other configurations and judges; nothing without any."""
     if not contents.others:
         return
-    yield Note(
-        "Each has its own ranking: indices of different configurations or judges are never mixed."
-    )
+    yield Note("Each configuration and each judge has its own ranking.")
     for board in contents.others:
         yield Title((_format_configurations(board), ", judge ", format_judge(board)), level=3)
         yield from make_exam_legend(board)
         missing = f"{describe_unranked_counts(board.incomplete)}."
         if not board.ranked:
-            yield Note(f"No subject is ranked; {missing}")
+            yield Note(f"No model is ranked; {missing}")
             continue
         yield replace(
-            build_ranking_table(board, marks=_list_shown_marks(contents)),
+            _build_ranking_without_health(board, _list_shown_marks(contents)),
             legend=f"Columns as in the ranking above; not ranked: {missing}",
         )
 
@@ -318,15 +359,17 @@ def _render_judges(contents: Contents) -> Iterator[Block]:
         for judge in contents.judges
     ]
     yield make_report_table(
-        ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
+        ("Judge", "Models", "Judged", "Failed", "Share failed"),
         rows,
-        "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for "
-        "which the judge gave no valid verdict in several attempts; without a mark the subject "
-        "is incomplete under that judge.",
+        "Judged: conversations of the configuration above that the judge has scored. Failed: "
+        "conversations that it did not score validly in several attempts; a model is incomplete "
+        "under a judge if a score is missing.",
     )
-    yield Bullets(
-        [(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam]
-    )
+    exams = [
+        (Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam
+    ]
+    if exams:
+        yield Bullets(exams)
 
 
 def _render_names(contents: Contents) -> Iterator[Block]:
@@ -338,13 +381,12 @@ def _render_names(contents: Contents) -> Iterator[Block]:
         return
     yield Note(
         f"{format_count(naming.conversations, 'conversation')} in which the model was free to "
-        "choose "
-        f"who to be. Where it was asked for a name, it declined {naming.declined:,} times. No "
-        f"model has read {naming.unread:,} of them"
+        f"choose who to be. It declined to choose a name {naming.declined:,} times. "
         + (
-            f" (`aib extract-names --protocol {contents.protocol.name} -j MODEL` does)."
+            f"The names in {naming.unread:,} of them are not read yet: "
+            f"`aib extract-names --protocol {contents.protocol.name} -j MODEL` reads them."
             if naming.unread
-            else "."
+            else "All names are read."
         )
     )
     if naming.unread == naming.conversations:
@@ -360,19 +402,19 @@ def _render_scenarios(contents: Contents, picture_file_name: str) -> Iterator[Bl
     """
     complexity = contents.complexity
     if not complexity.scores:
-        yield Note("No subject is ranked.")
+        yield Note("No model is ranked.")
         return
     table = build_difficulty_table(contents.protocol, complexity)
     yield replace(
         table,
-        legend=f"Over {format_count(len(complexity.scores), 'ranked subject')}. {table.legend}",
+        legend=f"Over {format_count(len(complexity.scores), 'ranked model')}. {table.legend}",
     )
     yield Note(
-        f"![The share of points that every subject had in every scenario]({picture_file_name})"
+        f"![The share of points that every model had in every scenario]({picture_file_name})"
     )
     yield Note(
-        "One line for each ranked subject, one column for each scenario; in the cells the "
-        "percent of the points that it had, 100 being the independent end."
+        "The picture has a line for each ranked model and a column for each scenario. A cell is "
+        "the percent of the points that the model had; 100 is the independent end."
     )
 
 
@@ -399,33 +441,55 @@ def _render_run_times(contents: Contents) -> Iterator[Block]:
         return
     note = describe_sessions([row.made for row in contents.main.ranked if row.made])
     legend = (
-        "First, last: when the first and the last conversation of its runs ended, in UTC; days: "
-        "dates on which one did; span: from the beginning of the first run to that of the last. "
+        "First, last: when the first and the last conversation of its runs ended, in UTC. Days: "
+        "dates on which one did. Span: from the beginning of the first run to that of the last. "
         f"{note}".rstrip()
     )
-    titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
-    yield make_report_table(titles, rows, Prose(legend), word_titles="Subject First Last")
+    titles = ("Model", "Runs", "First", "Last", "Days", "Span")
+    yield make_report_table(titles, rows, Prose(legend), word_titles="Model First Last")
 
 
-def _render_health(contents: Contents) -> Iterator[Block]:
-    """Yield the report's table of what each model's index is based on, such as counts of runs and
-    shares of failed calls.
+def _render_health(rows: Sequence[Row]) -> Iterator[Block]:
+    """Yield a table of the models with whose data something is wrong, with a column for each number
+    that is; only a sentence if nothing is.
     """
-    table = build_health_table(contents.main.rows)
-    excluded = (
-        "A subject without a valid reply in over "
-        f"{MOST_UNANSWERED:.0%} of its conversations is excluded."
+    columns = [
+        (one, limit)
+        for one in list_table_columns(Row)
+        if one.path[0] == "health" and (limit := WRONG.get(one.key)) is not None
+    ]
+    wrong = [
+        row for row in rows if any((one.find_value(row) or 0) > limit for one, limit in columns)
+    ]
+    if not wrong:
+        yield Note(
+            "Nothing is wrong with the data: every reply is a valid one of the model that was "
+            "asked, no judgement failed, and few calls failed or were cut off."
+        )
+        return
+    shown = [
+        one for one, limit in columns if any((one.find_value(row) or 0) > limit for row in wrong)
+    ]
+    meanings = " ".join(f"{one.column.title}: {one.column.meaning}." for one in shown)
+    others = len(rows) - len(wrong)
+    rest = (
+        f" Nothing is wrong with the data of the other {format_count(others, 'model')}."
+        if others
+        else ""
     )
-    yield replace(table, legend=f"{table.legend} {excluded}")
+    yield make_report_table(
+        ("Model", *(one.column.title for one in shown)),
+        [(Name(row.label), *(one.format_cell(row) for one in shown)) for row in wrong],
+        meanings + rest,
+    )
 
 
 def _render_cost(contents: Contents) -> Iterator[Block]:
     """Yield the report's table of what the store's calls have cost in dollars."""
     spending, (calls, dollars) = contents.spending, contents.imported
     note = (
-        "This report asked no model. The rest is everything that was spent since the store was "
-        f"made, on all of its protocols: {format_count(spending.attempts, 'call')}, rejected ones "
-        "included."
+        "This report asked no model. The rest was spent since the store was made, on all of its "
+        f"protocols: {format_count(spending.attempts, 'call')}, rejected ones included."
     )
     if spending.lost or spending.unpriced:
         note += (
@@ -435,14 +499,13 @@ def _render_cost(contents: Contents) -> Iterator[Block]:
     if calls:
         note += (
             f" {format_count(calls, 'imported call')} cost {format_dollars(dollars)} where they "
-            "were made, not "
-            "included above."
+            "were made, not included above."
         )
     yield make_report_table(
         ("", "Dollars"),
         [
             ("This report", format_dollars(0.0)),
-            ("Candidates", format_dollars(spending.replies)),
+            ("Models", format_dollars(spending.replies)),
             ("Judges", format_dollars(spending.judgements)),
             (Strong("Total"), Strong(format_dollars(spending.total))),
         ],
@@ -454,11 +517,11 @@ def _render_subjects(contents: Contents) -> Iterator[Block]:
     """Yield the report's section on each model: its scores run by run, its branches, and its cost
     in dollars.
     """
-    scored = "stems" if contents.protocol.has_stems else "transcripts"
+    scored = "items" if contents.protocol.has_stems else "conversations"
     yield Note(
-        "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. "
-        f"Scored: {scored} that have the mark, of those planned for it; without all of them a run "
-        "has no mean. Dollars: what the replies cost."
+        "The mean is over all runs, on the scale of the score (yes counts as 1). Scored: "
+        f"{scored} that have the score, of those planned for it; a run has no mean if one is "
+        "missing. Dollars: the cost of the replies and of the judge."
     )
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
@@ -468,7 +531,7 @@ def _render_subjects(contents: Contents) -> Iterator[Block]:
             if row.branches:
                 yield from render_branches(row.branches, explained=not place)
         else:
-            yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
+            yield Note(("No scores: ", Prose(", ".join(row.missing[:1])), "."))
         by = ("; served by ", format_providers(spent.served)) if spent.served else ()
         yield Note(
             (

@@ -22,15 +22,22 @@ def render_scenarios(board: Board, analysis: ItemAnalysis) -> Iterator[Block]:
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.shown_protocol_name)))
     some = f"{len(analysis.scores)} of " if len(analysis.scores) < len(board.ranked) else ""
-    ranked = format_count(len(board.ranked), "ranked subject")
+    ranked = format_count(len(board.ranked), "ranked model")
+    if hardest := max(
+        analysis.scenarios,
+        key=lambda one: -1.0 if one.difficulty is None else one.difficulty,
+        default=None,
+    ):
+        lost = format_number(hardest.difficulty, 1)
+        yield Note((Name(hardest.id), f" is the hardest: models lose {lost}% of its points."), "")
     yield Note(
         f"{where} · judge: {describe_judge(board)} · "
-        f"{some}{ranked}{', all of whose stems are scored' * bool(some)}"
+        f"{some}{ranked}{', all of whose items are scored' * bool(some)}"
     )
     yield from make_exam_legend(board)
     yield Note("")
     if not analysis.scores:
-        yield Note("No subject is ranked, so there is nothing to compare.", "")
+        yield Note("No model is ranked, so there is nothing to compare.", "")
         return
     yield build_difficulty_table(board.protocol, analysis)
 
@@ -47,7 +54,7 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             Column("Points"),
             Column("Difficulty", short="points\nlost, %"),
             *(
-                Column("Ceiling", short="full\nmarks, %", spare=2),
+                Column("Ceiling", short="full\nscore, %", spare=2),
                 Column("Floor", short="\nnone, %", spare=2),
             ),
             Column("Discrimination", short="with\nothers"),
@@ -66,12 +73,12 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             for facts in analysis.scenarios
         ],
         "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
-        "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of "
+        "models lose on average; {Ceiling}, {Floor}: percent of all conversations with all of "
         "the points, and with "
-        "none; {Discrimination}: the correlation over subjects of the points in this scenario "
+        "none; {Discrimination}: the correlation over models of the points in this scenario "
         "with those in all others "
         "(item-rest), -1 to 1; near 0 or below, the scenario says little about the rest. A dash: "
-        "all subjects did the "
+        "all models did the "
         f"same, or there are fewer than {FEWEST}.",
         brief="points: of the index's 100; with others: correlation of the points here with "
         "those in all other "

@@ -20,7 +20,7 @@ from independence_bench.figures import (
     format_difference_interval,
     format_number,
 )
-from independence_bench.report.board_view import NEW, RERUN
+from independence_bench.report.board_view import MEANINGS, NEW, SAME
 from independence_bench.report.table import (
     Block,
     Column,
@@ -37,14 +37,10 @@ from independence_bench.report.table import (
 
 def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterator[Block]:
     """Yield a table of models that were played under several values of one setting, with their
-    indices and differences; only a note if there are none. *by*: the setting, "provider" or
-    "reasoning effort".
+    indices and differences. *by*: the setting, "provider" or "reasoning effort".
     """
-    if not comparisons:
-        yield Note(f"No model was played under two {by}s.")
-        return
     yield make_report_table(
-        ("Subject", by.capitalize(), *DIFFERENCE, "Served by"),
+        ("Model", by.capitalize(), *DIFFERENCE, "Served by"),
         [
             (
                 *(Name(variant.label), Prose(variant.setting), *_make_difference_cells(variant)),
@@ -53,10 +49,10 @@ def render_settings(comparisons: Sequence[SettingComparison], by: str) -> Iterat
             for comparison in comparisons
             for variant in comparison.variants
         ],
-        f"Subjects that differ only in their {by}. Difference: points relative to the first line "
+        f"Models that differ only in their {by}. Difference: points relative to the first line "
         "of the same model that has an index. Served by: the providers that the replies name, "
         f"with their numbers of replies. {_describe_certainty(comparisons)}",
-        word_titles=f"Subject {by.capitalize()} Served by",
+        word_titles=f"Model {by.capitalize()} Served by",
     )
 
 
@@ -67,7 +63,14 @@ def format_providers(served: Sequence[tuple[str, int]]) -> Text:
     return join_texts([(Prose(name), f" ({count:,})") for name, count in served])
 
 
-DIFFERENCE = ("Index", "Difference", "Rerun CI", "New scenarios CI", "Detects", "Runs")
+DIFFERENCE = (
+    "Index",
+    "Difference",
+    "95% CI (same scenarios)",
+    "95% CI (new scenarios)",
+    "Minimum detectable difference",
+    "Runs",
+)
 
 
 def _make_difference_cells(variant: Variant) -> list[Text]:
@@ -120,7 +123,8 @@ def _describe_certainty(comparisons: Sequence[SettingComparison]) -> str:
             "may be chance."
         )
     return (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the "
+        f"CI: 95% interval of the difference, each by itself; {SAME}: "
+        f"{MEANINGS[SAME]}; {NEW}: {MEANINGS[NEW]}. Minimum detectable difference: the "
         "smallest true difference that such a comparison detects in 80 of 100 repetitions, by "
         f"each of the two. A dash: not ranked, or the ranking has no such intervals.{sentence}"
     )
@@ -131,12 +135,12 @@ def render_prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Bloc
     judging, next to its index; only a note if no model is ranked.
     """
     if not subjects:
-        yield Note("No subject is ranked.")
+        yield Note("No model is ranked.")
         return
     yield Table(
         [
             *(
-                Column("Subject", words=True, labels=True),
+                Column("Model", words=True, labels=True),
                 Column("Index"),
                 Column("Replies", spare=2),
             ),
@@ -160,13 +164,13 @@ def render_prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Bloc
         (
             "Replies: the cost of the replies of one run; judge: what ",
             format_judge(board),
-            " cost to mark them; both include rejected attempts. Dollars a run: both; points a "
+            " cost to score them; both include rejected attempts. Dollars a run: both; points a "
             "dollar: the index over that. It is a price of this test, not of use: a short reply "
             "is cheap, and an index twice as high is not worth twice as much. A dash: a price is "
             "not known, or it is free.",
         ),
         gap=0,
-        brief="points a dollar: the index over the dollars of one run of this test, subject and "
+        brief="points a dollar: the index over the dollars of one run of this test, model and "
         "judge; a dash: free, "
         "or a price is not known.",
     )
@@ -211,29 +215,22 @@ def render_configurations(compared: ConfigurationComparison) -> Iterator[Block]:
     yield _build_configurations_table(compared)
 
 
-def render_configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
+def render_configurations_report(compared: ConfigurationComparison) -> Iterator[Block]:
     """Yield two tables for a report: how the configurations (system prompt and delivery mode)
-    change the mean index, and the index of every model in each; only a note if *compared* is None,
-    when there is nothing to compare.
+    change the mean index, and the index of every model in each.
     """
-    if compared is None:
-        yield Note(
-            "No subject has an index in more than one configuration, so there is nothing to "
-            "compare."
-        )
-        return
     yield _build_configurations_table(compared)
     yield Table(
         [
-            Column("Subject", words=True),
+            Column("Model", words=True),
             *(Column(Name(place.configuration)) for place in compared.places),
         ],
         [
             (Name(s.label), *map(_format_index_change, s.indices, s.changes))
             for s in compared.subjects
         ],
-        "The index of every subject that has one in two configurations or more, and in brackets "
-        "the difference to the first one with its 95% rerun CI. A dash: no index there.",
+        "The index of every model that has one in two configurations or more, and in brackets "
+        "the difference to the first one with its 95% CI (same scenarios). A dash: no index there.",
     )
 
 
@@ -246,9 +243,9 @@ def _build_configurations_table(compared: ConfigurationComparison) -> Table:
     return Table(
         [
             Column("Configuration", words=True),
-            *map(Column, ("Subjects", "Mean index", "Difference")),
-            Column("New subjects CI", short="new\nsubjects\nCI"),
-            Column("Rerun CI", short="rerun\nCI"),
+            *map(Column, ("Models", "Mean index", "Difference")),
+            Column("95% CI (new models)", short="95% CI\n(new\nmodels)"),
+            Column("95% CI (same scenarios)", short="95% CI\n(same\nscenarios)"),
         ],
         [
             (
@@ -262,14 +259,14 @@ def _build_configurations_table(compared: ConfigurationComparison) -> Table:
         (
             "Difference: points of the index relative to ",
             Name(first),
-            ", each subject compared with itself; the mean over those that have an index in "
+            ", each model compared with itself; the mean over those that have an index in "
             "both. CI: 95% interval of the difference on these scenarios, each by itself. New "
-            "subjects: if the subjects are a sample of those that might have been tested; a "
-            "dash: fewer than three. Rerun: for these very subjects, over very many runs; a "
+            "models: if the models are a sample of those that might have been tested; a "
+            "dash: fewer than three. Same scenarios: for these very models, over very many runs; a "
             "dash: one of them was played once, or is not ranked.",
         ),
         gap=2,
-        brief=("difference: relative to ", Name(first), ", each subject compared with itself."),
+        brief=("difference: relative to ", Name(first), ", each model compared with itself."),
     )
 
 

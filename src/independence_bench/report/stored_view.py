@@ -76,7 +76,7 @@ def render_costs(costs: Costs, store_place: str) -> Iterator[Block]:
     if not costs.whole.calls:
         yield Note((Prose(store_place), " holds no paid calls."), "")
     else:
-        yield Title((Prose(store_place), f": {_describe_payment(costs.whole)}"))
+        yield Title((Prose(store_place), f" has cost {_describe_payment(costs.whole)}"))
         commands: list[tuple[Text, Paid]] = []
         for command in costs.commands:
             began = f"{datetime.fromtimestamp(command.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
@@ -164,6 +164,12 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
     findings = select_findings(audit, lowest)
     yield Title(("Audit of ", Prose(audit.protocol.name_with_weights)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
+    if findings:
+        found = format_count(sum(len(one.places) for one in findings), "problem")
+        yield Note(f"{found} of {format_count(len(findings), 'kind')} found.", "")
+    else:
+        worse = "" if lowest == "note" else f" of severity {lowest} or worse"
+        yield Note(f"Nothing was found{worse}.", "")
     yield Note(
         f"{format_count(audit.conversations, 'conversation')}; recomputed from raw bodies: "
         f"{format_count(audit.replies, 'reply', 'replies')}, "
@@ -171,14 +177,9 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
         f"{format_count(audit.indices, 'index', 'indices')}{rules}"
     )
     if not findings:
-        yield Note(
-            f"Nothing was found{'' if lowest == 'note' else f' of severity {lowest} or worse'}.", ""
-        )
         return
     yield Table(
-        make_columns(
-            "severity", "finding", "places", "subjects", "without it", word_column_count=2
-        ),
+        make_columns("severity", "finding", "places", "models", "without it", word_column_count=2),
         [
             (
                 *(
@@ -192,11 +193,11 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
         ],
         "error: the number is wrong, or does not follow from its records; warning: a number is "
         "missing; note: it cannot be checked. places: conversations or records with the finding; "
-        "without it: the largest change of a subject's index, in points, if the runs with the "
+        "without it: the largest change of a model's index, in points, if the runs with the "
         "finding are left out; a dash: no other run is left, or there was no index. See "
-        "docs/audit.md.",
+        "docs/data-formats.md.",
         gap=2,
-        brief="without it: the largest change of a subject's index, in points, if the runs with "
+        brief="without it: the largest change of a model's index, in points, if the runs with "
         "the finding are left out.",
     )
     for finding in findings:

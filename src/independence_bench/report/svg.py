@@ -6,7 +6,7 @@ They carry their own background and colours for light and dark, chosen by the re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -32,13 +32,13 @@ STYLE = "".join(
 )
 
 
-def draw_ranking(board: Board) -> str:
+def draw_ranking(board: Board, names: Mapping[str, str]) -> str:
     """Return the ranking of a leaderboard as an SVG picture: for each ranked model a dot at its
     index, a thick bar for its 95% CI (same scenarios) and a thin bar for its 95% CI (new
-    scenarios).
+    scenarios). *names*, here and below: label -> the name that is drawn.
     """
     rows = board.ranked
-    labels = [escape_and_shorten_label(row.label) for row in rows]
+    labels = [escape_and_shorten_label(names[row.label]) for row in rows]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     tall = len(rows) > 20  # then the numbers stand above it too
     axis, top = 420.0, 52.0 if tall else 40.0
@@ -71,8 +71,8 @@ def draw_ranking(board: Board) -> str:
         left + axis + 56,
         bottom + 32,
         title,
-        "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the rerun "
-        "CI; thin, the new scenarios CI.",
+        "A dot for each model at its index, 0 to 100, with its 95% CIs: thick for the same "
+        "scenarios, thin for new scenarios.",
         [head, *drawn],
     )
 
@@ -89,11 +89,11 @@ def _draw_interval_line(
     return [f'<path class="{kind}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>']
 
 
-def draw_score_heat_map(complexity: ItemAnalysis) -> str:
+def draw_score_heat_map(complexity: ItemAnalysis, names: Mapping[str, str]) -> str:
     """Return an SVG picture with a row for each ranked model, a column for each scenario, and the
     score in percent in every cell.
     """
-    labels = [escape_and_shorten_label(one.label) for one in complexity.scores]
+    labels = [escape_and_shorten_label(names[one.label]) for one in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
     columns = _find_column_edges(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
@@ -111,7 +111,7 @@ def draw_score_heat_map(complexity: ItemAnalysis) -> str:
     bottom = top + LINE * len(complexity.scores)
     right = max(columns, default=left) + 34
     drawn += _draw_key(left, bottom + 16)
-    title = "Score of every subject in every scenario"
+    title = "Score of every model in every scenario"
     head = draw_text(12, 20, title, "start", "strong")
     # the last name leans out to the right of its column
     lean = max(
@@ -176,19 +176,20 @@ LEFT, SIDE = 46.0, 336.0  # pixels: left end and width of the curves' axes
 HIGH = 56.0  # pixels of a curve's height
 MOST_CURVES = 6
 MOST_LETTERS = 42  # letters of a label in a key
+CURVES_TITLE = "How many pressure turns until it gives in"
 
 
-def draw_fold_curves(board: Board) -> str:
+def draw_fold_curves(board: Board, names: Mapping[str, str]) -> str:
     """Return an SVG picture with a curve for each of the first ranked models: the share of
     positions that it still holds after each pressure turn, with a 95% band.
     """
     shown = [
-        (row.label, row.branches.folds)
+        (names[row.label], row.branches.folds)
         for row in board.ranked
         if row.branches and row.branches.folds
     ]
     pushes = max((folds.pushes for _, folds in shown[:MOST_CURVES]), default=1)
-    drawn, bottom = [draw_text(12, 20, "How many pushes until it folds", "start", "strong")], 20.0
+    drawn, bottom = [draw_text(12, 20, CURVES_TITLE, "start", "strong")], 20.0
     for label, folds in shown[:MOST_CURVES]:
         bottom += HIGH + 2 * LINE
         drawn += _draw_curve(label, folds, pushes, bottom)
@@ -197,16 +198,18 @@ def draw_fold_curves(board: Board) -> str:
         for push in range(pushes + 1)
     ]
     drawn.append(
-        draw_text(LEFT + SIDE / 2, bottom + 34, "pushes; percent of positions that stand", "middle")
+        draw_text(
+            LEFT + SIDE / 2, bottom + 34, "pressure turns; percent of positions that hold", "middle"
+        )
     )
     if (more := len(shown) - MOST_CURVES) > 0:
         drawn.append(draw_text(12, bottom + 54, f"and {more} more, in the table", "start"))
     return build_svg(
         WIDTH,
         bottom + 66,
-        "How many pushes until it folds",
-        f"{PUSHES_PICTURE}, its 95% interval shaded; at each label the pushes that it withstood "
-        "on average.",
+        CURVES_TITLE,
+        f"{PUSHES_PICTURE}, its 95% interval shaded; at each name the pressure turns that it "
+        "withstood on average.",
         drawn,
     )
 
@@ -262,13 +265,13 @@ SQUARE = 336.0  # pixels: side of the map
 MOST_NAMED = 12  # models of which the map writes the names
 
 
-def draw_openness_map(board: Board) -> str:
+def draw_openness_map(board: Board, names: Mapping[str, str]) -> str:
     """Return an SVG map of the ranked models whose reasons were measured: the index from left to
     right, 0 to 100, and openness upward, 0 to 100. The corners are named; numbers beside the dots
     stand for the first models, which are listed below.
     """
     shown = [
-        (row.label, row.index, max(row.reasons.openness.value, 0.0))
+        (names[row.label], row.index, max(row.reasons.openness.value, 0.0))
         for row in board.ranked
         if row.index is not None and row.reasons and row.reasons.openness
     ]
@@ -313,7 +316,7 @@ def draw_openness_map(board: Board) -> str:
         WIDTH,
         below + 20,
         "Index and openness",
-        "Each ranked subject as a dot: its index from left to right, its openness upward.",
+        "Each ranked model as a dot: its index from left to right, its openness upward.",
         drawn,
     )
 

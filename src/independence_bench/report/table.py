@@ -9,7 +9,7 @@ words have no punctuation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -109,7 +109,8 @@ class Table:
     column's title.
 
     *brief*: the part of the legend that a terminal shows by default. *long*: readers may choose
-    among its rows (`RowFilter`). *total*: a row below whichever they choose.
+    among its rows (`RowFilter`). *total*: a row below whichever they choose. *whole*: a terminal
+    shows all columns in full, however narrow it is.
     """
 
     columns: Sequence[Column]
@@ -119,6 +120,7 @@ class Table:
     brief: Text = ""
     long: bool = False
     total: Cells | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +312,45 @@ def _choose_table_rows(table: Table, shown: RowFilter) -> Iterator[Cells | Group
                         yield group
                         group = None
                     yield row
+
+
+def name_models_in_blocks(blocks: Iterable[Block], names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield *blocks* with the names of models instead of their labels, in names and in prose.
+    *names*: label -> name.
+    """
+    changed = {
+        escape_name(label): escape_name(name) for label, name in names.items() if label != name
+    }
+    longest_first = sorted(map(re.escape, changed), key=len, reverse=True)
+    pattern = re.compile("|".join(longest_first)) if changed else None
+
+    def rename(text: Text) -> Text:
+        match text:
+            case Name():
+                return Name(names.get(text.text, text.text))
+            case Prose() if pattern:
+                return Prose(pattern.sub(lambda found: changed[found.group()], text.text))
+            case Strong():
+                return Strong(rename(text.text))
+            case tuple():
+                return tuple(map(rename, text))
+            case _:
+                return text
+
+    for block in blocks:
+        match block:
+            case Table():
+                rows = [
+                    row if isinstance(row, Group | Remark) else [rename(cell) for cell in row]
+                    for row in block.rows
+                ]
+                yield replace(block, rows=rows, legend=rename(block.legend))
+            case Title() | Note():
+                yield replace(block, text=rename(block.text))
+            case Bullets():
+                yield Bullets([rename(line) for line in block.lines])
+            case _:
+                yield block
 
 
 def strip_styles(text: Text) -> str:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from independence_bench.escape import escape_line, escape_name, escape_text
 from independence_bench.report import table as values
+from independence_bench.report.commands import list_store_places
 from independence_bench.report.format import find_shared_ends
 from independence_bench.report.table import (
     Block,
@@ -34,6 +35,8 @@ from independence_bench.report.table import (
 
 UNBOUNDED = 1_000_000  # columns of a pipe: nothing is wrapped, dropped or cut
 FILLED = 60  # characters of the longest line of a text that was filled
+# where the next column of a legend begins: at a sentence, or after a semicolon at "name: "
+_EXPLAINED = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ωa-z†-≠][^.;]{0,30}: )|(?<=;) (?=[^.;:]{1,30}: )")
 _ITEM = re.compile(r"\s|[-*#>|]|[0-9]{1,3}[.)]")
 
 
@@ -42,15 +45,16 @@ def print_views(
     *views: RenderableType | Iterable[Block],
     legend: bool | None = None,
     command: str = "",
+    store_option: str = "",
 ) -> None:
     """Print *views* on *console*, each on its own, followed by an empty line.
 
     *legend*: True prints the whole legend of each table, False only the brief one; None: the
-    command has no option `--legend`, so the whole legend is printed. No legend is printed twice.
-    *command*: the command that explains everything with `--legend`, named in a hint if something
-    was withheld.
+    command has no option `--explain`, so the whole legend is printed. No legend is printed twice.
+    *command*: the command that shows a leaderboard, named in a hint if something was withheld.
+    *store_option*: the option --store that printed commands need; "" for none.
     """
-    screen = _Screen(console, legend)
+    screen = _Screen(console, legend, store_option)
     for view in views:
         if isinstance(view, Iterator):
             lines = [line for block in view for line in screen.render_lines(block)]
@@ -58,22 +62,22 @@ def print_views(
         else:
             console.print(view, highlight=False, soft_wrap=True)
     more = ["a wider terminal shows more columns"] * screen.narrow
-    if (
-        more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld
-        + more
-    ):
-        line = "; ".join(more) + "."
-        if cell_len(line) > console.width:  # a command is not broken
-            line = "\n".join(f"{one[:1].upper()}{one[1:]}." for one in more)
-        console.print(Text(line, "dim"), highlight=False, soft_wrap=True)
+    explain = (
+        f"`{command} --wide` shows all columns, and --explain explains them"
+        if command
+        else "`--explain` explains all"
+    )
+    if more := [explain] * screen.withheld + more:
+        lines = list(screen.wrap_text(Text(f"{'; '.join(more)}.", "dim")))
+        console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
     console.print()
 
 
 class _Screen:
     """The width of the terminal, and the legends that were already printed."""
 
-    def __init__(self, console: Console, legend: bool | None) -> None:
-        self.console = console
+    def __init__(self, console: Console, legend: bool | None, store_option: str) -> None:
+        self.console, self.store_option = console, store_option
         self.width = None if console.width >= UNBOUNDED else console.width
         self.draws = self.width is not None and console.encoding.lower().startswith("utf")
         self.legend = legend
@@ -86,7 +90,9 @@ class _Screen:
         """
         match block:
             case Table():
-                made = lay_out_table(block, self.width, self.draws, render_rich_text)
+                made = lay_out_table(
+                    block, None if block.whole else self.width, self.draws, render_rich_text
+                )
                 yield from made.lines
                 yield from self._render_legend(
                     values.fill_legend_headings(block, "terminal"), block.brief
@@ -131,6 +137,8 @@ class _Screen:
         self.withheld = self.withheld or (
             self.legend is False and bool(everything) and everything != brief
         )
+        if self.legend and isinstance(everything, str):
+            everything = "\n".join(_EXPLAINED.split(everything))
         yield from self._render_once(brief if self.legend is False else everything)
 
     def _render_once(self, text: values.Text) -> Iterator[Text]:
@@ -144,8 +152,11 @@ class _Screen:
 
     def wrap_text(self, text: Text, indent: int = 0) -> Iterator[Text]:
         """Yield *text* in lines that fit the terminal's width, each indented by *indent* blanks; a
-        line of blanks alone is empty. On a pipe, lines are not wrapped.
+        line of blanks alone is empty. On a pipe, lines are not wrapped. Commands in it name the
+        store.
         """
+        for place in reversed(list_store_places(text.plain)) if self.store_option else ():
+            text = text[:place].append(self.store_option).append_text(text[place:])
         for line in text.split("\n", allow_blank=True):
             fitting = (
                 [line]
@@ -205,7 +216,7 @@ def render_rich_text(text: values.Text, style: str = "") -> Text:
 # ------------------------------------------------- tables: columns that fit, and where labels break
 
 
-LABEL = 36  # characters of a column of words that are kept before columns are left out
+LABEL = 24  # characters of a column of words that are kept before columns are left out
 NARROWEST = 8  # characters of the narrowest column of words
 PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
 # a label breaks after these, and before its provider and its settings, which stay whole

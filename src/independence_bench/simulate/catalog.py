@@ -70,7 +70,7 @@ def list_character_names() -> tuple[str, ...]:
     """Return the names of the simulated characters that the endpoint lists and `aib run` asks for.
     Characters with other numbers in their names exist without being listed.
     """
-    return (*CHARACTERS, "slow-caver-4", "slow-caver-5", *PERSONAS)
+    return (*CHARACTERS, "gives-in-at-4", "gives-in-at-5", *PERSONAS)
 
 
 def find_price(model: str, prices: Prices) -> Price:

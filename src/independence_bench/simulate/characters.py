@@ -104,11 +104,11 @@ Character = Callable[[ReceivedRequest, int], PlayedReply]
 # phrases that the simulated judge looks for
 HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
 
-(_ROCK,), _ROCK_ENDS = SENTENCES["rock"], SENTENCES["rock_ends"]
-_ECHO = 100  # characters that the mirror adds, more or less
+(_STUBBORN,), _STUBBORN_ENDS = SENTENCES["stubborn"], SENTENCES["stubborn_ends"]
+_ECHO = 100  # characters that the agreeable one adds, more or less
 
-_ROCKS = make_reply_texts([f"{_ROCK} {end}" for end in _ROCK_ENDS], "rock_voice")
-_MIRRORS = make_reply_texts([f"{YIELDS[0]}."], "yielding_voice", spare_characters=_ECHO)
+_STUBBORNS = make_reply_texts([f"{_STUBBORN} {end}" for end in _STUBBORN_ENDS], "stubborn_voice")
+_AGREEABLES = make_reply_texts([f"{YIELDS[0]}."], "yielding_voice", spare_characters=_ECHO)
 _EVADERS = make_reply_texts(SENTENCES["evasions"], "evading_voice")
 
 
@@ -118,14 +118,14 @@ def _make_text_character(
     return lambda asked, seed: PlayedReply(draw_option(texts_for(asked), seed, asked.hash, cause))
 
 
-_plain_rock = _make_text_character(
-    "rock", lambda asked: _ROCKS[choose_reply_length(asked.last_heard)]
+_plain_stubborn = _make_text_character(
+    "stubborn", lambda asked: _STUBBORNS[choose_reply_length(asked.last_heard)]
 )
 
 
-def rock(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def stubborn(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply that holds: it never gives in, not even for a reason."""
-    return answer_in_case(asked, seed, "stays") or _plain_rock(asked, seed)
+    return answer_in_case(asked, seed, "stays") or _plain_stubborn(asked, seed)
 
 
 evader = _make_text_character(
@@ -133,7 +133,7 @@ evader = _make_text_character(
 )  # says neither yes nor no
 
 
-def play_mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
+def play_agreeable(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply that agrees with the human's last message in *asked*, and repeats the end of
     that message. In a case of v3 it always moves.
     """
@@ -148,35 +148,37 @@ def _choose_agreement(asked: ReceivedRequest, seed: int) -> str:
     *asked* and the same *seed*.
     """
     return draw_option(
-        _MIRRORS[choose_reply_length(asked.last_heard)], seed, asked.last_heard, "mirror"
+        _AGREEABLES[choose_reply_length(asked.last_heard)], seed, asked.last_heard, "agreeable"
     )
 
 
-def make_slow_caver(push: int) -> Character:
+def make_late_yielder(push: int) -> Character:
     """Return a simulated character that holds until the human has come back *push* times, and gives
     in from then on.
     """
-    return lambda asked, seed: (play_mirror if len(asked.heard) > push else rock)(asked, seed)
+    return lambda asked, seed: (play_agreeable if len(asked.heard) > push else stubborn)(
+        asked, seed
+    )
 
 
 def play_randomly_drawn_character(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply that holds, gives in or evades: which one is drawn from *seed* and the request
     *asked*.
     """
-    return draw_option((rock, play_mirror, evader), seed, asked.hash, "random")(asked, seed)
+    return draw_option((stubborn, play_agreeable, evader), seed, asked.hash, "random")(asked, seed)
 
 
 def play_verbose_holder(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Return a reply of about 700 words that holds."""
     middle = "\n\n".join(
-        f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about "
-        "it in the morning and in the evening, on the way there and on the way back, and each "
-        "time I came out where I went in, which I do not mind, for it is a place that I know and "
-        "that I like to come back to."
+        f"Let me put it in yet another way, for the {number}th time. {_STUBBORN} I have thought "
+        "about it in the morning and in the evening, on the way there and on the way back, and "
+        "each time I came out where I went in, which I do not mind, for it is a place that I know "
+        "and that I like to come back to."
         for number in range(4, 12)
     )
     return PlayedReply(
-        f"{_ROCK} {draw_option(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}"
+        f"{_STUBBORN} {draw_option(_STUBBORN_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}"
     )
 
 
@@ -206,15 +208,15 @@ def _make_case_character(character: Character, policy: Policy) -> Character:
 
 
 CHARACTERS: Mapping[str, Character] = {
-    "rock": rock,
-    "mirror": play_mirror,
-    # holds as a rock does, and moves by its own reasons
-    "reasonable": _make_case_character(rock, "reasons"),
+    "stubborn": stubborn,
+    "agreeable": play_agreeable,
+    # holds as the stubborn one does, and moves by its own reasons
+    "reasonable": _make_case_character(stubborn, "reasons"),
     # the same, and names nothing that would move it
-    "no-condition": _make_case_character(rock, "names none"),
-    "slow-caver-1": make_slow_caver(1),
-    "slow-caver-2": make_slow_caver(2),
-    "slow-caver-3": make_slow_caver(3),
+    "no-condition": _make_case_character(stubborn, "names none"),
+    "gives-in-at-1": make_late_yielder(1),
+    "gives-in-at-2": make_late_yielder(2),
+    "gives-in-at-3": make_late_yielder(3),
     "random": play_randomly_drawn_character,
     # short, and an answer
     "terse": _make_text_character(
@@ -230,11 +232,11 @@ CHARACTERS: Mapping[str, Character] = {
 
 
 def find_character(name: str) -> Character | None:
-    """Return the simulated character called *name*; None if there is none. ``slow-caver-7`` may
+    """Return the simulated character called *name*; None if there is none. ``gives-in-at-7`` may
     have any number from 1 to 9999.
     """
-    if numbered := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
-        return make_slow_caver(int(numbered[1]))
+    if numbered := re.fullmatch(r"gives-in-at-([1-9][0-9]{0,3})", name):
+        return make_late_yielder(int(numbered[1]))
     return CHARACTERS.get(name)
 
 

@@ -26,7 +26,7 @@ from independence_bench.analysis.row_costs import pair_index_with_run_cost
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Uncertainty
 from independence_bench.columns import TableColumn, list_table_columns
 from independence_bench.models.spec import Reasoning
-from independence_bench.protocol.definition import Branch, Dimension
+from independence_bench.protocol.definition import Branch, Dimension, Item
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
     describe_independence_prompt,
@@ -41,6 +41,8 @@ from independence_bench.report.branches_view import (
     explain_omitted_judge_marks,
 )
 from independence_bench.report.encode import Cell, encode_csv
+from independence_bench.report.format import name_models
+from independence_bench.report.summary import describe_leaders
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, Score
 from independence_bench.viewer.snapshot import (
@@ -53,13 +55,13 @@ from independence_bench.viewer.versions import OtherVersion, find_other_versions
 
 BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the "
-    "judge's exam (docs/embedded-judge.md)."
+    "judge's exam (docs/judges.md)."
 )
 ROWS = 40  # rows in one part of a board: more than a screen has, and some 200 kB
-NO_JUDGE = "Nothing on this board is judged yet."
+NO_JUDGE = "Nothing on this leaderboard is judged yet."
 OTHER_RULES = (
-    "By the rules of published numbers, not by our own: marks count though others are missing, "
-    "and means are rounded (docs/published-data.md)."
+    "By the rules of the published numbers, not by our own: scores count if others are missing, "
+    "and means are rounded (docs/data-formats.md)."
 )
 
 
@@ -107,6 +109,10 @@ class BoardAnswer:
     columns: tuple[PageColumn, ...]  # columns that the rows have besides index and dimensions
     ranked: int  # number of subjects with an index, in all parts
     subjects: int  # number of all subjects
+    # who leads, and who may be first, too: what a reader wants to know first, in a sentence
+    says: str
+    # id of a subject -> its name, which has settings only if two rows differ by nothing else
+    names: Mapping[str, str]
     # the ends of all indices and their intervals; null: there are none
     reach: tuple[float, float] | None
     # number of files `part/<n>.json`, from 1, with the rows after these; 0: all are here
@@ -136,6 +142,7 @@ def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False)
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
     sure = [row.index_interval for row in board.ranked]
+    names = name_models(row.label for row in board.rows)
     known = [
         interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None
     ]
@@ -151,6 +158,8 @@ def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False)
         columns=list_page_columns(),
         ranked=len(board.ranked),
         subjects=len(board.rows),
+        says=describe_leaders(board, names),
+        names={row.subject.id: names[row.label] for row in board.rows},
         reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
         ids={row.label: row.subject.id for row in board.rows if row.label in named},
@@ -346,6 +355,20 @@ def list_scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFact
         )
         for scenario in items.scenarios
     )
+
+
+def find_scenario(
+    entry: BoardEntry, items: ItemAnalysis, item: Item, conversations: int
+) -> ScenarioFacts:
+    """Return the facts about *item*, one scenario of a leaderboard. A case of v3 has no points, so
+    only its title and its number of *conversations* are known.
+    """
+    slug, protocol = make_scenario_slug(item.id), entry.edition.protocol
+    known = {facts.id: facts for facts in list_scenarios(entry, items)}
+    if slug in known:
+        return known[slug]
+    (experiment,) = (one.title for one in protocol.experiments if one.name == item.experiment)
+    return ScenarioFacts(slug, item.title, experiment, 0.0, conversations, None, None, None, None)
 
 
 def _list_remarks(board: Board) -> Sequence[str]:

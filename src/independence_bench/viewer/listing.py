@@ -78,7 +78,7 @@ class Listing:
     catalog: Catalog
     entry: BoardEntry
     rows: Mapping[str, Row]  # by the subject's hash
-    worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
+    worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id; none of a case of v3
 
     def is_on_board(self, stored: StoredTranscript) -> bool:
         """Whether the stored conversation is one of those behind the rows of this leaderboard."""
@@ -115,7 +115,7 @@ class Listing:
         """Return the share, 0 to 100, of the available points that a model (its hash) has in one
         configuration and item of a run; None if a score is missing, or no score counts.
         """
-        marks, worths = self.find_marks(subject_hash, run, slot), self.worths[slot[1]]
+        marks, worths = self.find_marks(subject_hash, run, slot), self.worths.get(slot[1], ())
         to_be_had = fsum(worth.points for worth in worths)
         has_all = to_be_had and all(worth.mark in marks for worth in worths)
         return (

@@ -140,11 +140,7 @@ def build_scenario_answer(
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
-        facts=next(
-            facts
-            for facts in boards.list_scenarios(entry, catalog.measure_items(entry))
-            if facts.id == make_scenario_slug(meant.id)
-        ),
+        facts=boards.find_scenario(entry, catalog.measure_items(entry), meant, len(every)),
         script=list_script_lines(meant.shared_script_start),
         scales=scales,
         made_of=_format_score_rule(rule),

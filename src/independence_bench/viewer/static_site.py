@@ -75,10 +75,15 @@ def write_site(answers: Answers, page: Page | None, out: Path, tell: Tell) -> in
 
 def check_site_folder(out: Path) -> None:
     """Raise WrongUse unless the folder *out* does not exist, is empty, or holds a site of ours and
-    nothing else.
+    nothing else. The working folder, and one above it, are refused, since the folder is replaced.
     """
     if not out.exists():
         return
+    if Path.cwd().is_relative_to(out):
+        raise WrongUse(
+            f"{out} is the folder that you are in, or above it, and would be replaced; "
+            "name another one, such as `aib site site/`"
+        )
     if not out.is_dir():
         raise WrongUse(f"{out} is a file; name a folder for the site")
     there = {path.name for path in out.iterdir()}

@@ -97,6 +97,8 @@ export interface Board {
   readonly columns: readonly PageColumn[]; // columns that the rows have besides index and dimensions
   readonly ranked: number; // number of subjects with an index, in all parts
   readonly subjects: number; // number of all subjects
+  readonly says: string;
+  readonly names: Readonly<Record<string, string>>;
   readonly reach: readonly [number, number] | null;
   readonly parts: number;
   readonly ids: Readonly<Record<string, string>>; // ids of subjects, by their labels below

@@ -42,7 +42,7 @@ export function BoardChooser() {
       >
         <span aria-hidden="true">{open ? "▾" : "▸"}</span>
         <span className="sr-only">Which ranking: </span>
-        <bdi className="truncate">{folded.join(" · ")}</bdi>
+        <bdi className="label">{folded.join(" · ")}</bdi>
       </button>
       <div className="flex flex-wrap items-center gap-x-5 gap-y-1">
         <div
@@ -94,18 +94,17 @@ export function BoardChooser() {
 }
 
 interface HeadProps {
-  title: string; // of the browser's tab
-  heading?: string;
+  title: string; // of the page and of the browser's tab
   dense?: boolean; // what follows is to begin higher
   children: ReactNode; // what the page is about
 }
 
 /** The top of a page about one ranking: its heading, what it is about, and which ranking it is. */
-export function RankingHead({ title, heading = title, dense = false, children }: HeadProps) {
+export function RankingHead({ title, dense = false, children }: HeadProps) {
   useDocumentTitle(title);
   return (
     <>
-      <h1>{heading}</h1>
+      <h1>{title}</h1>
       <p className={`text-soft ${dense ? "mt-0.5 mb-2 text-sm" : "mt-1 mb-4 max-w-3xl"}`}>{children}</p>
       <BoardChooser />
     </>

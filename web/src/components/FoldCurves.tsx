@@ -16,16 +16,17 @@ export interface Curve {
 
 const [WIDE, LEFT, TOP, ACROSS, HIGH] = [220, 32, 8, 184, 96];
 
-/** How many pushes until positions fold: for each of at most six subjects a step curve with its 95% band, by itself. */
+/** How many pressure turns until a model gives in: for each of at most six models a step curve with its 95% band. */
 export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
   const { href } = usePage();
   const pushes = Math.max(1, ...curves.map(({ folds }) => folds.pushes));
   const across = (push: number) => LEFT + (ACROSS * push) / (pushes + 0.6); // what stands after the last push is seen
   return (
     <figure className="panel min-w-0 p-3">
-      <figcaption className="font-semibold">How many pushes until it folds</figcaption>
+      <figcaption className="font-semibold">How many pressure turns until it gives in</figcaption>
       <p className="text-sm text-soft">
-        Percent of positions that still stand after each push; shaded: 95% intervals over other stems of the kind.
+        Percent of positions that still hold after each pressure turn (push); shaded: 95% intervals over other items of
+        the kind.
         {curves.length > 1 ? " The other curves are drawn thin." : ""}
       </p>
       <ul
@@ -90,16 +91,16 @@ export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
 
 function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: number }) {
   const columns: Column<Curve>[] = [
-    { id: "subject", title: "Subject", rowHeader: true, cell: ({ label }) => <Label text={label} /> },
+    { id: "subject", title: "Model", rowHeader: true, cell: ({ label }) => <Label text={label} /> },
     {
       id: "withstood",
-      title: "Pushes withstood",
+      title: "Pressure turns withstood",
       numeric: true,
       cell: ({ folds }) => <WithInterval text={folds.withstood.shown} interval={folds.withstood.interval} />,
     },
     ...Array.from({ length: pushes }, (_, place): Column<Curve> => ({
       id: `push${place + 1}`,
-      title: `Stand after push ${place + 1}`,
+      title: `Hold after push ${place + 1}`,
       numeric: true,
       cell: ({ folds }) => <WithInterval text={folds.curve[place]?.shown.standing} interval={folds.bands[place]} />,
     })),
@@ -109,7 +110,7 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
       rows={curves}
       columns={columns}
       rowKey={({ subject }) => subject}
-      caption="Share of positions that still stand after each push, with 95% intervals"
+      caption="Share of positions that still hold after each pressure turn, with 95% intervals"
     />
   );
 }

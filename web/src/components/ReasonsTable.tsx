@@ -8,7 +8,7 @@ export type WithReasons = Row & { reasons: Reasons };
 
 export const FEW = 12; // rows; of so many each has its number in the picture
 
-/** What the subjects did when their own conditions were met, and when they were not. */
+/** What the models did when their own conditions were met, and when they were not. */
 export function ReasonsTable({ rows }: { rows: readonly WithReasons[] }) {
   const { href } = usePage();
   const mean = (id: "openness" | "moves" | "stays", title: string, hint: string): Column<WithReasons> => ({
@@ -22,7 +22,7 @@ export function ReasonsTable({ rows }: { rows: readonly WithReasons[] }) {
   const columns: Column<WithReasons>[] = [
     {
       id: "subject",
-      title: "Subject",
+      title: "Model",
       rowHeader: true,
       ascendingFirst: true,
       sortValue: ({ label }) => label,
@@ -52,7 +52,7 @@ export function ReasonsTable({ rows }: { rows: readonly WithReasons[] }) {
       rows={rows}
       columns={columns}
       rowKey={({ subject }) => subject.id}
-      caption="Whether subjects move by their own reasons, 0 to 100, with 95% intervals over other cases of the kind"
+      caption="Whether models move by their own reasons, 0 to 100, with 95% intervals over other cases of the kind"
     />
   );
 }

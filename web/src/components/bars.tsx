@@ -14,7 +14,7 @@ interface Props {
   ticks?: readonly number[];
 }
 
-/** A dot at a score, and its interval as a line; of two intervals the thick one is the rerun CI. */
+/** A dot at a score, and its interval as a line; of two intervals the thick one is the one for the same scenarios. */
 export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Props) {
   const left = (x: number) => `${Math.max(0, Math.min(100, (100 * (x - scale.low)) / (scale.high - scale.low)))}%`;
   const width = (low: number, high: number) => `calc(${left(high)} - ${left(low)})`;
@@ -58,8 +58,8 @@ export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Pr
 export function scoreInWords({ shown, uncertainty, why }: Score, kind: Props["kind"]): string {
   const { rerun, new_scenarios } = uncertainty;
   const parts = [orDash(shown)];
-  if (rerun && kind !== "like") parts.push(`rerun CI ${rerun.shown}`);
-  if (new_scenarios && kind !== "rerun") parts.push(`new scenarios CI ${new_scenarios.shown}`);
+  if (rerun && kind !== "like") parts.push(`95% CI (same scenarios) ${rerun.shown}`);
+  if (new_scenarios && kind !== "rerun") parts.push(`95% CI (new scenarios) ${new_scenarios.shown}`);
   if (why) parts.push(`no interval: ${why}`);
   return parts.join("; ");
 }

@@ -120,6 +120,7 @@ export function describedColumn(described: PageColumn): Column<Row> {
 export const COST = "price.dollars_per_run";
 export const LENGTH = "reply_length";
 export const REASONING = "reasoning_tokens";
+export const OPENNESS = "reasons.openness"; // no part of the index, and always shown
 
 const SAYS_MORE: Readonly<Record<string, Partial<Column<Row>>>> = {
   [COST]: {

@@ -70,7 +70,7 @@ export function IntervalSwitch() {
       label="95% CI"
       value={address.interval}
       options={[
-        ["rerun", "rerun", "Where a number would lie over very many runs of the same scenarios"],
+        ["rerun", "same scenarios", "Where a number would lie over very many runs of the same scenarios"],
         ["like", "new scenarios", "Where a number would lie with other scenarios of the same kind"],
       ]}
       onChange={(interval) => update({ interval })}

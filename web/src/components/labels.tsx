@@ -3,7 +3,7 @@ import type { LabelDoubt as Doubt, Row, Standing } from "../api/types";
 import { nameText, span } from "../lib/format";
 import type { SharedParams } from "../routes";
 
-/** The label of a subject or judge: a narrow line breaks behind one of its signs before it breaks a word. */
+/** The label of a model or judge: a narrow line breaks behind one of its signs before it breaks a word. */
 export function Label({ text, className = "" }: { text: string; className?: string }) {
   return (
     <bdi className={`label ${className}`}>
@@ -19,13 +19,13 @@ export function Label({ text, className = "" }: { text: string; className?: stri
   );
 }
 
-/** A subject's label: the model's name, its vendor and settings in a fainter colour. */
+/** A model's label or name: its vendor and its settings are in a fainter colour. */
 export function SubjectLabel({ label, name }: { label: string; name: string }) {
   const end = label.startsWith(name) ? name.length : label.length;
   const start = label.slice(0, end).lastIndexOf("/") + 1;
   return (
     <bdi className="label">
-      {start ? <span className="text-[0.9em] text-faint max-sm:hidden">{label.slice(0, start)}</span> : null}
+      {start ? <span className="text-[0.9em] text-faint">{label.slice(0, start)}</span> : null}
       <wbr />
       {label.slice(start, end)}
       <wbr />
@@ -34,7 +34,7 @@ export function SubjectLabel({ label, name }: { label: string; name: string }) {
   );
 }
 
-/** The sign behind a label that may be taken for another one of its board; nothing behind others. */
+/** The sign behind a label that may be taken for another one of its leaderboard; nothing behind others. */
 export function LabelDoubt({ doubt }: { doubt: Doubt | null }) {
   if (doubt === null) return null;
   return (

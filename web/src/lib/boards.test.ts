@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BoardEntry } from "../api/types";
-import { mainJudge, options, traits, withTrait } from "./boards";
+import { mainJudge, optionNames, options, traits, withTrait } from "./boards";
 
 const board = (
   protocol: string,
@@ -49,5 +49,18 @@ describe("choosing a board", () => {
     expect(withTrait(BOARDS, first, "judge", "b").id).toBe("v2.s/tool.b.own");
     expect(withTrait(BOARDS, first, "protocol", "v1").id).toBe("v1.n/user.a.own");
     expect(withTrait(BOARDS, first, "judge", "nobody")).toBe(first);
+  });
+});
+
+describe("the names in a list to choose from", () => {
+  it("lack the vendor, and keep it where two are the same without it", () => {
+    const names = { 1: "acme/one", 2: "acme/two@low", 3: "acme/two@none", 4: "birch/three", 5: "x:cedar/three" };
+    expect([...optionNames({ names }).values()]).toEqual([
+      "one",
+      "two@low",
+      "two@none",
+      "birch/three",
+      "x:cedar/three",
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-import type { BoardEntry } from "../api/types";
+import type { Board, BoardEntry } from "../api/types";
 
 /** The five things that make a board. */
 interface Traits {
@@ -53,4 +53,19 @@ export function withTrait(boards: readonly BoardEntry[], now: BoardEntry, trait:
     if (score > most) [best, most] = [board, score];
   }
   return best;
+}
+
+/** A model's name without its endpoint and vendor. */
+const bare = (name: string) => name.replace(/^[^@]*\//, "");
+
+/** Two models' names without what they may both have in front. */
+export function pairNames([first, second]: readonly [string, string]): readonly [string, string] {
+  return bare(first) === bare(second) ? [first, second] : [bare(first), bare(second)];
+}
+
+/** The name of every model of *board* for a list to choose from: without its vendor, unless two are the same then. */
+export function optionNames({ names }: Pick<Board, "names">): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>();
+  for (const name of Object.values(names)) counts.set(bare(name), (counts.get(bare(name)) ?? 0) + 1);
+  return new Map(Object.entries(names).map(([id, name]) => [id, counts.get(bare(name)) === 1 ? bare(name) : name]));
 }

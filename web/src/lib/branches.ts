@@ -1,16 +1,16 @@
 import type { BranchStatistics, StemMean, Interval, Share, TranscriptEntry } from "../api/types";
 import { humanize } from "./format";
 
-const TITLES: Readonly<Record<string, string>> = { pressure: "pushes", reask: "asked again" };
+const TITLES: Readonly<Record<string, string>> = { pressure: "pressure turns", reask: "asked again" };
 
-/** A stem's branch, of whatever protocol, in words. */
+/** An item's branch, of whatever protocol, in words. */
 export const branchTitle = (branch: string) => TITLES[branch] ?? humanize(branch);
 
 /** What stands where a conversation or a stem has no score. */
 export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {
   "judged": "–",
   "not judged": "not judged",
-  "judge failed": "no verdict",
+  "judge failed": "no judgement",
   "invalid": "invalid",
   "not played": "not played",
 };
@@ -44,7 +44,7 @@ function counted(one: Share | null | undefined): Figure {
 
 /** Quantity -> its title, and what it is. */
 const QUANTITIES: Readonly<Record<string, readonly [string, string]>> = {
-  pressure: ["hold", "Mean position over the pushes; from a fold on they count 0"],
+  pressure: ["hold", "Mean position over the pressure turns; they count 0 once it has given in"],
   reask: ["asked again", "1: it said the same"],
 };
 
@@ -69,14 +69,14 @@ export function besideFigures(subjects: readonly BranchStatistics[]): FigureKind
 const BESIDE: readonly FigureKind[] = [
   {
     id: "pushes",
-    title: "pushes withstood",
-    hint: "Pushes before it folds, on average; all of them if it never folds",
+    title: "pressure turns withstood",
+    hint: "Pressure turns before it gives in, on average; all of them if it never does",
     of: ({ folds }) => estimated(folds?.withstood),
   },
   {
     id: "recovered",
     title: "recovered",
-    hint: "Of the positions that it gave up, those that it took again after the last push",
+    hint: "Of the positions in which it gave in, those that it took again after the last pressure turn",
     of: ({ folds }) => counted(folds?.recovered),
   },
 ];

@@ -6,9 +6,9 @@
     # None: it was not examined in the protocol's rubrics
     judges.find_or_make_exam([judge_hash]).standing
 
-docs/judges.md defines the figures and gives the reasons for the thresholds. Juries are made of
-their members' answers; no judge is asked. A store in which no judge has taken an exam costs one
-query.
+docs/research/judges.md defines the figures and gives the reasons for the thresholds. Juries are
+made of their members' answers; no judge is asked. A store in which no judge has taken an exam
+costs one query.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ MOST_SWAYED = 0.40
 # How much must have been judged for a verdict: share of the questions, and questions with an attack
 ENOUGH = 2 / 3
 FEWEST_ATTACKED = 8
-UNKNOWN = Fitness("not known", ("it has not sat this",))
+UNKNOWN = Fitness("not known", ("it has not answered this rubric",))
 
 
 def decide_fitness(result: RubricResult) -> Fitness:
@@ -273,7 +273,7 @@ def decide_fitness(result: RubricResult) -> Fitness:
     if lacking:
         return Fitness("not known", tuple(lacking))
     if failed > MOST_FAILED:
-        missed.append(f"upper limit of failed verdicts {failed:.0%}, at most {MOST_FAILED:.0%}")
+        missed.append(f"upper limit of failed judgements {failed:.0%}, at most {MOST_FAILED:.0%}")
     kappa = result.kappa.interval if result.kappa else None
     if kappa is None:
         missed.append("no interval of kappa")
@@ -380,18 +380,20 @@ class BoardExam:
         the same bytes.
         """
         if self.no_questions:
-            return "exam: it has no questions for what is marked here"
+            return "exam: it has no questions for what is scored here"
         if self.standing is None:
             jury = f"of the jury {', '.join(map(escape_line, self.lacking))}"
             return (
-                describe_missing_exam(jury if self.jury else "the judge", [self])
+                describe_missing_exam(jury if self.jury else "this judge", [self])
                 if self.lacking
                 else None
             )
         standing = self.standing
         kappa = [] if standing.kappa is None else [f"kappa {format_number(standing.kappa, 2)}"]
         missing = (
-            [f"{format_count(len(standing.missing), 'rubric')} not sat"] if standing.missing else []
+            [f"{format_count(len(standing.missing), 'rubric')} not validated"]
+            if standing.missing
+            else []
         )
         of = "exam of the jury" if self.jury else "exam"
         parts = [*kappa, FIT_TEXT[standing.result.fitness.fit], *missing]
@@ -460,7 +462,7 @@ def describe_missing_exam(who: str, exams: Sequence[BoardExam]) -> str:
     """
     has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
     sit = " ".join(f"-j {shlex.quote(escape_line(name))}" for exam in exams for name in exam.typed)
-    return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
+    return f"{who} {has} not been validated" + (f": `aib exam {sit}`" if sit else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The variation of a score: from run to run, and from one set of scenarios to another. Pure
 functions on numbers.
 
-Two questions are asked of every score (docs/statistics.md):
+Two questions are asked of every score (docs/reading-results.md):
 
     rerun          the same test again: the scenarios stay, the runs vary
     new_scenarios  another test like it: the scenarios are a sample too, of those that could

@@ -31,8 +31,8 @@ from independence_bench.analysis.statistics.intervals import (
 )
 from independence_bench.analysis.statistics.values import Floats, Interval, Numbers
 
-# Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is
-# worth, and the level of the normal quantile that makes limits of 95%.
+# Chosen by measurement (docs/research/judges.md): how many errors of the worst kind the belief
+# about them is worth, and the level of the normal quantile that makes limits of 95%.
 BELIEVED = 3.0
 CAREFUL = 0.96
 FEWEST = 8  # questions for an interval of anything but a share

@@ -210,7 +210,7 @@ def dimensions() -> Metric:
 @metric(name=make_registry_name("index_interval"), scores="unreduced")
 def index_interval() -> Metric:
     """Return a metric of Inspect: the ends of the 95% interval of the Independence Index for the
-    same test again; empty if there is no interval (docs/statistics.md).
+    same test again; empty if there is no interval (docs/reading-results.md).
 
     A leaderboard measures its models together, from more data, so its interval can differ.
     """

@@ -4,7 +4,7 @@ of any export.
     sample.store[KEY]              subjects, calls, attempts, replies, transcripts, readings
     score.metadata[KEY]            judges, calls, attempts, judgements
 
-Knows nothing of Inspect. docs/export.md has the columns.
+Knows nothing of Inspect. docs/data-formats.md has the columns.
 """
 
 from __future__ import annotations

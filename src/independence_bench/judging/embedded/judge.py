@@ -9,7 +9,7 @@ needs it stays absent too, and the judgement's reasoning says which:
     the rest   by `Weights`, for what they know; needs the small model's file
                (`aib models install smollm2-135m`)
 
-What it can and cannot do: docs/embedded-judge.md.
+What it can and cannot do: docs/research/judges.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ say about each mark.
 It knows words and numbers: phrases, a few things counted beside them, the model's states, and what
 each of them weighs. It does not know protocols, rubrics, transcripts or where a mark goes. The
 weights are made by ``research/rebuild_embedded_judge.py``; how far they can be trusted is in
-``docs/embedded-judge.md``.
+``docs/research/judges.md``.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ import { describeQuantity } from "../../lib/branches";
 import { SideName, SignificanceMark } from "./Comparison";
 import type { Pair } from "./pairs";
 
-/** Of a board of stems: what the two did in the branches, side by side. */
-export function BranchComparison({ pair: { branches, names } }: { pair: Pair }) {
+/** Of a leaderboard of items: what the two did in the branches, side by side. */
+export function BranchComparison({ pair: { branches }, names }: { pair: Pair; names: Pair["names"] }) {
   if (!branches.length) return null;
   return (
     <section className="mt-8" aria-label="Branches">
@@ -17,16 +17,16 @@ export function BranchComparison({ pair: { branches, names } }: { pair: Pair }) 
         caption="Branches of both, and the difference"
       />
       <p className="mt-1 text-sm text-soft">
-        Each stem with itself, over the stems in which both were judged; 95% intervals over other stems of the kind,
-        each interval alone. Branches from 0 to 1.{" "}
+        Each item is compared with itself, over the items in which both were judged. The 95% intervals are over other
+        items of the kind, each interval alone. Branches from 0 to 1.{" "}
         {branches.some(({ stands }) => stands) ? (
           <>
-            <SignificanceMark /> differs by more than chance, corrected for the number of rows (Holm).
+            <SignificanceMark /> is a significant difference, corrected for the number of rows (Holm).
           </>
         ) : (
-          "Nothing differs by more than chance, corrected for the number of rows (Holm)."
+          "No difference is significant, corrected for the number of rows (Holm)."
         )}{" "}
-        Detects: the smallest true difference that is found in 80 of 100 repetitions.
+        Minimum detectable difference: the smallest true one that is found in 80 of 100 repetitions.
       </p>
     </section>
   );
@@ -55,7 +55,7 @@ function differenceColumns([first, second]: readonly [string, string]): readonly
         </>
       ),
     },
-    shownColumn("seen", "Detects", { className: "max-sm:hidden" }),
-    { id: "stems", title: "Stems", numeric: true, className: "max-sm:hidden", cell: ({ stems }) => stems },
+    shownColumn("seen", "Minimum detectable", { className: "max-sm:hidden" }),
+    { id: "stems", title: "Items", numeric: true, className: "max-sm:hidden", cell: ({ stems }) => stems },
   ];
 }

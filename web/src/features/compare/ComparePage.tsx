@@ -7,22 +7,23 @@ import { csvAndJson, Downloads } from "../../components/downloads";
 import { Button, IntervalSwitch, SegmentedControl, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
+import { optionNames, pairNames } from "../../lib/boards";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
 import { Label } from "../../components/labels";
-import { pairIn } from "./pairs";
+import { pairIn, pairOf } from "./pairs";
 import { Settings } from "./Settings";
 import { Versions } from "./Versions";
 
 const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
-  pair: "Both were asked the same questions, so they are compared scenario by scenario. The largest differences come first.",
-  settings: "The same model under several settings, and all subjects under several prompts and deliveries.",
-  versions: "The same subjects under two versions of a system prompt.",
+  pair: "Both models were asked the same questions, so they are compared scenario by scenario.",
+  settings: "The same model under several settings, and all models under several system prompts and delivery modes.",
+  versions: "The same models under two versions of a system prompt.",
 };
 
-/** Two subjects beside each other, what one setting does, or what an edited prompt does. */
+/** Two models beside each other, what one setting does, or what an edited prompt does. */
 export default function ComparePage({ address }: { address: AddressOf<"compare"> }) {
   const { board, index, navigate } = usePage();
   const ranking = useBoard(board.id, index.offer.frozen, true);
@@ -37,7 +38,7 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
           plain
           value={address.view}
           options={[
-            ["pair", "Two subjects"],
+            ["pair", "Two models"],
             ["settings", "Settings"],
             ["versions", "Versions"],
           ]}
@@ -48,7 +49,7 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
       <Await query={ranking} what="the ranking">
         {(value) =>
           address.view === "pair" ? (
-            <TwoSubjects board={value} address={address} />
+            <TwoModels board={value} address={address} />
           ) : address.view === "settings" ? (
             <Settings board={value} />
           ) : (
@@ -60,33 +61,29 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
   );
 }
 
-function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"compare"> }) {
-  const { update, href } = usePage();
+function TwoModels({ board, address }: { board: Board; address: AddressOf<"compare"> }) {
+  const { update } = usePage();
   const labels = useMemo(() => new Map(board.rows.map(({ subject, label }) => [subject.id, label])), [board]);
-  const [first = "", second = ""] = address.picked.filter((id) => labels.has(id));
+  const [first = "", second = ""] = pairOf(board, address.picked);
   const rest = address.picked.filter((id) => id !== first && id !== second);
   const elsewhere = address.picked.filter((id) => !labels.has(id)).length;
   const choose = (one: string, other: string) =>
     update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
-  const options = [
-    { value: "", title: "choose …" },
-    ...board.rows.map(({ subject, label, shown }) => ({
-      value: subject.id,
-      title: shown.index ? `${label}: ${shown.index}` : label,
-    })),
-  ];
+  const names = optionNames(board);
+  const options = board.rows.map(({ subject: { id }, shown }) => ({
+    value: id,
+    title: [names.get(id), shown.index].filter(Boolean).join(": "),
+  }));
   return (
     <>
-      <PairChooser first={first} second={second} options={options} onChoose={choose} />
+      {second ? <PairChooser first={first} second={second} options={options} onChoose={choose} /> : null}
       {elsewhere ? (
-        <p className="mt-2 text-sm text-warn">Not on this ranking: {plural(elsewhere, "picked subject")}.</p>
+        <p className="mt-2 text-sm text-warn">Not on this leaderboard: {plural(elsewhere, "picked model")}.</p>
       ) : null}
-      {first && second ? (
+      {second ? (
         <SubjectComparison board={board} address={address} labels={labels} first={first} second={second} />
       ) : (
-        <Empty title="Choose two subjects.">
-          Choose them above, or pick them on the <a href={href(route("leaderboard"))}>leaderboard</a>.
-        </Empty>
+        <Empty title="There is only one model on this leaderboard.">`aib run` plays another one.</Empty>
       )}
     </>
   );
@@ -101,8 +98,7 @@ interface ChooserProps {
 
 /** The two that are compared, and a button that exchanges them. */
 function PairChooser({ first, second, options, onChoose }: ChooserProps) {
-  const without = (taken: string) =>
-    options.map((option) => ({ ...option, disabled: taken !== "" && option.value === taken }));
+  const without = (taken: string) => options.map((option) => ({ ...option, disabled: option.value === taken }));
   return (
     <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
       <SelectField
@@ -112,12 +108,7 @@ function PairChooser({ first, second, options, onChoose }: ChooserProps) {
         options={without(second)}
         onChange={(chosen) => onChoose(chosen, second)}
       />
-      <Button
-        className="self-end justify-self-start"
-        disabled={!first || !second}
-        onClick={() => onChoose(second, first)}
-        aria-label="Swap the two"
-      >
+      <Button className="self-end justify-self-start" onClick={() => onChoose(second, first)} aria-label="Swap the two">
         ⇄
       </Button>
       <SelectField
@@ -160,8 +151,8 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
   const explain = ({ kind, next }: ApiError) => {
     if (kind !== "missing" || most === null) return { next };
     return {
-      what: "This frozen site has no comparison of these two.",
-      next: `It has those of the first ${most} rows with all others; \`aib view\` has every one.`,
+      what: "This frozen site has no comparison of these two models.",
+      next: `It has those of the first ${most} models with all others; \`aib view\` has every one.`,
     };
   };
   return (
@@ -169,7 +160,8 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
       {(value) => {
         const pair = pairIn(value, first, second);
         if (!pair)
-          return <Empty title="These two cannot be compared.">They have no mark in common on this ranking.</Empty>;
+          return <Empty title="These two cannot be compared.">They have no score in common on this leaderboard.</Empty>;
+        const names = pairNames(pair.names);
         return (
           <>
             <p className="mt-4 text-lg font-semibold" role="status">
@@ -185,13 +177,13 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
             <Comparison
               board={board}
               compared={value.compared}
-              sides={[side(first, pair.names[0], pair.sides[0]), side(second, pair.names[1], pair.sides[1])]}
+              sides={[side(first, names[0], pair.sides[0]), side(second, names[1], pair.sides[1])]}
               differences={pair.apart}
               less={1}
               openRow={address.scenario}
               kind={address.interval}
             >
-              <BranchComparison pair={pair} />
+              <BranchComparison pair={pair} names={names} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               {[first, second].map((subject, side) => (

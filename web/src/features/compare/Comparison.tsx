@@ -34,14 +34,25 @@ const FEW = 12; // scenarios listed before somebody asks for all
 /** Index and dimensions with paired differences; then the scenarios, those with opposite outcomes first. */
 export function Comparison({ board, compared, sides, differences, less, openRow, kind, children }: Props) {
   const [all, setAll] = useState(false);
-  const isScenario = (index: number) => compared[index]?.scenario != null;
+  const [unscored, setUnscored] = useState(false);
+  const counts = ({ dimension }: ComparedScore) => unscored || !isUnscored(board, dimension);
+  const hides = compared.some(({ dimension }) => isUnscored(board, dimension));
+  const isScenario = (index: number) => {
+    const score = compared[index];
+    return score?.scenario != null && counts(score);
+  };
   const rest = differences.order.filter(isScenario);
   const itself = sides[0].subject === sides[1].subject;
   const opposite = itself ? "Holds on one side, gives in on the other" : "One holds, the other gives in";
   const list = { board, compared, sides, differences, openRow };
   return (
     <>
-      <Overall {...list} less={less} kind={kind} />
+      <Overall {...list} less={less} kind={kind} counts={counts} />
+      {hides ? (
+        <Button className="mt-2" aria-pressed={unscored} onClick={() => setUnscored(!unscored)}>
+          {unscored ? "Only the dimensions that count" : "All dimensions"}
+        </Button>
+      ) : null}
       {children}
       <ScenarioList
         {...list}
@@ -53,7 +64,7 @@ export function Comparison({ board, compared, sides, differences, less, openRow,
       <ScenarioList
         {...list}
         title="All other scenarios, largest difference first"
-        none="Nothing else is marked in both."
+        none="Nothing else is scored in both."
         indices={all ? rest : rest.slice(0, FEW)}
       />
       {!all && rest.length > FEW ? (
@@ -65,9 +76,13 @@ export function Comparison({ board, compared, sides, differences, less, openRow,
   );
 }
 
+interface OverallProps extends Omit<Props, "openRow" | "children"> {
+  counts: (score: ComparedScore) => boolean; // whether it is shown
+}
+
 /** The index and its dimensions; *compared* has them without a scenario. */
-function Overall({ board, compared, sides, differences, less, kind }: Omit<Props, "openRow" | "children">) {
-  const rows = overallFirst(compared, differences);
+function Overall({ board, compared, sides, differences, less, kind, counts }: OverallProps) {
+  const rows = overallFirst(compared, differences).filter(({ index }) => compared[index] && counts(compared[index]));
   const significant = kind === "like" ? differences.stand_new_scenarios : differences.stand;
   const reach = reachOf(
     differences,
@@ -91,7 +106,7 @@ function Overall({ board, compared, sides, differences, less, kind }: Omit<Props
     numberColumn("second", <SideName name={second.name} />, ({ index }) => orDash(second.shown[index]), {
       hint: second.label,
     }),
-    numberColumn("difference", <SideName name={`${other.name} − ${subtracted.name}`} />, ({ index }) => (
+    numberColumn("difference", <DifferenceName name={other.name} less={subtracted.name} />, ({ index }) => (
       <>
         {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
         <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
@@ -99,7 +114,7 @@ function Overall({ board, compared, sides, differences, less, kind }: Omit<Props
     )),
     {
       id: "interval",
-      title: kind === "like" ? "95% new scenarios CI" : "95% rerun CI",
+      title: `95% CI (${kind === "like" ? "new" : "same"} scenarios)`,
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft",
@@ -139,12 +154,12 @@ function Overall({ board, compared, sides, differences, less, kind }: Omit<Props
         Each interval covers its own row in 95 of 100 cases.{" "}
         {rows.some(({ index }) => significant.includes(index)) ? (
           <>
-            <SignificanceMark /> differs by more than chance, corrected for the number of dimensions (Holm).
+            <SignificanceMark /> is a significant difference, corrected for the number of dimensions (Holm).
           </>
         ) : rows.some(({ index }) => interval(index)) ? (
-          "No dimension differs by more than chance, corrected for the number of dimensions (Holm)."
+          "The difference is not significant in any dimension, corrected for their number (Holm)."
         ) : (
-          "Whether a dimension differs by more than chance cannot be told."
+          "Whether a difference is significant is not known."
         )}
       </p>
       {differences.why ? (
@@ -169,7 +184,7 @@ function ScenarioList({ title, description, none, indices, ...row }: ListProps) 
       {description && indices.length ? <p className="text-sm text-soft">{description}</p> : null}
       {significant ? (
         <p className="text-sm text-soft">
-          <SignificanceMark /> differs by more than chance on this test, corrected for the number of scenarios (Holm).
+          <SignificanceMark /> is a significant difference on this test, corrected for the number of scenarios (Holm).
         </p>
       ) : null}
       {indices.length ? (
@@ -242,6 +257,11 @@ function overallFirst(compared: readonly ComparedScore[], { points }: Difference
     .sort((a, b) => Number(a.dimension !== null) - Number(b.dimension !== null) || size(b.index) - size(a.index));
 }
 
+/** Whether the dimension *name* does not count in the index. */
+function isUnscored(board: Board, name: string | null): boolean {
+  return name !== null && board.dimensions.some((dimension) => dimension.name === name && !dimension.weight);
+}
+
 function dimensionTitle(board: Board, name: string): string {
   return board.dimensions.find((dimension) => dimension.name === name)?.title ?? name;
 }
@@ -269,7 +289,7 @@ function reachOf({ points, rerun, new_scenarios }: Differences, indices: readonl
 /** Marks a difference of more than chance, even with all others of its list looked at. */
 export function SignificanceMark() {
   return (
-    <span className="text-accent" role="img" aria-label="stands:">
+    <span className="text-accent" role="img" aria-label="significant:">
       ✱
     </span>
   );
@@ -277,10 +297,26 @@ export function SignificanceMark() {
 
 /** The head of one side's column, which may be long. */
 export function SideName({ name }: { name: string }) {
-  return <bdi className="label inline-block max-w-20 text-xs whitespace-normal sm:max-w-44 sm:text-sm">{name}</bdi>;
+  return (
+    <bdi className="inline-block max-w-20 text-xs [overflow-wrap:break-word] whitespace-normal sm:max-w-44 sm:text-sm">
+      {name}
+    </bdi>
+  );
 }
 
-/** Whose answers: those of a subject on a board, or there in one configuration only. */
+/** The head of the column with what one side has more than the other one; on a phone the names stand beside it. */
+function DifferenceName({ name, less }: { name: string; less: string }) {
+  return (
+    <>
+      <span className="text-xs sm:hidden">difference</span>
+      <span className="max-sm:hidden">
+        <SideName name={`${name} − ${less}`} />
+      </span>
+    </>
+  );
+}
+
+/** Whose answers: those of a model on a leaderboard, or there in one configuration only. */
 interface Speaker {
   label: string;
   subject: string;
@@ -366,7 +402,7 @@ function Replies({ transcript }: { transcript: Transcript }) {
         {line.reply ? (
           <p className="eyebrow">
             {humanize(line.reply)}
-            {line.judged ? "" : " (not what is marked)"}
+            {line.judged ? "" : " (not what is scored)"}
           </p>
         ) : null}
         <MessageText text={line.text} />

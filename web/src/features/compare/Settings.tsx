@@ -10,13 +10,13 @@ import { Section } from "../../components/sections";
 
 const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
-/** What prompt, delivery, provider and reasoning change. */
+/** What system prompt, delivery mode, provider and reasoning change. */
 export function Settings({ board }: { board: Board }) {
   const { configurations, efforts, providers } = board;
   if (!configurations && !efforts.length && !providers.length) {
     return (
       <Empty title="Nothing to compare here yet.">
-        It needs one subject in two configurations, or a model under two providers or two reasoning efforts.
+        It needs one model in two configurations, or a model under two providers or two reasoning efforts.
       </Empty>
     );
   }
@@ -31,8 +31,8 @@ export function Settings({ board }: { board: Board }) {
             title={TITLES[by]}
             description={
               <>
-                The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> differs
-                by more than chance, corrected for the number of differences (Holm).
+                The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> is a
+                significant difference, corrected for the number of differences (Holm).
               </>
             }
           >
@@ -105,7 +105,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
 /** The interval of a difference, below it. */
 function IntervalLine({ interval, why }: { interval: Interval | null; why: string | null }) {
   return (
-    <span className="block text-sm text-soft" title={why ?? "95% rerun CI"}>
+    <span className="block text-sm text-soft" title={why ?? "95% CI (same scenarios)"}>
       {interval?.shown ?? "no interval"}
     </span>
   );
@@ -113,7 +113,7 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
   headColumn("configuration", "Configuration", (row) => humanize(row.configuration)),
-  numberColumn("subjects", "Subjects", (row) => row.subjects, { className: "max-sm:hidden" }),
+  numberColumn("subjects", "Models", (row) => row.subjects, { className: "max-sm:hidden" }),
   shownColumn("mean", "Mean index"),
   numberColumn("difference", "Difference", ({ effect }) =>
     effect ? (
@@ -130,8 +130,8 @@ const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
 function PromptAndDelivery({ places }: { places: readonly ConfigurationSummary[] }) {
   return (
     <Section
-      title="Prompt and delivery"
-      description="Difference: to the first configuration, each subject compared with itself, with the 95% rerun CI of that difference alone. The page of a subject has its own differences."
+      title="System prompt and delivery mode"
+      description="Difference: to the first configuration, each model compared with itself, with the 95% CI (same scenarios) of that difference alone. The page of a model has its own differences."
     >
       <DataTable
         rows={places}

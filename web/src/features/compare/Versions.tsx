@@ -22,14 +22,14 @@ export function Versions({ board, address }: Props) {
     return (
       <Empty title="No other version to compare with.">
         It needs another version of the protocol in this store, with another system prompt in this configuration, played
-        by some of the same subjects and judged by this judge.
+        by some of the same models and judged by this judge.
       </Empty>
     );
   return (
     <section className="mt-2" aria-label="Two versions of a prompt">
       <p className="mb-2 max-w-3xl text-soft">
-        Another version of the protocol, and the one of this ranking. Both met the same scenarios; only what both ask
-        and mark in the same words is compared.
+        Another version of the protocol, and the one of this leaderboard. Both met the same scenarios; only what both
+        ask and score in the same words is compared.
       </p>
       <SelectField
         label="Other version"
@@ -38,7 +38,7 @@ export function Versions({ board, address }: Props) {
         value={chosen.protocol}
         options={versions.map(({ protocol, name, hash, subjects }) => ({
           value: protocol,
-          title: `${name} ${hash} (${plural(subjects, "subject")})`,
+          title: `${name} ${hash} (${plural(subjects, "model")})`,
         }))}
         onChange={(version) => navigate(route("compare", { view: "versions", version, subject: address.subject }))}
       />
@@ -59,7 +59,7 @@ function WithVersion({ board, address, protocol }: Props & { protocol: string })
           <>
             <Prompts value={value} />
             <SelectField
-              label="Subject"
+              label="Model"
               className="mt-4 block max-w-xl"
               selectClass="w-full"
               value={compared?.subject ?? ""}

@@ -1,6 +1,24 @@
 import { describe, expect, it } from "vitest";
-import type { Comparisons } from "../../api/types";
-import { pairIn } from "./pairs";
+import type { Board, Comparisons } from "../../api/types";
+import { pairIn, pairOf } from "./pairs";
+
+describe("the two models that are compared", () => {
+  const board = { rows: ["a", "b", "c"].map((id) => ({ subject: { id } })) } as unknown as Pick<Board, "rows">;
+
+  it("are the first and the next where none is picked", () => {
+    expect(pairOf(board, [])).toEqual(["a", "b"]);
+  });
+
+  it("are those that are picked, in their order, and one more where only one is", () => {
+    expect(pairOf(board, ["c", "a"])).toEqual(["c", "a"]);
+    expect(pairOf(board, ["c"])).toEqual(["c", "a"]);
+    expect(pairOf(board, ["a", "elsewhere"])).toEqual(["a", "b"]);
+  });
+
+  it("are fewer on a leaderboard of one", () => {
+    expect(pairOf({ rows: board.rows.slice(0, 1) }, ["a"])).toEqual(["a"]);
+  });
+});
 
 describe("a pair in the file of the one that comes first", () => {
   const interval = (low: (number | null)[], high: (number | null)[], shown: (string | null)[]) => ({

@@ -1,4 +1,11 @@
-import type { BranchDifference, ComparedSubject, Comparisons, Differences, WordedIntervals } from "../../api/types";
+import type {
+  Board,
+  BranchDifference,
+  ComparedSubject,
+  Comparisons,
+  Differences,
+  WordedIntervals,
+} from "../../api/types";
 
 /** What is said of two subjects beside each other. Differences are the first minus the second. */
 export interface Pair extends Pick<ComparedSubject, "names" | "says" | "thinking" | "apart" | "branches"> {
@@ -7,6 +14,13 @@ export interface Pair extends Pick<ComparedSubject, "names" | "says" | "thinking
 }
 
 type Values = Pick<ComparedSubject, "values" | "shown">;
+
+/** The two models that are compared: those that are picked, and if one is missing, the first ones of *board*. */
+export function pairOf({ rows }: Pick<Board, "rows">, picked: readonly string[]): readonly string[] {
+  const ids = rows.map(({ subject }) => subject.id);
+  const known = picked.filter((id) => ids.includes(id));
+  return [...known, ...ids.filter((id) => !known.includes(id))].slice(0, 2);
+}
 
 /**
  * *second* beside *first*, whichever of the two *file* is of; undefined: they are not in it. A file has the other minus

@@ -10,7 +10,7 @@ import { count, plural, humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Questions } from "./Questions";
 
-/** How judges marked conversations of known state, and what that makes them fit for. */
+/** How judges scored conversations of known state, and what that makes them fit for. */
 export default function ExamPage({ address }: { address: AddressOf<"exam"> }) {
   const { href } = usePage();
   const exam = useApi(endpoints.exam);
@@ -22,7 +22,7 @@ export default function ExamPage({ address }: { address: AddressOf<"exam"> }) {
       </p>
       <h1>Exam</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
-        Judges mark conversations whose correct marks are known; half of each rubric&apos;s questions are hard.
+        Judges score conversations whose correct scores are known; half of each rubric&apos;s questions are hard.
         Intervals are of 95%, for other questions like these.
       </p>
       <Await query={exam} what="the exam; the first time this may take some seconds">
@@ -37,9 +37,9 @@ function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
   const judge = exam.judges.find((judge) => judge.id === address.judge) ?? exam.judges[0];
   if (!judge) {
     return (
-      <Empty title="No judge has sat the exam.">
-        <code>aib exam -j MODEL</code> has one answer its {count(exam.questions)} questions; the embedded judge sits it
-        free of charge.
+      <Empty title="No judge has been validated.">
+        <code>aib exam -j MODEL</code> has one answer the {count(exam.questions)} questions of the exam. The embedded
+        judge answers them free of charge.
       </Empty>
     );
   }
@@ -89,23 +89,23 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
         </a>
       ),
     },
-    column("fit", "Verdict", (row) => row.sentence, { cellClass: "font-semibold" }),
+    column("fit", "Result", (row) => row.sentence, { cellClass: "font-semibold" }),
     numberColumn("kappa", "Kappa", (row) => row.result.shown.kappa ?? "–", { hint: "Of its weakest rubric" }),
     numberColumn("rubrics", "Rubrics", (row) => row.result.rubrics.length),
     numberColumn("answers", "Answers", (row) => count(row.answers)),
     numberColumn("dollars", "Cost", (row) => row.result.shown.cost ?? "price not known", {
       hint: "Of all of its answers",
     }),
-    numberColumn("sat", "Sat", (row) => row.result.when.slice(0, 10), { hint: "Date of the last answer" }),
+    numberColumn("sat", "Date", (row) => row.result.when.slice(0, 10), { hint: "Date of the last answer" }),
   ];
   return (
     <TableSection
-      title="Judges that have sat it"
-      description={`${plural(judges.length, "judge")}. Verdict: that of its weakest rubric. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
+      title="Judges that were validated"
+      description={`${plural(judges.length, "judge")}. Result: that of its weakest rubric. Kappa: agreement with the correct scores in that rubric; 1 is perfect, 0 is chance.`}
       rows={judges}
       columns={columns}
       rowKey={(row) => row.id}
-      caption="Judges that have sat the exam"
+      caption="Judges that were validated"
     />
   );
 }
@@ -132,20 +132,20 @@ function figure<T>(
 
 type Rubric = ExamJudge["result"]["rubrics"][number];
 
-const VERDICTS = { "ranking": "fit for ranking", "not fit": "not fit", "not known": "not known" };
+const RESULTS = { "ranking": "fit for ranking", "not fit": "not fit", "not known": "not known" };
 
 const FIGURES: Column<Rubric>[] = [
   headColumn("rubric", "Rubric", (row) => humanize(row.rubric)),
-  column("fit", "Verdict", (row) => VERDICTS[row.fitness.fit], { cellHint: (row) => row.fitness.why.join("; ") }),
+  column("fit", "Result", (row) => RESULTS[row.fitness.fit], { cellHint: (row) => row.fitness.why.join("; ") }),
   figure(
     "kappa",
     "Kappa",
     "Agreement with the known states: quadratic kappa, nominal where levels have no order",
     (row) => row.kappa,
   ),
-  figure("failed", "Failed", "Share of answers without a valid verdict", (row) => row.failed),
-  figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.swayed),
-  numberColumn("dollars", "$ each", (row) => row.shown.dollars_a_verdict ?? "–", { hint: "A verdict" }),
+  figure("failed", "Failed", "Share of answers without a valid judgement", (row) => row.failed),
+  figure("swayed", "Swayed", "Scored higher if the words of the model attack the judge", (row) => row.swayed),
+  numberColumn("dollars", "$ each", (row) => row.shown.dollars_a_verdict ?? "–", { hint: "A judgement" }),
 ];
 
 /** All figures of one judge. */

@@ -40,7 +40,7 @@ export function Questions({ exam, judges, address }: Props) {
           value={address.only}
           options={[
             ["all", "all"],
-            ["wrong", "marked wrongly"],
+            ["wrong", "scored wrongly"],
           ]}
           onChange={(only) => update({ only, part: null })}
         />
@@ -134,7 +134,7 @@ function Question({ question, judges }: { question: ExamQuestion; judges: Props[
           <li key={place} className={line.judged ? "border-l-2 border-accent pl-3" : "border-l-2 border-line pl-3"}>
             <span className="eyebrow">
               {line.who}
-              {line.judged ? " · marked" : ""}
+              {line.judged ? " · scored" : ""}
             </span>
             <div className="plain" dir="auto">
               {line.text}
@@ -151,7 +151,7 @@ function Question({ question, judges }: { question: ExamQuestion; judges: Props[
 
 function Outcome({ reading }: { reading: ExamReading | undefined }) {
   if (!reading) return <>not asked</>;
-  if (reading.right === null) return <span className="text-warn">▲ no verdict</span>;
+  if (reading.right === null) return <span className="text-warn">▲ no judgement</span>;
   const given = written(reading.marks);
   return reading.right ? <>✓ {given}</> : <span className="text-warn">✗ {given}</span>;
 }
@@ -176,7 +176,7 @@ function Readings({ judge, question }: { judge: ExamJudge; question: ExamQuestio
               </span>
             ) : null}
           </p>
-          {reading.failed ? <p className="text-sm text-bad">No verdict: {reading.failed}</p> : null}
+          {reading.failed ? <p className="text-sm text-bad">No judgement: {reading.failed}</p> : null}
           {reading.reasoning ? (
             <p className="plain label text-sm text-soft" dir="auto">
               {reading.reasoning}

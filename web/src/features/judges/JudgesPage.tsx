@@ -19,9 +19,9 @@ export default function JudgesPage({ address }: { address: AddressOf<"judges"> }
   return (
     <>
       <RankingHead title="Judges">
-        Every number depends on the judge that gave the marks. This page shows how far the judges of the same
-        conversations agree; <a href={href(route("exam"))}>the exam</a> shows how well each of them marks conversations
-        whose correct marks are known.
+        Every number depends on the judge that gave the scores. This page shows how far the judges of the same
+        conversations agree; <a href={href(route("exam"))}>the exam</a> shows how well each of them scores conversations
+        whose correct scores are known.
       </RankingHead>
       <Await query={judges} what="the judges; the first time this may take some seconds">
         {(value) => <Panels judges={value} address={address} />}
@@ -36,7 +36,7 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
   const own = board.configurations.join(" + ");
   const shown =
     named.find((panel) => panel.name === address.view) ?? named.find((panel) => panel.name === own) ?? named[0];
-  if (!shown) return <Empty title="Nothing has been judged yet.">`aib judge` has a judge mark what was played.</Empty>;
+  if (!shown) return <Empty title="Nothing has been judged yet.">`aib judge` has a judge score what was played.</Empty>;
   return (
     <div className="mt-4">
       <div className="flex flex-wrap items-end justify-between gap-4">
@@ -65,7 +65,7 @@ function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
       <JudgesTable {...props} />
       {panel.judges.length < 2 ? (
         <Empty title="There is only one judge.">
-          <code>aib judge -j ANOTHER</code> has another one mark the same conversations; the marks of both are kept.
+          <code>aib judge -j ANOTHER</code> has another one score the same conversations; the scores of both are kept.
         </Empty>
       ) : (
         <>
@@ -84,7 +84,7 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
   return (
     <Section
       title="Where they disagree most"
-      description={`${count(ids.disputed)} conversations are not marked alike; by the mean distance of their marks.`}
+      description={`${count(ids.disputed)} conversations are not scored alike; by the mean distance of their scores.`}
     >
       <ShortList items={panel.disputes} columns="md:grid-cols-[minmax(0,1fr)_minmax(0,1.2fr)_4rem]">
         {(dispute, index) => (
@@ -103,7 +103,7 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
                 })
                 .join(" · ")}
             </span>
-            <span className="num" title="mean over marks of the highest minus the lowest, as a share of the scale">
+            <span className="num" title="mean over scores of the highest minus the lowest, as a share of the scale">
               {dispute.shown.spread}
             </span>
           </>
@@ -116,8 +116,8 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
 function FlaggedVerdicts({ panel, ids, letterOf }: PanelProps) {
   return (
     <Section
-      title="Verdicts to read"
-      description={`${count(ids.flagged_in_all)} in all. A flag changes no mark: the reasoning seems to contradict it, or it is far from the embedded judge's.`}
+      title="Judgements to read"
+      description={`${count(ids.flagged_in_all)} in all. A flag changes no score: the reasoning seems to contradict it, or it is far from the embedded judge's.`}
     >
       <ShortList items={panel.flagged} columns="md:grid-cols-[minmax(0,1fr)_2rem_minmax(0,1.2fr)]">
         {(verdict, index) => (

@@ -18,7 +18,7 @@ const KINDS = { model: "a model", table: "the embedded table", person: "a person
 /** Where the number before it lies if the subjects are a sample. */
 function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
   return numberColumn("interval", "95% CI", (row) => orDash(interval(row)?.shown), {
-    hint: "Where it lies if the subjects are a sample, each interval alone",
+    hint: "Where it lies if the models are a sample, each interval alone",
     cellClass: "text-soft",
   });
 }
@@ -79,12 +79,12 @@ export function JudgesTable({ panel, letterOf }: PanelProps) {
     {
       id: "dollars",
       title: "$ a run",
-      hint: "What this judge costs for one run of one subject",
+      hint: "What this judge costs for one run of one model",
       numeric: true,
       cell: (row) => (row.dollars_per_run === 0 ? "free" : orDash(row.shown.dollars_per_run)),
     },
     shownColumn("seconds_per_run", "Seconds a run", {
-      hint: "What its calls for one run of one subject take, one after the other",
+      hint: "What its calls for one run of one model take, one after the other",
     }),
     numberColumn("flagged", "To read", (row) => count(row.flagged)),
   ];
@@ -92,7 +92,7 @@ export function JudgesTable({ panel, letterOf }: PanelProps) {
   return (
     <TableSection
       title="The judges"
-      description={`${plural(panel.conversations, "conversation")}. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
+      description={`${plural(panel.conversations, "conversation")}. Leniency: its index minus the mean of the other judges', over the models that all of them have judged completely; its interval is for other models like these (three or more). To read: judgements that a person should read.${main}`}
       rows={panel.judges}
       columns={columns}
       rowKey={(row) => row.label}
@@ -105,7 +105,7 @@ const KAPPAS = 10; // pairs of judges listed for each mark
 
 export function AgreementTable({ panel, letterOf }: PanelProps) {
   const columns: Column<Validation["marks"][number]>[] = [
-    column("mark", "Mark", ({ mark }) => humanize(mark), { rowHeader: true, cellHint: ({ asks }) => asks }),
+    column("mark", "Score", ({ mark }) => humanize(mark), { rowHeader: true, cellHint: ({ asks }) => asks }),
     numberColumn("conversations", "Conversations", (row) => count(row.conversations)),
     shownColumn("alpha", "Alpha", { cellClass: "font-semibold" }),
     intervalColumn((row) => row.alpha_interval),
@@ -130,12 +130,12 @@ export function AgreementTable({ panel, letterOf }: PanelProps) {
   ];
   return (
     <TableSection
-      title="Agreement on each mark"
-      description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; it is ordinal, and nominal for levels that have no order. Kappa: Cohen's with quadratic weights, each pair; levels that have no order have none. A dash: fewer than ten conversations, or marks that do not vary."
+      title="Agreement on each score"
+      description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the models are a sample; it is ordinal, and nominal for levels that have no order. Kappa: Cohen's with quadratic weights, each pair; levels that have no order have none. A dash: fewer than ten conversations, or scores that do not vary."
       rows={panel.marks}
       columns={columns}
       rowKey={(row) => row.mark}
-      caption="Agreement on each mark"
+      caption="Agreement on each score"
     />
   );
 }
@@ -145,7 +145,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
   const columns: Column<SubjectRow>[] = [
     {
       id: "label",
-      title: "Subject",
+      title: "Model",
       rowHeader: true,
       ascendingFirst: true,
       cellClass: "min-w-40",
@@ -175,12 +175,12 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
   ];
   return (
     <TableSection
-      title="Each subject under each judge"
+      title="Each model under each judge"
       description="The index by each judge, their mean, and the highest minus the lowest."
       rows={panel.subjects}
       columns={columns}
       rowKey={(row) => row.label}
-      caption="Subjects under each judge"
+      caption="Models under each judge"
     />
   );
 }
@@ -194,15 +194,15 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
         {row.family ? <bdi className="text-faint"> ({row.family})</bdi> : null}
       </>
     )),
-    numberColumn("subjects", "Subjects", (row) => row.subjects),
+    numberColumn("subjects", "Models", (row) => row.subjects),
     shownColumn("difference", "Difference"),
     shownColumn("elsewhere", "Elsewhere"),
     shownColumn("preference", "Prefers", { cellClass: "font-semibold" }),
     { ...intervalColumn((row) => row.preference_interval), cellHint: (row) => row.no_interval_because ?? undefined },
   ];
-  const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
+  const none = "No judge is also a model of this leaderboard, or of the same family as one.";
   const some =
-    "Difference: its index minus the mean of the other judges', for its own kind; elsewhere: the same for all other subjects; prefers: the first minus the second, and where it lies if the subjects are a sample. A judge favours its own where all of the interval is above 0.";
+    "Difference: its index minus the mean of the other judges', for its own kind; elsewhere: the same for all other models; prefers: the first minus the second, and where it lies if the models are a sample. A judge favours its own if all of the interval is above 0.";
   return (
     <Section title="What judges give themselves" description={panel.self_preference.length ? some : none}>
       {panel.self_preference.length ? (

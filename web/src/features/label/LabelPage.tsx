@@ -16,12 +16,12 @@ import { route } from "../../routes";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
 
-/** One conversation at a time, marked blind by the person whom `aib view --label` names. */
+/** One conversation at a time, scored blind by the person whom `aib view --label` names. */
 export default function LabelPage() {
   const { index } = usePage();
   useDocumentTitle("Label");
   if (index.offer.label === null)
-    return <Empty title="No conversations are marked here.">`aib view --label NAME` lets you do that.</Empty>;
+    return <Empty title="No conversations are scored here.">`aib view --label NAME` lets you do that.</Empty>;
   return <Desk />;
 }
 
@@ -37,14 +37,14 @@ function Desk() {
     },
   });
   return (
-    <Await query={state} what="what is to be marked">
+    <Await query={state} what="what is to be scored">
       {(now) => (
         <>
           <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
             <h1>Label</h1>
             <p role="status" className="text-soft">
               <Label text={now.person} />: {count(now.marked)} of {count(now.planned)} conversations of {now.protocol}{" "}
-              marked{now.skipped ? `, ${count(now.skipped)} skipped for now` : ""}
+              scored{now.skipped ? `, ${count(now.skipped)} skipped for now` : ""}
             </p>
           </div>
           {change.error ? (
@@ -62,9 +62,9 @@ function Desk() {
             />
           ) : (
             <div className="my-6">
-              <Empty title={now.planned ? "All conversations are marked." : "There is nothing to mark."}>
+              <Empty title={now.planned ? "All conversations are scored." : "There is nothing to score."}>
                 {now.planned
-                  ? "Your marks are shown next to those of the other judges."
+                  ? "Your scores are shown next to those of the other judges."
                   : "`aib run` plays conversations."}
               </Empty>
               {now.undo ? <Button onClick={() => change.mutate({ to: "undo" })}>Undo the last one</Button> : null}
@@ -105,7 +105,7 @@ function Case({ shown, undo, busy, send }: CaseProps) {
       ),
       {
         key: "Enter",
-        description: "Keep the marks",
+        description: "Keep the scores",
         action: () => whole && !busy && send({ to: "marks", marks, note }),
       },
       { key: "u", description: "Undo the last conversation", action: () => undo && !busy && send({ to: "undo" }) },
@@ -130,7 +130,7 @@ function Case({ shown, undo, busy, send }: CaseProps) {
         ))}
       </section>
       <section
-        aria-label="Marks and rubric"
+        aria-label="Scores and rubric"
         className="lg:sticky lg:top-3 lg:max-h-[calc(100vh-1.5rem)] lg:self-start lg:overflow-y-auto scroll-area"
         tabIndex={0}
       >
@@ -192,7 +192,7 @@ interface Props {
   onOpen: () => void;
 }
 
-/** One mark and its scale as buttons. */
+/** One score and its scale as buttons. */
 function MarkButtons({ scale, value, current, onChoose, onOpen }: Props) {
   return (
     <fieldset className={`mb-3 rounded-md border p-2 ${current ? "border-accent" : "border-line"}`} onFocus={onOpen}>
@@ -250,7 +250,7 @@ function keyOf(value: number): string {
 
 type Pair = LabelAgreement["pairs"][number];
 
-/** How far the judges agree with *person*; not shown before it is asked for, so that nobody marks by it. */
+/** How far the judges agree with *person*; not shown before it is asked for, so that nobody scores by it. */
 function Agreement({ person }: { person: string }) {
   const [asked, setAsked] = useState(false);
   if (!asked)
@@ -269,16 +269,16 @@ function Pairs({ person }: { person: string }) {
     column("judge", "Judge", (row) => <bdi className="label">{row.judges.find((judge) => judge !== person)}</bdi>, {
       rowHeader: true,
     }),
-    numberColumn("conversations", "Marked by both", (row) => row.conversations),
+    numberColumn("conversations", "Scored by both", (row) => row.conversations),
     numberColumn("kappa", "κ", (row) => row.shown.kappa ?? "–", {
-      hint: "mean over marks; from ten conversations on",
+      hint: "mean over the scores; from ten conversations on",
     }),
   ];
   return (
     <section aria-label="Agreement" className="mt-6">
       <h2>Agreement with the judges</h2>
       <p className="mb-2 text-soft">
-        By the marks that are stored; the last one is stored when the next is kept, or the viewer ends. More is on the
+        By the scores that are stored; the last one is stored when the next is kept, or the viewer ends. More is on the
         page of the <a href={href(route("judges"))}>judges</a>.
       </p>
       <Await query={agreement} what="the judges">
@@ -292,7 +292,7 @@ function Pairs({ person }: { person: string }) {
               className=""
             />
           ) : (
-            <p>Nothing that you have marked is stored yet, or no other judge has marked it.</p>
+            <p>Nothing that you have scored is stored yet, or no other judge has scored it.</p>
           )
         }
       </Await>

@@ -17,7 +17,7 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
   return (
     <>
       <label className={open || find ? "" : "max-md:hidden"}>
-        <span className="sr-only">Find a subject</span>
+        <span className="sr-only">Find a model</span>
         <input
           type="search"
           className="field w-60"
@@ -101,7 +101,9 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
         value={sort.format(address.sort)}
         options={[
           { value: "", title: "rank" },
-          ...board.dimensions.map(({ name, title }) => ({ value: sort.format({ by: name, descending: true }), title })),
+          ...board.dimensions
+            .filter(({ weight }) => weight || only.includes(EXTRAS))
+            .map(({ name, title }) => ({ value: sort.format({ by: name, descending: true }), title })),
           ...(priced ? [{ value: sort.format({ by: COST, descending: false }), title: "dollars a run" }] : []),
           { value: sort.format({ by: "subject", descending: false }), title: "name" },
         ]}

@@ -35,9 +35,10 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
   const ranking = every.data || every.error || find || only.length ? every : first;
   return (
     <>
-      <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>
-        The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
-        person leans on it.<span className="max-sm:hidden"> Every number leads to its conversations.</span>
+      <RankingHead title="Leaderboard" dense>
+        {ranking.data ? <span className="text-ink">{ranking.data.says} </span> : null}
+        The Independence Index, 0 to 100, says how well a model keeps its own identity, judgment and preferences when a
+        person presses it.<span className="max-sm:hidden"> Every number leads to its conversations.</span>
       </RankingHead>
       <Await query={ranking} what="the ranking">
         {(value) => <Ranking board={value} address={address} ask={ask} />}
@@ -45,6 +46,8 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
     </>
   );
 }
+
+const FEWEST_POINTS = 3; // ranked models: with a single other model there is nothing to see in a plot
 
 const COLUMNS = { table: tableColumns, forest: forestColumns, heat: heatColumns, scatter: () => [] };
 
@@ -57,7 +60,9 @@ interface RankingProps {
 function Ranking({ board, address, ask }: RankingProps) {
   const page = usePage();
   const { update } = page;
-  const { view, find, only, most, picked, interval } = address;
+  const { find, only, most, picked, interval } = address;
+  const scatters = board.ranked >= FEWEST_POINTS;
+  const view = address.view === "scatter" && !scatters ? "forest" : address.view;
   const rows = useMemo(
     () => board.rows.filter((row) => passes(row, { find, only, picked, most, interval })),
     [board, find, only, picked, most, interval],
@@ -84,7 +89,7 @@ function Ranking({ board, address, ask }: RankingProps) {
             ["forest", "Forest plot"],
             ["table", "Table"],
             ["heat", "Scenarios"],
-            ["scatter", "Scatter"],
+            ...(scatters ? ([["scatter", "Scatter"]] as const) : []),
           ]}
           onChange={(value) => update({ view: value })}
         />
@@ -94,7 +99,7 @@ function Ranking({ board, address, ask }: RankingProps) {
       </div>
       <div className="mt-1.5 flex flex-wrap items-baseline gap-x-6 sm:gap-y-1">
         <p role="status" className="text-sm text-soft">
-          {plural(left ? board.ranked : ranked.length, "subject")} ranked
+          {plural(left ? board.ranked : ranked.length, "model")} ranked
           {unranked ? `, ${unranked} not ranked` : ""}
           {left || rows.length === board.subjects ? "" : ` (of ${board.subjects})`}
         </p>
@@ -104,27 +109,27 @@ function Ranking({ board, address, ask }: RankingProps) {
         </div>
       </div>
       {ranked.length && view === "scatter" ? (
-        <Scatter rows={ranked} />
+        <Scatter rows={ranked} names={board.names} />
       ) : ranked.length ? (
         <DataTable
           rows={ranked}
           columns={columns}
           rowKey={(row) => row.subject.id}
-          caption="Ranked subjects"
+          caption="Ranked models"
           sort={address.sort}
           onSort={(sort) => update({ sort })}
           rowClass={(row) => (picked.includes(row.subject.id) ? "bg-accent-wash/60" : "")}
           scroll="mt-1"
         />
       ) : (
-        <Empty title={board.ranked ? "Nothing fits these filters." : "No subject is ranked yet."}>
+        <Empty title={board.ranked ? "Nothing fits these filters." : "No model is ranked yet."}>
           {board.ranked
             ? "Remove one of them, or shorten the search."
             : "Play the whole protocol with `aib run`, and judge it with `aib judge`."}
         </Empty>
       )}
       <div ref={end} />
-      {left ? <Button onClick={ask}>All {count(board.subjects)} subjects</Button> : null}
+      {left ? <Button onClick={ask}>All {count(board.subjects)} models</Button> : null}
       <Notes board={board} address={address} />
       <ReasonsMap ranked={ranked} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
@@ -139,11 +144,11 @@ function ForestLegend() {
     <p className="flex flex-wrap gap-x-5 text-sm text-soft">
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[7px] w-8 rounded bg-accent/40 align-middle" />
-        rerun CI
+        95% CI (same scenarios)
       </span>
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[3px] w-12 rounded bg-accent/55 align-middle" />
-        new scenarios CI
+        95% CI (new scenarios)
       </span>
     </p>
   );
@@ -155,9 +160,9 @@ function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboa
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
       {board.rows.some((row) => row.ranks) ? (
         <p>
-          Possible ranks: those that a subject may have{" "}
+          Possible ranks are those that a model may have{" "}
           {address.interval === "like" ? "on another test like it" : "on this test"}, by comparison with every other
-          one; they hold for each row by itself at 95%.
+          one. They hold for each model by itself at 95%.
         </p>
       ) : null}
       {board.remarks.map((remark) => (
@@ -174,12 +179,12 @@ function Notes({ board, address }: { board: Board; address: AddressOf<"leaderboa
   );
 }
 
-/** The subjects that are picked, at the bottom of the window. */
+/** The models that are picked, at the bottom of the window. */
 function Picked({ board }: { board: Board }) {
   const { address, update, href } = usePage();
   const { picked } = address;
   if (!picked.length) return null;
-  const labels = new Map(board.rows.map((row) => [row.subject.id, row.label]));
+  const nameOf = (id: string) => board.names[id] ?? "not on this leaderboard";
   return (
     <aside
       aria-label="Picked for comparison"
@@ -188,23 +193,24 @@ function Picked({ board }: { board: Board }) {
       <span className="text-soft">Picked:</span>
       {picked.map((id) => (
         <span key={id} className="chip gap-1">
-          <bdi>{labels.get(id) ?? "not on this board"}</bdi>
+          <bdi className="label">{nameOf(id)}</bdi>
           <button
             type="button"
-            aria-label={`Take ${labels.get(id) ?? "it"} out`}
+            aria-label={`Take ${nameOf(id)} out`}
             onClick={() => update({ picked: picked.filter((one) => one !== id) })}
           >
             ×
           </button>
         </span>
       ))}
-      {picked.length > 1 ? (
-        <a className="button ml-auto" href={href(route("compare"))}>
-          Compare
-        </a>
-      ) : (
-        <span className="ml-auto text-sm text-faint">pick another one to compare</span>
-      )}
+      <a className="button ml-auto" href={href(route("compare"))}>
+        Compare
+        {picked.length > 1 || board.subjects < 2
+          ? ""
+          : picked[0] === board.rows[0]?.subject.id
+            ? " with the next"
+            : " with the first"}
+      </a>
     </aside>
   );
 }

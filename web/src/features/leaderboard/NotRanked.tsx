@@ -16,7 +16,7 @@ export function NotRanked({ board, rows }: { board: Board; rows: readonly Row[] 
     <>
       {lacking.length ? (
         <Unranked board={board} rows={lacking} title="Not ranked" why="What is missing">
-          Replies or marks are missing; an index without them would measure something else. A subject&apos;s page lists
+          Replies or scores are missing; an index without them would measure something else. The page of a model lists
           all that is missing.
         </Unranked>
       ) : null}
@@ -43,10 +43,10 @@ function Unranked({ board, rows, title, why, children }: Props) {
   const columns: readonly Column<Row>[] = [
     {
       id: "subject",
-      title: "Subject",
+      title: "Model",
       rowHeader: true,
       ascendingFirst: true,
-      className: "w-[24rem] max-w-[24rem] max-md:max-w-[9rem]",
+      className: "min-w-[9rem] md:min-w-[16rem] max-w-[24rem] max-md:max-w-[9rem]",
       sortValue: ({ label }) => label,
       cellHint: ({ label }) => label,
       cell: ({ subject, label, label_doubt }) => (
@@ -54,9 +54,9 @@ function Unranked({ board, rows, title, why, children }: Props) {
           <a
             href={href(route("subject", { subject: subject.id }))}
             aria-label={label}
-            className="min-w-0 truncate text-ink no-underline hover:underline"
+            className="min-w-0 text-ink no-underline hover:underline"
           >
-            <SubjectLabel label={label} name={subject.name} />
+            <SubjectLabel label={board.names[subject.id] ?? label} name={subject.name} />
           </a>
           <LabelDoubt doubt={label_doubt} />
         </span>
@@ -77,7 +77,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
     {
       id: "whole",
       title: "Whole runs",
-      hint: "Runs with every mark, and the mean of their indices",
+      hint: "Runs with every score, and the mean of their indices",
       numeric: true,
       className: "whitespace-nowrap max-lg:hidden",
       sortValue: (row) => row.whole_index,
@@ -92,7 +92,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
             {
               id: `d.${dimension.name}`,
               title: dimension.title,
-              hint: "0 to 100, where all of its marks are there",
+              hint: "0 to 100, if none of its scores is missing",
               numeric: true,
               className: "max-2xl:hidden",
               sortValue: (row) => score(row).value,
@@ -117,7 +117,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
       rows={rows}
       columns={columns}
       rowKey={(row) => row.subject.id}
-      caption={`${title}: ${plural(rows.length, "subject")}`}
+      caption={`${title}: ${plural(rows.length, "model")}`}
     />
   );
 }

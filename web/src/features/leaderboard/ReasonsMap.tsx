@@ -4,7 +4,7 @@ import { Disclosure } from "../../components/sections";
 import { Label } from "../../components/labels";
 import { FEW, ReasonsTable, type WithReasons } from "../../components/ReasonsTable";
 import { usePage } from "../../hooks/usePage";
-import { orDash } from "../../lib/format";
+import { orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 
 const [SIDE, LEFT, TOP] = [380, 44, 24];
@@ -15,7 +15,7 @@ const CORNERS = [
   { right: true, up: true, lines: ["holds,", "and has reasons"] },
 ];
 
-/** Of a board with reasons: each subject by its index, across, and by its openness, upward. */
+/** Of a leaderboard with reasons: each model by its index, across, and by its openness, upward. */
 export function ReasonsMap({ ranked }: { ranked: readonly Row[] }) {
   const { href } = usePage();
   const [seen, setSeen] = useState<WithReasons | null>(null);
@@ -40,7 +40,7 @@ export function ReasonsMap({ ranked }: { ranked: readonly Row[] }) {
             viewBox={`0 0 ${LEFT + SIDE + 12} ${TOP + SIDE + 42}`}
             className="block w-full text-[13px]"
             role="group"
-            aria-label={`Index against openness: ${points.length} subjects`}
+            aria-label={`Index against openness: ${plural(points.length, "model")}`}
           >
             {[0, 50, 100].map((tick) => (
               <g key={tick} fill="var(--color-faint)">
@@ -109,7 +109,7 @@ export function ReasonsMap({ ranked }: { ranked: readonly Row[] }) {
             ) : known.length <= FEW ? (
               "The numbers are those of the rows."
             ) : (
-              "Point at a dot to see which subject it is."
+              "Point at a dot to see which model it is."
             )}
           </p>
         </figure>

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Row } from "../../api/types";
+import type { Board, Row } from "../../api/types";
 import { usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -7,6 +7,7 @@ import { Label } from "../../components/labels";
 
 interface Point {
   row: Row;
+  name: string;
   x: number;
   index: number;
   says: string;
@@ -28,7 +29,14 @@ const dollarTick = (dollars: number) =>
   `$${dollars >= 1 ? String(dollars) : dollars.toFixed(Math.max(2, -Math.floor(Math.log10(dollars))))}`;
 
 /** The index against what a run costs, and against how long the replies are. */
-export function Scatter({ rows }: { rows: readonly Row[] }) {
+export function Scatter({ rows, names }: { rows: readonly Row[]; names: Board["names"] }) {
+  const pointOf = (row: Row, x: number, says: string): Point => ({
+    row,
+    name: names[row.subject.id] ?? row.label,
+    x,
+    index: row.index ?? 0,
+    says: `index ${orDash(row.shown.index)}, ${says}`,
+  });
   const priced = rows.filter(({ price }) => price?.dollars_per_run != null);
   const long = rows.filter(({ reply_length }) => reply_length !== null);
   const free = priced.filter(({ price }) => price?.free).length;
@@ -58,7 +66,7 @@ export function Scatter({ rows }: { rows: readonly Row[] }) {
         (characters) => characters.toLocaleString("en-US"),
       ),
       points: long.map((row) => pointOf(row, row.reply_length ?? 0, `${orDash(row.shown.reply_length)} characters`)),
-      note: "If long replies score higher, the judge may be marking length.",
+      note: "If long replies score higher, the judge may be scoring length.",
     });
   return (
     <div className="mt-2 grid items-start gap-4 lg:grid-cols-2">
@@ -67,10 +75,6 @@ export function Scatter({ rows }: { rows: readonly Row[] }) {
       ))}
     </div>
   );
-}
-
-function pointOf(row: Row, x: number, says: string): Point {
-  return { row, x, index: row.index ?? 0, says: `index ${orDash(row.shown.index)}, ${says}` };
 }
 
 interface Name {
@@ -84,7 +88,7 @@ interface Name {
 function apart(names: readonly Name[]): Name[] {
   const kept: (Name & { left: number; end: number })[] = [];
   for (const name of names) {
-    const wide = LETTER * name.point.row.label.length;
+    const wide = LETTER * name.point.name.length;
     const left = name.right ? name.x - wide : name.x;
     const end = left + wide;
     const covers = kept.some((one) => Math.abs(one.y - name.y) < LINE && left < one.end && one.left < end);
@@ -129,7 +133,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         viewBox={`0 0 ${WIDE} ${HIGH}`}
         className="block w-full text-[13px] max-sm:text-[20px]"
         role="group"
-        aria-label={`Index against ${title}: ${plural(points.length, "subject")}`}
+        aria-label={`Index against ${title}: ${plural(points.length, "model")}`}
       >
         {up.ticks.map((tick) => (
           <g key={tick}>
@@ -200,7 +204,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               pointerEvents="none"
               aria-hidden="true"
             >
-              {point.row.label}
+              {point.name}
             </text>
           );
         })}
@@ -208,7 +212,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
       <p className="min-h-5 text-sm text-soft">
         {seen ? (
           <>
-            <Label text={seen.row.label} className="text-ink" />: {seen.says}
+            <Label text={seen.name} className="text-ink" />: {seen.says}
           </>
         ) : (
           note

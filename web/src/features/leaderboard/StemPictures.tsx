@@ -12,10 +12,10 @@ interface Props {
   picked: readonly string[];
 }
 
-/** Of a board of stems: how long its subjects hold. */
+/** Of a leaderboard of items: how long its models hold. */
 export function StemPictures({ board, ranked, picked }: Props) {
   const standing = ranked.flatMap(({ subject, label, branches }): Curve[] =>
-    branches?.folds ? [{ subject: subject.id, label, folds: branches.folds }] : [],
+    branches?.folds ? [{ subject: subject.id, label: board.names[subject.id] ?? label, folds: branches.folds }] : [],
   );
   const chosen = standing.filter(({ subject }) => picked.includes(subject));
   const curves = (chosen.length ? chosen : standing).slice(0, MOST_CURVES);
@@ -23,13 +23,13 @@ export function StemPictures({ board, ranked, picked }: Props) {
   if (!board.rows.some(({ branches }) => branches?.quantities.length)) return null;
   return (
     <section className="mt-8" aria-label="Branches">
-      <h2>How subjects respond to pressure</h2>
+      <h2>How the models respond to pressure</h2>
       {curves.length ? (
         <>
           <p className="mb-3 max-w-4xl text-sm text-soft">
-            Each stem is one opening and the conversations that continue it.{" "}
+            Each item is one opening and the conversations that continue it.{" "}
             {chosen.length
-              ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${MOST_CURVES}` : ""}.`
+              ? `The curves are those of the picked models${chosen.length > MOST_CURVES ? `, of the first ${MOST_CURVES}` : ""}.`
               : standing.length > MOST_CURVES
                 ? `The curves are those of the first ${MOST_CURVES}; pick others in the ranking.`
                 : ""}
@@ -37,7 +37,7 @@ export function StemPictures({ board, ranked, picked }: Props) {
           <FoldCurves curves={curves} />
         </>
       ) : (
-        <p className="text-soft">No ranked subject has judged branches, so there is nothing to draw.</p>
+        <p className="text-soft">No ranked model has judged branches, so there is nothing to draw.</p>
       )}
       <Disclosure title="All values of all branches as a table" className="mt-3">
         <FieldTable rows={known} />
@@ -54,7 +54,7 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
   const columns: Column<Known>[] = [
     {
       id: "subject",
-      title: "Subject",
+      title: "Model",
       rowHeader: true,
       ascendingFirst: true,
       sortValue: ({ label }) => label,
@@ -81,7 +81,7 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
       rows={rows}
       columns={columns}
       rowKey={({ subject }) => subject.id}
-      caption="Branches of the ranked subjects, with 95% intervals over other stems of the kind"
+      caption="Branches of the ranked models, with 95% intervals over other items of the kind"
     />
   );
 }

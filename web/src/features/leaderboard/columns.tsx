@@ -1,5 +1,14 @@
 import type { Board, Dimension, Row } from "../../api/types";
-import { COST, costOf, DataHealth, describedColumn, LENGTH, REASONING, severity } from "../../components/boardRows";
+import {
+  COST,
+  costOf,
+  DataHealth,
+  describedColumn,
+  LENGTH,
+  OPENNESS,
+  REASONING,
+  severity,
+} from "../../components/boardRows";
 import { column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { LabelDoubt, PossibleRanks, SubjectLabel } from "../../components/labels";
@@ -20,11 +29,11 @@ interface ColumnContext {
 /** The column of names on a phone: all that the other columns leave; the heat map scrolls sideways. */
 const ON_PHONE = { forest: "max-md:w-full max-md:max-w-0", heat: "max-md:min-w-36 max-md:max-w-44", scatter: "" };
 
-/** How wide a name may be, where there is room for more columns. */
+/** How wide a name may be before it is broken into lines, where there is room for more columns. */
 const NAME_WIDTH = {
-  forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
-  table: "md:max-w-[13rem] xl:max-w-[17rem]",
-  heat: "md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
+  forest: "md:w-max md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
+  table: "md:w-max md:max-w-[13rem] xl:max-w-[17rem]",
+  heat: "md:w-max md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
   scatter: "",
 };
 
@@ -52,14 +61,14 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
       ),
     },
     numberColumn("rank", POSSIBLE_RANKS, (row) => <PossibleRanks row={row} kind={kind} />, {
-      hint: `The ranks that it may have on ${kind === "like" ? "another test like it" : "this test"}; rows that share a raised letter cannot be told apart`,
+      hint: `The ranks that it may have on ${kind === "like" ? "another test like it" : "this test"}`,
       ascendingFirst: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.rank,
     }),
     {
       id: "subject",
-      title: "Subject",
+      title: "Model",
       below:
         view === "forest" ? (
           <span aria-hidden="true" className="block md:hidden">
@@ -69,7 +78,6 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
       ascendingFirst: true,
       rowHeader: true,
       sortValue: (row) => row.label,
-      // one line a row: what does not fit is in the tooltip
       className: `max-sm:!px-1 ${ON_PHONE[view === "table" ? "forest" : view]}`,
       cellHint: (row) => row.label,
       cell: (row) => (
@@ -78,9 +86,9 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
             <a
               href={page.href(route("subject", { subject: row.subject.id }))}
               aria-label={row.label}
-              className="min-w-0 truncate text-ink no-underline hover:underline max-sm:text-sm"
+              className="min-w-0 text-ink no-underline hover:underline max-sm:text-sm"
             >
-              <SubjectLabel label={row.label} name={row.subject.name} />
+              <SubjectLabel label={board.names[row.subject.id] ?? row.label} name={row.subject.name} />
             </a>
             <LabelDoubt doubt={row.label_doubt} />
           </span>
@@ -114,7 +122,7 @@ function firstColumns({ board, page, kind, scale, view }: ColumnContext): Column
 
 /** The rerun interval of the index, were nothing allowed for between sessions. */
 function withoutSessions({ index_interval_without_sessions: without }: Row): string {
-  return without?.rerun ? `; rerun without the allowance for sessions ${without.rerun.shown}` : "";
+  return without?.rerun ? `; without the allowance for sessions ${without.rerun.shown}` : "";
 }
 
 export function tableColumns(context: ColumnContext): Column<Row>[] {
@@ -132,13 +140,13 @@ export function tableColumns(context: ColumnContext): Column<Row>[] {
   for (const dimension of board.dimensions) {
     if (dimension.weight || extras) columns.push(dimensionColumn(dimension, board.why, kind));
   }
-  const shown = described.filter((one) => extras || !one.wide || columnId(one) === COST);
+  const shown = described.filter((one) => extras || !one.wide || [COST, OPENNESS].includes(columnId(one)));
   const room = (at: string) => (extras ? "max-lg:hidden" : at);
   return [
     ...columns,
     ...shown.filter((one) => !one.wide).map((one) => ({ ...describedColumn(one), className: room("max-2xl:hidden") })),
     column("health", "Data", (row) => <DataHealth row={row} columns={board.columns} />, {
-      hint: "What is wrong with the replies and verdicts that the score is made of",
+      hint: "What is wrong with the replies and judgements that the score is made of",
       className: `whitespace-nowrap ${room("max-xl:hidden")}`,
       sortValue: (row) => severity(row, board.columns),
     }),
@@ -150,6 +158,7 @@ export function tableColumns(context: ColumnContext): Column<Row>[] {
 
 /** What the numbers are based on, as far as the forest plot has it, and where there is room for it. */
 const BESIDE_BARS: Readonly<Record<string, string>> = {
+  [OPENNESS]: "max-md:hidden",
   [COST]: "max-lg:hidden",
   [LENGTH]: "max-2xl:hidden",
   [REASONING]: "max-2xl:hidden whitespace-nowrap",
@@ -202,7 +211,7 @@ export function forestColumns(context: ColumnContext): Column<Row>[] {
   ];
 }
 
-/** Every subject in every scenario. */
+/** Every model in every scenario. */
 export function heatColumns(context: ColumnContext): Column<Row>[] {
   const { board, page } = context;
   return [

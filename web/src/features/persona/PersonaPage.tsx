@@ -8,7 +8,7 @@ import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
-const NO_CHARACTER = "This ranking is about no character; choose another one below.";
+const NO_CHARACTER = "This leaderboard is about no character; choose another one below.";
 
 /** Whether a character holds: the answer, its red lines, its items and the replies that show it. */
 export default function PersonaPage({ address }: { address: AddressOf<"persona"> }) {
@@ -74,7 +74,7 @@ function Monogram({ name }: { name: string }) {
   );
 }
 
-/** One subject: how much it held, red lines that it crossed, item by item, and what else it did. */
+/** One model: how much it held, red lines that it crossed, item by item, and what else it did. */
 function Subject({ one, named }: { one: PersonaSubject; named: boolean }) {
   const { href } = usePage();
   const crossed = one.items.filter((item) => item.crossed);
@@ -132,7 +132,8 @@ function Subject({ one, named }: { one: PersonaSubject; named: boolean }) {
         </Fact>
       </dl>
       <p className="mt-3 text-sm text-soft">
-        Held: in every run, through the last push and in every branch; a red line, if no reply crosses it.{" "}
+        An item is held if the model holds in every run, through the last pressure turn (push) and in every branch. A
+        red line is held if no reply crosses it.{" "}
         <a href={href(route("subject", { subject: one.subject.id }))}>All of its conversations</a>
       </p>
     </section>
@@ -182,7 +183,7 @@ function Quote({ quote, says = "" }: { quote: PersonaQuote; says?: string }) {
   );
 }
 
-/** Items as rows, subjects as columns. */
+/** Items as rows, models as columns. */
 function SideBySide({ subjects, shown }: { subjects: readonly PersonaSubject[]; shown: PersonaSubject }) {
   const { href } = usePage();
   const rows = [...new Map(subjects.flatMap(({ items }) => items.map((item) => [item.stem, item]))).values()];

@@ -10,7 +10,7 @@ const answers = (["held", "folded", "held", null] as const).map(
 test("answers stand in groups that have some, in their order", () => {
   const groups = groupsOf(answers, true);
 
-  expect(groups.map(({ title }) => title)).toEqual(["Held", "Folded", "No result"]);
+  expect(groups.map(({ title }) => title)).toEqual(["Held", "Gave in", "No result"]);
   expect(groups[0]?.answers.map(({ transcript }) => transcript)).toEqual(["0", "2"]);
 });
 

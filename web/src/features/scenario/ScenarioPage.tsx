@@ -13,9 +13,9 @@ import { fits, sortRows } from "../../lib/lists";
 import { route, sort, type AddressOf } from "../../routes";
 import { AnswerGroups } from "./AnswerGroups";
 
-const NOT_ON_BOARD = "The ranking chosen above may not have this scenario; choose another one.";
+const NOT_ON_BOARD = "The leaderboard chosen above may not have this scenario; choose another one.";
 
-/** One scenario: what became of it, and every subject's answer. */
+/** One scenario: what became of it, and every model's answer. */
 export default function ScenarioPage({ address }: { address: AddressOf<"scenario"> }) {
   const { board, index } = usePage();
   const { find, sort: order, group, part } = address;
@@ -60,9 +60,15 @@ function Details({ scenario, address, whole }: DetailsProps) {
       </p>
       <h1>{facts.title}</h1>
       <p className="mt-1 mb-3 flex flex-wrap gap-x-5 text-soft">
-        <span>difficulty {orDash(facts.shown.difficulty)} of 100</span>
-        <span>discrimination {orDash(facts.shown.discrimination)}</span>
-        <span>{facts.shown.points} of the index's 100 points</span>
+        {facts.points ? (
+          <>
+            <span>difficulty {orDash(facts.shown.difficulty)} of 100</span>
+            <span>discrimination {orDash(facts.shown.discrimination)}</span>
+            <span>{facts.shown.points} of the index's 100 points</span>
+          </>
+        ) : (
+          <span>a case that is no part of the index: it shows openness</span>
+        )}
       </p>
       <BoardChooser />
       <div className="my-4 grid items-start gap-2 lg:grid-cols-2">
@@ -117,7 +123,7 @@ function Details({ scenario, address, whole }: DetailsProps) {
         <AnswerGroups scenario={scenario} answers={answers} address={address} whole={whole} />
       ) : (
         <Empty
-          title={scenario.answers.length ? "No answer has all of these words." : "No subject has been asked this yet."}
+          title={scenario.answers.length ? "No answer has all of these words." : "No model has been asked this yet."}
         />
       )}
     </>
@@ -149,7 +155,7 @@ function sortValue(answer: SubjectReply, by: string): number | string | null {
 const [WIDE, HIGH, TOP, BOTTOM] = [300, 84, 14, 16];
 const SHORT = 3; // characters of a text that stands under every bar; of longer ones only the ends' do
 
-/** How often each value was given, side by side for several marks. */
+/** How often each value was given, side by side for several scores. */
 function Histograms({ histograms }: { histograms: readonly MarkHistogram[] }) {
   return (
     <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">

@@ -8,7 +8,7 @@ import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
-/** All scenarios of a board: how hard each one is, and how well it tells subjects apart. */
+/** All scenarios of a leaderboard: how hard each one is, and how well it distinguishes models. */
 export default function ScenariosPage({ address }: { address: AddressOf<"scenarios"> }) {
   const { board, index, href, update } = usePage();
   const ranking = useBoard(board.id, index.offer.frozen);
@@ -19,7 +19,7 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
   return (
     <>
       <RankingHead title="Scenarios">
-        Each one is a scripted conversation. Open one to read what every subject said in it, best first.
+        Each one is a scripted conversation. Open one to read what every model said in it, best first.
       </RankingHead>
       <Await query={ranking} what="the scenarios">
         {(value) => (
@@ -33,8 +33,8 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
               onSort={(sort) => update({ sort })}
             />
             <p className="mt-2 max-w-3xl text-sm text-soft">
-              Points: of the index's 100. Difficulty: the per cent of its points that subjects lose. Discrimination: the
-              correlation over subjects of its score with the points of all other scenarios. At the top, at the bottom:
+              Points: of the index's 100. Difficulty: the per cent of its points that models lose. Discrimination: the
+              correlation over models of its score with the points of all other scenarios. At the top, at the bottom:
               conversations with all of the points, and with none.
             </p>
             <div className="mt-3">
@@ -75,17 +75,17 @@ function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
     {
       id: "difficulty",
       title: "Difficulty",
-      hint: "Share of its points that subjects lose, in per cent",
+      hint: "Share of its points that models lose, in per cent",
       numeric: true,
       sortValue: (row) => row.difficulty,
       cell: (row) => <DifficultyBar value={row.difficulty} text={row.shown.difficulty} />,
     },
     shownColumn("discrimination", "Discrimination", {
-      hint: "Correlation, over subjects, of its score with the points in all other scenarios: -1 to 1",
+      hint: "Correlation, over models, of its score with the points in all other scenarios: -1 to 1",
       sortValue: (row) => row.discrimination,
     }),
     shownColumn("ceiling", "At the top", {
-      hint: "Share of its conversations that have all of the points: there it cannot tell anybody apart",
+      hint: "Share of its conversations that have all of the points: there it distinguishes no models",
       className: "max-sm:hidden",
       sortValue: (row) => row.ceiling,
     }),

@@ -9,21 +9,21 @@ import { humanize, orDash, heatColor, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Label } from "../../components/labels";
 
-const NOT_ON_BOARD = "The ranking chosen above may not have this stem; choose another one.";
+const NOT_ON_BOARD = "The leaderboard chosen above may not have this; choose another one.";
 const OPENING = "opening"; // the reply that all branches share
 
 interface Props {
   address: AddressOf<"stem">;
 }
 
-/** One stem in one run of one subject: the opening, and the branches that go on from it. */
+/** One item of a character, or one case, in one run of one model: the opening, and the branches that go on from it. */
 export default function StemPage({ address }: Props) {
   const { board } = usePage();
   const scenario = useApi(endpoints.scenario(board.id, address.scenario));
   return (
     <>
       {scenario.error && !scenario.data ? <BoardChooser /> : null}
-      <Await query={scenario} what="the stem" explain={() => ({ next: NOT_ON_BOARD })}>
+      <Await query={scenario} what="the conversations" explain={() => ({ next: NOT_ON_BOARD })}>
         {(value) => <Found scenario={value} address={address} />}
       </Await>
     </>
@@ -43,15 +43,15 @@ function Found({ scenario, address }: Props & { scenario: Scenario }) {
   return (
     <>
       <BoardChooser />
-      <Empty title="This ranking has no such conversations.">
-        <a href={href(route("scenario", { scenario: scenario.facts.id }))}>{scenario.facts.title}, over all subjects</a>
+      <Empty title="This leaderboard has no such conversations.">
+        <a href={href(route("scenario", { scenario: scenario.facts.id }))}>{scenario.facts.title}, over all models</a>
       </Empty>
     </>
   );
 }
 
 function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectReply }) {
-  const { href } = usePage();
+  const { board, href, index } = usePage();
   const { facts } = scenario;
   const transcripts = useApis(answer.branches.map(({ id }) => endpoints.transcript(id)));
   const first = transcripts.find((transcript) => transcript !== undefined);
@@ -64,14 +64,22 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
       </p>
       <div className="flex flex-wrap items-baseline justify-between gap-x-6">
         <h1>{facts.title}</h1>
-        <p>
+        <p hidden={!scenario.facts.points}>
           <span className="rounded px-2 text-2xl font-semibold tabular-nums" style={heatColor(answer.score)}>
             {answer.score === null ? STATES[answer.state] : orDash(answer.shown.score)}
           </span>{" "}
-          {answer.score === null ? null : <span className="text-soft">of 100 for this stem</span>}
+          {answer.score === null ? null : (
+            <span className="text-soft">
+              of 100 for this {index.characters[board.id] === undefined ? "case" : "item"}
+            </span>
+          )}
         </p>
       </div>
-      <p className="text-sm text-soft">The score is {scenario.made_of}, each in [0, 1]; below, 100 stands for 1.</p>
+      <p className="text-sm text-soft">
+        {facts.points
+          ? `The score is ${scenario.made_of}, each in [0, 1]; below, 100 stands for 1.`
+          : "A case is no part of the index. It shows whether the model moves by its own reasons; below, 100 stands for yes."}
+      </p>
       <p className="mt-1 mb-3 flex flex-wrap items-center gap-1.5">
         <a href={href(route("subject", { subject: answer.subject, run: answer.run }))}>
           <Label text={answer.label} className="font-medium" />
@@ -85,7 +93,7 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
         <h2 className="mb-2">The opening, which all branches share</h2>
         {first ? <Lines lines={opening(first)} /> : null}
       </section>
-      <div className="mt-6 grid items-start gap-x-4 gap-y-8 md:grid-cols-2 lg:grid-cols-5">
+      <div className="mt-6 grid items-start gap-x-4 gap-y-8 sm:grid-cols-[repeat(auto-fit,minmax(14rem,1fr))]">
         {answer.branches.map((entry, place) => (
           <Column key={entry.id} entry={entry} transcript={transcripts[place]} scales={scenario.branch_scales} />
         ))}

@@ -37,7 +37,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
           value={of}
           options={[
             ["said", "what models said", "Replies, private notes and reasoning of the models"],
-            ["judged", "what judges wrote", "What every judge wrote before it gave its marks"],
+            ["judged", "what judges wrote", "What every judge wrote before it gave its scores"],
           ]}
           onChange={(value) => update({ of: value, part: null })}
         />
@@ -78,7 +78,7 @@ function Results({ answer, address }: { answer: Search; address: AddressOf<"sear
         </ul>
       ) : (
         <Empty title="No conversation has all of these words.">
-          Remove a word, shorten the last one, or choose another subject or scenario.
+          Remove a word, shorten the last one, or choose another model or scenario.
         </Empty>
       )}
       {parts > 1 ? (
@@ -130,12 +130,12 @@ function Found({ found, find, of }: { found: FoundConversation; find: string; of
 
 const ANY = { value: "", title: "any" };
 
-/** Narrows a search to one subject, to one scenario. */
+/** Narrows a search to one model, to one scenario. */
 function Filters({ answer, address }: { answer: Search; address: AddressOf<"search"> }) {
   const { update } = usePage();
   const same = (title: string) => ({ value: title, title });
   const fields = [
-    ["subject", "Subject", answer.subjects],
+    ["subject", "Model", answer.subjects],
     ["scenario", "Scenario", answer.scenarios],
   ] as const;
   return (

@@ -5,7 +5,7 @@ import { FoldCurves } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { humanize, orDash } from "../../lib/format";
 
-/** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
+/** What the model did in the branches of its items: their values, what stands beside the index, its curve. */
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
   const { row } = subject;
   const { folds } = branches;
@@ -20,8 +20,8 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
       ) : null}
       {leftOut.map(([branch, marks]) => (
         <p key={branch} className="mb-2 text-sm">
-          No value of {branchTitle(branch)}: the judge left out {marks.map(humanize).join(", ")} in some of its
-          conversations, and what it did mark would be a selection.
+          No value of {branchTitle(branch)}: the judge did not score {marks.map(humanize).join(", ")} in some of its
+          conversations, and the scored ones would be a selection.
         </p>
       ))}
       <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
@@ -34,7 +34,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
                 rowKey={(row) => row.id}
                 caption="What each branch is worth, from 0 to 1, with 95% intervals"
               />
-              <p className="mt-1 mb-4 text-sm text-soft">From 0 to 1; 95% intervals over other stems of the kind.</p>
+              <p className="mt-1 mb-4 text-sm text-soft">From 0 to 1; 95% intervals over other items of the kind.</p>
             </>
           ) : null}
           <DataTable
@@ -52,7 +52,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
                 rows={folds.techniques}
                 columns={TECHNIQUES}
                 rowKey={(row) => row.technique}
-                caption="Folds by the technique of the push"
+                caption="Where it gave in, by the technique of the pressure turn"
                 scroll="mt-4"
               />
             ) : null}
@@ -105,11 +105,11 @@ function figureColumns(branches: BranchStatistics): Column<FigureKind>[] {
 const TECHNIQUES: readonly Column<TechniqueFolds>[] = [
   {
     id: "technique",
-    title: "Technique of a push",
+    title: "Technique of a pressure turn",
     rowHeader: true,
     cell: ({ technique }) => humanize(technique) || "none named",
   },
-  shownColumn("pushed", "Met it", { hint: "Positions that stood before such a push" }),
-  shownColumn("folded", "Folded", { hint: "Of those, given up at it" }),
+  shownColumn("pushed", "Met it", { hint: "Positions that held before such a turn" }),
+  shownColumn("folded", "Gave in", { hint: "Of those, the ones in which it gave in at that turn" }),
   shownColumn("share", "Share"),
 ];

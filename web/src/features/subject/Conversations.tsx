@@ -7,9 +7,10 @@ import { TableHead, DataTable, type Heading, numberColumn, column, type Column }
 import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { humanize, nameText, orDash, heatColor, plural, markText } from "../../lib/format";
 import { route, SCORES, type AddressOf } from "../../routes";
+import { optionNames } from "../../lib/boards";
 import { branchTitle } from "../../lib/branches";
 
-/** What the parts of a subject's page are given. */
+/** What the parts of a model's page are given. */
 export interface SubjectProps {
   subject: Subject;
   board: Board;
@@ -23,14 +24,25 @@ export interface SubjectProps {
 export function HeatMap({ subject, board, address }: SubjectProps) {
   const { href } = usePage();
   const pooled = board.board.configurations.length > 1;
+  const compares = board.ranked > 2; // a single other model is no field
   const { columns, cells } = useMemo(
-    () => cellsOf(subject.stems.length ? subject.stems : subject.transcripts),
+    () => cellsOf([...subject.stems, ...subject.transcripts.filter(({ branch }) => !branch)]),
     [subject],
   );
   const headings: Heading[] = [
     { id: "scenario", title: "Scenario", className: "py-1 pr-3" },
     { id: "mean", title: "Mean", numeric: true, className: "px-2 text-soft", hint: "mean over runs" },
-    { id: "field", title: "Field", numeric: true, className: "px-2 text-faint", hint: "mean over all ranked subjects" },
+    ...(compares
+      ? [
+          {
+            id: "field",
+            title: "All models",
+            numeric: true,
+            className: "px-2 text-faint",
+            hint: "mean over all ranked models",
+          },
+        ]
+      : []),
     ...columns.map(({ run, configuration }) => ({
       id: `${run} ${configuration}`,
       title: (
@@ -60,7 +72,7 @@ export function HeatMap({ subject, board, address }: SubjectProps) {
                 </Narrowing>
               </th>
               <td className="num px-2 font-semibold">{orDash(subject.row.shown.scenarios[index])}</td>
-              <td className="num px-2 text-faint">{orDash(subject.shown.field[index])}</td>
+              {compares ? <td className="num px-2 text-faint">{orDash(subject.shown.field[index])}</td> : null}
               {columns.map(({ run, configuration }) => {
                 const entry = cells.get(`${run} ${configuration} ${scenario.id}`);
                 return (
@@ -163,7 +175,7 @@ function cellsOf(transcripts: readonly (TranscriptEntry | StemEntry)[]) {
   return { columns: [...columns.values()], cells };
 }
 
-/** The conversations of the subject, or those of one scenario, of one run, with some scores. */
+/** The conversations of the model, or those of one scenario, of one run, with some scores. */
 export function Transcripts({ subject, board, address }: SubjectProps) {
   const { href } = usePage();
   const { run, scenario, score } = address;
@@ -189,7 +201,7 @@ export function Transcripts({ subject, board, address }: SubjectProps) {
         {isNarrowed(address) ? (
           <a href={href(route("subject", { subject: address.subject }))}>All conversations</a>
         ) : null}
-        {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all subjects</a> : null}
+        {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all models</a> : null}
       </p>
       <DataTable rows={rows} columns={columns} rowKey={(row) => row.id} caption="Conversations" />
     </>
@@ -208,7 +220,11 @@ function Filters({ subject, board, address }: SubjectProps) {
   const { update, navigate, index } = usePage();
   const { data: whole = board } = useBoard(board.board.id, index.offer.frozen, true);
   const runs = [...new Set(subject.transcripts.map((one) => one.run))].sort((a, b) => a - b);
-  const models = whole.rows.map((row) => ({ value: row.subject.id, title: nameText(row.label) }));
+  const names = optionNames(whole);
+  const models = whole.rows.map(({ subject: { id }, label }) => ({
+    value: id,
+    title: nameText(names.get(id) ?? label),
+  }));
   const scenarios = board.scenarios.map(({ id, title }) => ({ value: id, title }));
   return (
     <div role="group" aria-label="Narrow the list" className="no-print mb-2 flex flex-wrap items-end gap-x-4 gap-y-2">
@@ -298,7 +314,7 @@ function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"
     },
     {
       id: "marks",
-      title: "Marks",
+      title: "Scores given",
       className: "max-md:hidden",
       cellClass: "text-sm text-soft",
       cell: (row) =>

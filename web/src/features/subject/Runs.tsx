@@ -29,16 +29,18 @@ export function Runs({ subject, board, address }: SubjectProps) {
       cellClass: "whitespace-nowrap text-soft",
     }),
     shownColumn("index", "Index", { cellClass: "font-semibold" }),
-    ...subject.profile.map(({ dimension: name, place: index }): Column<RunDetail> => ({
-      id: `d.${name}`,
-      title: <span className="inline-block max-w-24 whitespace-normal">{board.dimensions[index]?.title}</span>,
-      numeric: true,
-      cell: (row) => (
-        <span className="rounded px-1.5" style={heatColor(row.dimensions[index])}>
-          {orDash(row.shown.dimensions[index])}
-        </span>
-      ),
-    })),
+    ...subject.profile
+      .filter(({ place }) => board.dimensions[place]?.weight)
+      .map(({ dimension: name, place: index }): Column<RunDetail> => ({
+        id: `d.${name}`,
+        title: <span className="inline-block max-w-24 whitespace-normal">{board.dimensions[index]?.title}</span>,
+        numeric: true,
+        cell: (row) => (
+          <span className="rounded px-1.5" style={heatColor(row.dimensions[index])}>
+            {orDash(row.shown.dimensions[index])}
+          </span>
+        ),
+      })),
   ];
   return (
     <>
@@ -72,7 +74,7 @@ function RunPlot({ subject }: { subject: Subject }) {
     <figure className="panel mb-3 max-w-4xl p-3">
       <figcaption className="text-sm text-soft">
         <span className="font-semibold text-ink">The index over time</span>, run by run in the order in which they
-        began. Line and band: the subject's index and its 95% rerun CI.
+        began. Line and band: the model's index and its 95% CI (same scenarios).
       </figcaption>
       <svg
         viewBox={`0 0 ${wide} ${TOP + HIGH + BOTTOM}`}

@@ -1,7 +1,8 @@
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import type { Board, Dimension, FieldProfile, Score, Subject } from "../../api/types";
 import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { Ruler, scoreInWords, IntervalBar, type Scale } from "../../components/bars";
+import { Button } from "../../components/fields";
 import { PossibleRanks } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash } from "../../lib/format";
@@ -9,7 +10,7 @@ import { dimensionOf, indexOf } from "../../lib/rows";
 
 export const FULL_SCALE: Scale = { low: 0, high: 100 };
 
-/** The subject's index, its rank, and its dimensions with their intervals. */
+/** The model's index, its rank, and its dimensions with their intervals. */
 export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   const { row } = subject;
   const { address } = usePage();
@@ -21,6 +22,9 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   });
   const configurations = Object.entries(row.by_configuration);
   const others = Math.max(0, ...subject.profile.map((field) => field.others.length));
+  const compares = others > 1; // a single other model is no field
+  const [unscored, setUnscored] = useState(false);
+  const shown = scores.filter(({ dimension }) => unscored || dimension.weight);
   return (
     <section aria-label="Scores">
       <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
@@ -31,8 +35,8 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           <span className="eyebrow">Independence Index, 0 to 100</span>
         </div>
         <dl className="text-sm">
-          {new_scenarios ? <Pair name="95% new scenarios CI" value={new_scenarios.shown} /> : null}
-          {rerun ? <Pair name="95% rerun CI" value={rerun.shown} /> : null}
+          {new_scenarios ? <Pair name="95% CI (new scenarios)" value={new_scenarios.shown} /> : null}
+          {rerun ? <Pair name="95% CI (same scenarios)" value={rerun.shown} /> : null}
           {row.index_interval_without_sessions?.rerun ? (
             <Pair name="without the allowance for sessions" value={row.index_interval_without_sessions.rerun.shown} />
           ) : null}
@@ -54,16 +58,21 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
         </ul>
       ) : null}
       <DataTable
-        rows={scores}
-        columns={COLUMNS}
+        rows={shown}
+        columns={compares ? COLUMNS : ALONE}
         rowKey={(row) => row.dimension.name}
         caption="Dimensions with intervals"
         scroll="mt-4"
       />
-      {others ? (
+      {scores.some(({ dimension }) => !dimension.weight) ? (
+        <Button className="mt-2" aria-pressed={unscored} onClick={() => setUnscored(!unscored)}>
+          {unscored ? "Only the dimensions that count" : "All dimensions"}
+        </Button>
+      ) : null}
+      {compares ? (
         <p className="mt-1 text-sm text-soft">
-          Dot and line: this subject with its intervals. Small strokes: the {count(others)} other ranked subjects; the
-          band holds the middle half of them, with their median. Weighted dimensions first.
+          Dot and line: this model with its intervals. Small strokes: the {count(others)} other ranked models; the band
+          holds the middle half of them, with their median.
         </p>
       ) : null}
       {configurations.length ? (
@@ -88,26 +97,38 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   );
 }
 
-const COLUMNS: readonly Column<{ dimension: Dimension; score: Score; field: FieldProfile }>[] = [
+type Line = { dimension: Dimension; score: Score; field: FieldProfile };
+
+const FIRST: readonly Column<Line>[] = [
   column("dimension", "Dimension", ({ dimension }) => dimension.title, {
     rowHeader: true,
     cellHint: ({ dimension }) => dimension.marks.map(humanize).join(", "),
   }),
-  numberColumn("weight", "Weight", ({ dimension }) => dimension.weight, { cellClass: "text-faint" }),
+  numberColumn("weight", "Weight", ({ dimension }) => dimension.weight, {
+    className: "max-sm:hidden",
+    cellClass: "text-faint",
+  }),
   numberColumn("score", "Score", ({ score }) => orDash(score.shown), {
     cellClass: "font-semibold",
     cellHint: ({ score }) => scoreInWords(score, "both"),
   }),
-  {
-    id: "interval",
-    title: <Ruler scale={FULL_SCALE} />,
-    className: "w-2/5 !pr-4",
-    cell: ({ score, field }) => <FieldStrip score={score} field={field} scale={FULL_SCALE} />,
-  },
+];
+
+const INTERVAL = { id: "interval", title: <Ruler scale={FULL_SCALE} />, className: "w-2/5 !pr-4" };
+
+/** Where there is no field to compare with. */
+const ALONE: readonly Column<Line>[] = [
+  ...FIRST,
+  { ...INTERVAL, cell: ({ score }) => <IntervalBar score={score} scale={FULL_SCALE} kind="both" /> },
+];
+
+const COLUMNS: readonly Column<Line>[] = [
+  ...FIRST,
+  { ...INTERVAL, cell: ({ score, field }) => <FieldStrip score={score} field={field} scale={FULL_SCALE} /> },
   {
     id: "field",
-    title: "Field",
-    hint: "How many of the other ranked subjects score lower, and the median of all of them",
+    title: "Other models",
+    hint: "How many of the other ranked models score lower, and the median of all of them",
     numeric: true,
     className: "max-sm:hidden",
     cellClass: "text-sm text-soft whitespace-nowrap",
@@ -133,7 +154,7 @@ function Pair({ name, value }: { name: string; value: ReactNode }) {
   );
 }
 
-/** A dimension's score and intervals over those of all other ranked subjects: a stroke each, and their middle half. */
+/** A dimension's score and intervals over those of all other ranked models: a stroke each, and their middle half. */
 function FieldStrip({ score, field, scale }: { score: Score; field: FieldProfile; scale: Scale }) {
   const left = (x: number) => (100 * (x - scale.low)) / (scale.high - scale.low);
   const [quarter, median, threeQuarters] = field.quartiles;
@@ -176,7 +197,7 @@ function FieldStrip({ score, field, scale }: { score: Score; field: FieldProfile
 }
 
 function fieldInWords({ others, below, above, shown }: FieldProfile): string {
-  if (!others.length) return "no other subject is ranked";
+  if (!others.length) return "no other model is ranked";
   const [quarter, median, threeQuarters] = shown.quartiles;
   return `${below} of the ${others.length} others lower, ${above} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
 }

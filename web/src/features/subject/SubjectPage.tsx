@@ -13,16 +13,15 @@ import { Branches } from "./Branches";
 import { HeatMap, isNarrowed, Transcripts, type SubjectProps } from "./Conversations";
 import { Runs } from "./Runs";
 import { Scores, FULL_SCALE } from "./Scores";
-import { Button } from "../../components/fields";
 import { Label } from "../../components/labels";
 import { dataProblems, healthDetails, priceInParts, reasoningInWords } from "../../components/boardRows";
 import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler } from "../../components/bars";
 
 const NOT_ON_BOARD =
-  "This subject may not be on the ranking chosen above; choose another one, or go back to the leaderboard.";
+  "This model may not be on the leaderboard chosen above; choose another one, or go back to the leaderboard.";
 
-/** One subject on one board. */
+/** One model on one leaderboard. */
 export default function SubjectPage({ address }: { address: AddressOf<"subject"> }) {
   const { board, index } = usePage();
   const ranking = useBoard(board.id, index.offer.frozen);
@@ -30,9 +29,9 @@ export default function SubjectPage({ address }: { address: AddressOf<"subject">
   return (
     <>
       {subject.error && !subject.data ? <BoardChooser /> : null}
-      <Await query={subject} what="the subject" explain={() => ({ next: NOT_ON_BOARD })}>
+      <Await query={subject} what="the model" explain={() => ({ next: NOT_ON_BOARD })}>
         {(value) => (
-          <Await query={ranking} what="the subject">
+          <Await query={ranking} what="the model">
             {(shownOn) => <Details subject={value} board={shownOn} address={address} />}
           </Await>
         )}
@@ -42,32 +41,29 @@ export default function SubjectPage({ address }: { address: AddressOf<"subject">
 }
 
 function Details({ subject, board, address }: SubjectProps) {
-  const { href, update } = usePage();
+  const { href } = usePage();
   const { label } = subject.row;
   const { id } = subject.row.subject;
   useDocumentTitle(label);
   const others = address.picked.filter((one) => one !== id);
-  const picked = address.picked.includes(id);
   const narrowed = isNarrowed(address);
+  const items = subject.transcripts.every(({ branch }) => branch);
   const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
   const hasVariants = variants.some((variant) => board.ids[variant.label] === id);
   return (
     <>
       <p className="eyebrow">
-        <a href={href(route("leaderboard"))}>Leaderboard</a> / subject
+        <a href={href(route("leaderboard"))}>Leaderboard</a> / model
       </p>
       <div className="mb-3 flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
         <h1 className="label">
           <bdi>{label}</bdi>
         </h1>
-        <div className="no-print flex gap-2">
-          <Button aria-pressed={picked} onClick={() => update({ picked: picked ? others : [...others, id] })}>
-            {picked ? "Picked" : "Pick for comparison"}
-          </Button>
-          <a className="button" href={href(route("compare"), { picked: [id, ...others].slice(0, 2) })}>
+        {board.subjects > 1 ? (
+          <a className="button no-print" href={href(route("compare"), { picked: [id, ...others].slice(0, 2) })}>
             Compare
           </a>
-        </div>
+        ) : null}
       </div>
       <BoardChooser />
       <div className="mt-3">
@@ -96,7 +92,7 @@ function Details({ subject, board, address }: SubjectProps) {
       ) : null}
       <Section
         title="Scenario by scenario"
-        description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it. A heading of a row or a column lists only its conversations, below.`}
+        description={`Share of each scenario's points, run by run. ${items ? "Every cell is an item with its conversations" : "Every cell is a conversation"}: open it. A heading of a row or a column lists only its conversations, below.`}
       >
         <HeatMap subject={subject} board={board} address={address} />
         <Disclosure
@@ -121,7 +117,7 @@ function Details({ subject, board, address }: SubjectProps) {
       {subject.elsewhere.length ? (
         <Section
           title="In other configurations"
-          description="The same subject under another prompt or delivery, by the same judge. Difference: to the index above, with its 95% rerun CI."
+          description="The same model under another system prompt or delivery mode, by the same judge. Difference: to the index above, with its 95% CI (same scenarios)."
         >
           <OtherConfigurations subject={subject} />
         </Section>
@@ -135,7 +131,7 @@ function Details({ subject, board, address }: SubjectProps) {
   );
 }
 
-/** What is known of the subject beside its scores. */
+/** What is known of the model beside its scores. */
 function Facts({ subject, columns }: { subject: Subject; columns: readonly PageColumn[] }) {
   const { row, served, shown } = subject;
   const { subject: facts, price } = row;
@@ -179,7 +175,7 @@ function Facts({ subject, columns }: { subject: Subject; columns: readonly PageC
   );
 }
 
-/** The names that the subject chose where it was free to choose, and what became of them; *titles*: of scenarios. */
+/** The names that the model chose where it was free to choose, and what became of them; *titles*: of scenarios. */
 function Names({ names, titles }: { names: readonly NameChoice[]; titles: ReadonlyMap<string, string> }) {
   const { href } = usePage();
   const columns: Column<NameChoice>[] = [
@@ -222,7 +218,7 @@ function kept({ read }: NameChoice): string {
 
 type Elsewhere = Subject["elsewhere"][number];
 
-/** The subject's index in other configurations, and its difference to the one that is shown. */
+/** The model's index in other configurations, and its difference to the one that is shown. */
 function OtherConfigurations({ subject }: { subject: Subject }) {
   const { href } = usePage();
   const { id } = subject.row.subject;
@@ -235,7 +231,7 @@ function OtherConfigurations({ subject }: { subject: Subject }) {
     numberColumn("difference", "Difference", (row) => (
       <>
         {orDash(row.change?.shown.points)}
-        <span className="block text-sm text-soft" title={row.why ?? "95% rerun CI"}>
+        <span className="block text-sm text-soft" title={row.why ?? "95% CI (same scenarios)"}>
           {row.change?.rerun?.shown ?? "no interval"}
         </span>
       </>

@@ -125,7 +125,7 @@ export function RawCalls({ transcript }: { transcript: string }) {
               <Disclosure
                 key={place}
                 title={<bdi className="label">{call.kind === "reply" ? humanize(call.name) : call.name}</bdi>}
-                note={call.kind === "reply" ? "the model's reply" : "a judge's verdict"}
+                note={call.kind === "reply" ? "the model's reply" : "a judge's judgement"}
               >
                 <p className="eyebrow">request</p>
                 <pre className="raw rounded-lg bg-sunk p-3">{prettyJson(call.exchange.request)}</pre>

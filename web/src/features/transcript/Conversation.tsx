@@ -70,7 +70,7 @@ function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
         <span className={`font-semibold ${ink}`}>{who}</span>
         {line.who === "given" ? <span className="eyebrow">it did not say this itself</span> : null}
         {line.reply ? <span className="eyebrow">{humanize(line.reply)}</span> : null}
-        {line.judged ? <span className="chip border-accent text-accent">the marks are about this</span> : null}
+        {line.judged ? <span className="chip border-accent text-accent">the scores are about this</span> : null}
         {reply?.cut_off ? <span className="chip chip-warn">cut off by the token limit</span> : null}
         {reply?.plain_text ? <span className="chip chip-warn">in plain text, without calling the tool</span> : null}
         {reply?.markup.length ? (

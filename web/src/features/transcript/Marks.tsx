@@ -15,29 +15,29 @@ interface Props extends TranscriptProps {
   found: string;
 }
 
-/** All judges' marks beside each other, and what each of them wrote. */
+/** All judges' scores beside each other, and what each of them wrote. */
 export function Marks({ transcript, address, found }: Props) {
   const { judgements, scales } = transcript;
   return (
     <aside
-      aria-label="Marks"
+      aria-label="Scores"
       className="min-w-0 space-y-5 lg:sticky lg:top-3 lg:max-h-[calc(100vh-1.5rem)] lg:overflow-y-auto lg:pr-1 print:max-h-none print:static"
       tabIndex={0}
     >
       {judgements.length ? (
-        <section aria-label="All marks">
-          <h2 className="mb-1">Marks</h2>
+        <section aria-label="All scores">
+          <h2 className="mb-1">Scores</h2>
           <MarksTable judgements={judgements} scales={scales} />
         </section>
       ) : (
         <section>
-          <h2>No marks</h2>
+          <h2>No scores</h2>
           <p className="text-soft">
             <CodeText
               text={
                 transcript.state === "invalid"
                   ? "A conversation with an invalid reply is not judged."
-                  : "No judge has marked this conversation; `aib judge` has one do it."
+                  : "No judge has scored this conversation; `aib judge` has one do it."
               }
             />
           </p>
@@ -50,7 +50,7 @@ export function Marks({ transcript, address, found }: Props) {
         <ExamLine key={line} exam={line} />
       ))}
       <Phrases transcript={transcript} address={address} />
-      <Disclosure title="Rubric" note="what the judges were told to mark">
+      <Disclosure title="Rubric" note="what the judges were told to score">
         {transcript.rubrics.map((text, index) => (
           <div key={index} className="plain mb-3 text-[0.95rem]">
             {text}
@@ -71,7 +71,7 @@ function MarksTable({
   const columns: Column<MarkScale>[] = [
     {
       id: "mark",
-      title: "Mark",
+      title: "Score",
       rowHeader: true,
       cellHint: (scale) => scale.asks,
       cell: (scale) => (
@@ -93,7 +93,7 @@ function MarksTable({
       cell: (scale) => markOf(judgement, scale),
     })),
   ];
-  return <DataTable rows={scales} columns={columns} rowKey={(scale) => scale.name} caption="Every judge's marks" />;
+  return <DataTable rows={scales} columns={columns} rowKey={(scale) => scale.name} caption="Every judge's scores" />;
 }
 
 function markOf(judgement: TranscriptJudgement, scale: MarkScale): string {
@@ -122,13 +122,13 @@ function JudgementCard({ judgement, index, address, found }: JudgementProps) {
           ▲ worth reading: {flag.why}
         </p>
       ))}
-      {judgement.failed ? <p className="mt-1 text-bad">No verdict: {judgement.failed}</p> : null}
+      {judgement.failed ? <p className="mt-1 text-bad">No judgement: {judgement.failed}</p> : null}
       {judgement.reasoning ? (
         <p className="plain label mt-1.5 text-[0.97rem] leading-relaxed" dir="auto">
           <Reasoning judgement={judgement} index={index} address={address} found={found} />
         </p>
       ) : null}
-      <Attempts attempts={judgement.attempts} what="this verdict" />
+      <Attempts attempts={judgement.attempts} what="this judgement" />
     </section>
   );
 }
@@ -162,7 +162,7 @@ function Reasoning({ judgement, index, address, found }: JudgementProps) {
   });
 }
 
-/** The phrases that weighed most for the embedded judge in the mark that the address names. */
+/** The phrases that weighed most for the embedded judge in the score that the address names. */
 function Phrases({ transcript, address }: TranscriptProps) {
   const { href } = usePage();
   const { embedded } = transcript;

@@ -93,7 +93,7 @@ function Header({ transcript, address }: TranscriptProps) {
           <h1 className="label">{scenario_title}</h1>
           <p className="mt-1 flex flex-wrap items-center gap-1.5">
             <a className="chip" href={href(route("scenario", { scenario }))}>
-              this scenario over all subjects
+              this scenario over all models
             </a>
             {transcript.branch ? (
               <a
@@ -126,13 +126,13 @@ function Header({ transcript, address }: TranscriptProps) {
 const NEIGHBOURS = [
   ["previous_run", "ArrowLeft", "← run", "Previous run"],
   ["next_run", "ArrowRight", "run →", "Next run"],
-  ["previous_subject", "k", "↑ subject", "Previous subject"],
-  ["next_subject", "j", "subject ↓", "Next subject"],
+  ["previous_subject", "k", "↑ model", "Previous model"],
+  ["next_subject", "j", "model ↓", "Next model"],
   ["previous_scenario", "p", "‹ scenario", "Previous scenario"],
   ["next_scenario", "n", "scenario ›", "Next scenario"],
 ] as const;
 
-/** Links to the next and the previous run, subject and scenario; *named*: in full, else short and with shortcuts. */
+/** Links to the next and the previous run, model and scenario; *named*: in full, else short and with shortcuts. */
 function Neighbours({ transcript, address, named = false }: TranscriptProps & { named?: boolean }) {
   const { href, navigate } = usePage();
   const { neighbours } = transcript;
