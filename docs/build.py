@@ -78,7 +78,7 @@ def options(command: click.Command, context: click.Context) -> dict[Option, str]
         if isinstance(param, click.Option) and not param.hidden
     ]
     records = {
-        param.get_help_record(context): param.opts[-1]
+        param.get_help_record(context): next(one for one in param.opts if one[:2] == "--")
         for param in params
         if "--help" not in param.opts
     }
@@ -116,6 +116,8 @@ def help_of(
     if own := [option for option in mine if option not in shared and option not in told]:
         with formatter.section("Options"):
             formatter.write_dl(own)
+    if command.epilog:
+        formatter.write(f"\n{command.epilog}\n")
     text = (
         f"## {context.info_name}\n\n```text\n{formatter.getvalue().strip(chr(10)).rstrip()}\n```\n"
     )
@@ -228,7 +230,7 @@ def models() -> Iterator[tuple[Path, str]]:
             interval = f"{known['low']}–{known['high']}" if known["low"] else "–"
             paid = known["dollars_a_run"]
             cells = (
-                f"`{one.model}`",
+                f"`{one.model}`" + (f" at {one.provider}" if one.provider else ""),
                 subject[1],
                 known["index"],
                 interval,

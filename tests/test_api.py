@@ -213,7 +213,7 @@ def test_every_setting_of_a_run_is_an_option_of_the_same_name() -> None:
     # which are no option: values in place of names, and who may be sent a key (--trust)
     found = {"roster", "configurations", "judge_only", "unnamed", "allow"}
 
-    assert options - settings == {"listed", "on", "yes", "store", "trust"}
+    assert options - settings == {"help_all", "listed", "on", "yes", "store", "trust"}
     assert settings - options == found
 
 
@@ -257,7 +257,7 @@ def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) 
         aib.judge(budget=-1)
     with pytest.raises(WrongUse, match="no experiment identify"):
         aib.run("sim:sim/stubborn", exp="identify")
-    with pytest.raises(WrongUse, match="no subject"):
+    with pytest.raises(WrongUse, match="no model"):
         aib.run([], models_file=here / "models.yaml", store=tmp_path / "none.db")
     with pytest.raises(StoreError, match="there is no store"):
         aib.open_store(tmp_path / "none.db")

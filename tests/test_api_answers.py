@@ -160,7 +160,7 @@ def test_a_comparison_has_the_numbers_of_the_command(
 
 def test_what_cannot_be_compared_is_an_error(stores: Mapping[str, str]) -> None:
     """That of the command."""
-    with pytest.raises(WrongUse, match="name two subjects"):
+    with pytest.raises(WrongUse, match="name two models"):
         aib.compare("rock", store=stores[V2])
     with pytest.raises(WrongUse, match="by is 'mood'"):
         aib.compare("rock", by="mood", store=stores[V2])
@@ -410,7 +410,7 @@ def test_an_estimate_is_that_of_the_command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIB_STORE", "aib.db")
     with simulating(tmp_path):
-        models = ["sim:sim/rock", "sim:sim/mirror"]
+        models = ["sim:sim/stubborn", "sim:sim/agreeable"]
         answer = aib.estimate_cost(models, protocol="lite", judge="sim:sim/judge", runs=3)
         typed = ("--protocol", "lite", "--judge", "sim:sim/judge", "--runs", "3")
         said = printed("estimate-cost", *models, *typed)

@@ -150,7 +150,7 @@ def test_a_template_without_tools_is_not_played_by_tool(name: str, folder: Path)
     assert played.returncode == 2
     assert played.stderr.strip().splitlines()[-1] == (
         f"aib: the chat template of {name} shows no tools, so it is not played in "
-        "strong_independence/tool_role: say --delivery user_role"
+        "strong_independence/tool_role: say --modes user_role"
     )
 
 

@@ -808,7 +808,7 @@ def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_ins
     assert "no such conversation" in only_line(played.aib("show", "acme/one", "--run", "7"), 2)
     for arguments, reason in (
         ("nobody plain", "no model is called nobody"),
-        ("scripted plain", "scripted fits several subjects: "),
+        ("scripted plain", "scripted fits several models: "),
         ("acme nosuch", "no scenario nosuch"),
         ("acme plain --run 7", "run 7"),
         ("acme plain --modes user_role", "not stored"),
@@ -1090,7 +1090,7 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
     )
 
     rows = [line for line in everybody.stdout.splitlines() if " 73.8 " in line]
-    rows = [line for line in rows if "leads with" not in line]
+    rows = [line for line in rows if "lead with" not in line]
     assert len(rows) == 2
     assert rows[0] in top.stdout.splitlines()
     assert rows[1] not in top.stdout.splitlines()

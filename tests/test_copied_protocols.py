@@ -115,7 +115,7 @@ def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
 
 # ------------------------------------------------------- what is stored is played from a copy
 
-ADVICE = re.compile(r"(aib protocols copy [^,]+), then (aib run MODEL --protocol \S+)$")
+ADVICE = re.compile(r"`(aib protocols copy [^`]+)`, then `(aib run MODEL --protocol [^`]+)`$")
 
 
 def follow(user: User, line: str) -> subprocess.CompletedProcess[str]:
@@ -174,7 +174,7 @@ def test_without_an_import_published_v2_is_said_to_come_of_one(user: User) -> No
     """And another name that is not there is none."""
     line = only_line(user.aib("run", "scripted:acme/one", "--protocol", "published-v2"), 2)
 
-    assert line.endswith("published-v2: aib import PATH makes it of published data")
+    assert line.endswith("published-v2: `aib import PATH` makes it of published data")
     assert "did you mean v3, v2 or v1?" in only_line(
         user.aib("run", "scripted:acme/one", "--protocol", "v9"), 2
     )

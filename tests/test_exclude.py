@@ -149,7 +149,7 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     )
     aib(played, "generate-report", "--out", "report")
     told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
-    assert said in told.partition("## Excluded subjects")[2].partition("\n## ")[0]
+    assert said in told.partition("## Excluded models")[2].partition("\n## ")[0]
 
     assert aib(played, "exclude", "acme/one", "--undo").exit_code == 0
     assert rows(played) == before

@@ -438,7 +438,7 @@ LIES: list[tuple[str, Lie, str]] = [
     ("judgements", lambda row: row.update(heard_hash="0" * 64), "is stored under another key "
         "than its own"),
     ("judgements", lambda row: row.update(judge_hash="0" * 64), "its judge is not here"),
-    ("judgements", lambda row: row.update(marks=[]), "is valid, with the scores {}"),
+    ("judgements", lambda row: row.update(marks=[]), "is valid, with the marks {}"),
     ("judgements", lambda row: row["marks"].append(row["marks"][0]), "is valid, with the scores ["),
     ("judgements", lambda row: row["marks"][0].update(value=10**400), "marks.0.value: Input "
         "should be a valid number"),
@@ -693,7 +693,10 @@ def test_a_person_is_asked_for_the_licence(played: Path, user: User, typed: str,
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["out", "--licence", "mit", "--store", "none.db"], "/none.db; `aib run` makes one"),
+        (
+            ["out", "--licence", "mit", "--store", "none.db"],
+            "/none.db; `aib run --store none.db` makes one",
+        ),
         (["file", "--licence", "mit", "--store", "s.db"], "file is a file"),
         (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
         (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is not a licence identifier"),

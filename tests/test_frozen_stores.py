@@ -332,7 +332,8 @@ def same_facts(kept: Kept, reading: str, way: str) -> None:
 
 def said(*arguments: str) -> str:
     """What the command says beside its answer."""
-    return CliRunner().invoke(cli, arguments, standalone_mode=False).stderr.strip()
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    return done.stderr.strip() or str(done.exception)
 
 
 def squeezed(text: str) -> str:

@@ -467,7 +467,9 @@ def test_dotenv_moves_the_store_to_no_server_unasked(
     with pytest.raises(BlockingIOError):
         listening.accept()
     assert user.aib(*words, "--help").returncode == 0
-    assert "no store at mine.db" in only_line(user.aib("leaderboard", "--store", "mine.db"), 1)
+    assert "/mine.db; `aib run --store mine.db` makes one" in only_line(
+        user.aib("leaderboard", "--store", "mine.db"), 1
+    )
 
     assert "postgresql" in only_line(user.aib(*words, "--trust", f"AIB_STORE={place}"), 1)
     listening.accept()[0].close()

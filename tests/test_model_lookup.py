@@ -342,7 +342,7 @@ def test_without_a_model_it_says_what_all_of_the_shipped_list_would_take(tmp_pat
     assert done.returncode == 2
     assert last.startswith("aib: no model: name a model")
     assert before[0] == "`aib run --all` plays the shipped list (docs/choose-a-model.md):"
-    assert re.fullmatch(r"v2 · \d\d subjects · 5 runs · strong_independence/tool_role", before[1])
+    assert re.fullmatch(r"v2 · \d\d models · 5 runs · strong_independence/tool_role", before[1])
     assert re.fullmatch(
         r"at most 1\d,\d{3} calls, about 2\d,\d{3},\d{3} tokens, price not known", before[2]
     )

@@ -127,7 +127,7 @@ def test_they_are_none_wherever_a_name_is_typed(user: User) -> None:
         assert done.returncode == 0, (command, done.stderr)
     assert len(user.server.asked) == CALLS
     assert find_by_label({1: "acme/one@x", 2: "acme/two@x"}, " acme/two ") == 2
-    with pytest.raises(WrongUse, match="the name of a subject is empty; did you mean acme/one@x"):
+    with pytest.raises(WrongUse, match="the name of a model is empty; did you mean acme/one@x"):
         find_by_label({1: "acme/one@x"}, " ")
 
 

@@ -102,7 +102,7 @@ def test_from_python_too(played: User, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_model_that_is_not_stored_is_an_error(judged: User, command: str) -> None:
     """With what may be meant; so is a part of several labels."""
     assert f"did you mean {TWO}" in only_line(judged.aib(command, "-m", "acme/tow"), 2)
-    assert "fits several subjects" in only_line(judged.aib(command, "-m", "acme"), 2)
+    assert "fits several models" in only_line(judged.aib(command, "-m", "acme"), 2)
     if command != "leaderboard":
         assert "did you mean resistance?" in only_line(judged.aib(command, "-e", "resistence"), 2)
     assert judged.server.asked == []
@@ -133,7 +133,7 @@ def test_a_report_of_some_models_has_the_numbers_of_all(judged: User) -> None:
     assert [row["rank"] for row in shown] == [2, 3]
     assert [one["label"] for one in values["subjects"]] == [TWO, THREE]
     assert values["shown"]["subjects"] == [TWO, THREE]
-    assert "Shown: 2 of 3 subjects. Ranks and intervals are those of all." in text
+    assert "Shown: 2 of 3 models. The ranks and the intervals are those of all." in text
     assert "acme/one" not in text
     assert "acme/one" not in json.dumps(values)
     for picture in ("ranking", "scenarios"):
@@ -177,7 +177,7 @@ def test_a_leaderboard_of_some_models_keeps_their_ranks(judged: User) -> None:
     shown = judged.aib("leaderboard", "-m", "acme/two")
     values = json.loads(judged.aib("leaderboard", "-m", "acme/two", "--json").stdout)
 
-    assert "Shown: 1 of 3 ranked subjects." in shown.stdout
+    assert "Shown: 1 of 3 ranked models." in shown.stdout
     assert "acme/one" not in shown.stdout
     assert values["boards"][0]["ranked"] == [row for row in whole if row["label"] == TWO]
 

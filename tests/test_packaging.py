@@ -67,7 +67,7 @@ def test_commands_options_and_choices_are_completed(tmp_path: Path) -> None:
     assert completed(tmp_path, "fish", "aib leaderboard --jury", COMP_CWORD="--jury").startswith(
         "plain,--jury"
     )
-    assert "leaderboard\nShow the ranking" in completed(tmp_path, "zsh", "aib lea")
+    assert "leaderboard\nsee who leads" in completed(tmp_path, "zsh", "aib lea")
 
 
 def test_bash_itself_completes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -126,3 +127,33 @@ def test_a_site_does_not_replace_the_folder_of_the_shell(
     assert "name another one, such as `aib site site/" in done.stderr
     assert here.is_dir()
     assert not list(here.iterdir())
+
+
+def list_commands(group: click.Group, *above: str) -> list[tuple[str, click.Command]]:
+    """The commands of *group* that do something themselves, with the words to type for each."""
+    context = click.Context(group, obj=None)
+    found: list[tuple[str, click.Command]] = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        words = (*above, name)
+        if isinstance(command, click.Group):
+            found += list_commands(command, *words)
+        else:
+            found.append((" ".join(words), command))
+    return found
+
+
+COMMANDS = dict(list_commands(cli, "aib"))
+
+
+@pytest.mark.parametrize("typed", COMMANDS)
+def test_help_ends_with_an_example_that_can_be_typed(typed: str) -> None:
+    """`aib run` has its own above, in two columns."""
+    command = COMMANDS[typed]
+    text = command.epilog or command.help or ""
+    example = re.search(rf"{typed}\b(?:[^\n]*?(?=   )|[^\n]*)", text)
+
+    assert example is not None
+    arguments = shlex.split(example[0])[len(typed.split()) :]
+    command.make_context(typed, arguments)  # raises an error for what it does not take

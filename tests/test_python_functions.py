@@ -378,7 +378,7 @@ def test_it_is_not_played_through_a_tool(user: User) -> None:
     """It speaks by what it returns."""
     write(user, PLAIN)
 
-    assert "say --delivery user_role" in only_line(
+    assert "say --modes user_role" in only_line(
         user.run("--no-judge", model="python:mira:reply"), 2
     )
 

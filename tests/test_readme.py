@@ -50,7 +50,8 @@ def row_of(one: dict[str, Any], dollars: dict[str, str]) -> str:
     new = f"{new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
     name = one["subject"]["name"]
     paid = f"${float(dollars[name]):.3f}" if name in dollars else "–"
-    return f"| {name} | {one['index']:.1f} | {same} | {new} | {paid} |"
+    ranks = f"{one['ranks']['rank_low']}–{one['ranks']['rank_high']}"
+    return f"| {ranks} | {name} | {one['index']:.1f} | {same} | {new} | {paid} |"
 
 
 def test_board_is_what_the_published_data_gives(ranked: list[dict[str, Any]]) -> None:
@@ -60,7 +61,7 @@ def test_board_is_what_the_published_data_gives(ranked: list[dict[str, Any]]) ->
         dollars = {row["model"]: row["dollars_a_run"] for row in csv.DictReader(file)}
 
     assert table[:SHOWN] == [row_of(one, dollars) for one in ranked[:SHOWN]]
-    assert table[SHOWN] == f"| *{len(ranked) - 2 * SHOWN} more* | | | | |"
+    assert table[SHOWN] == f"| | *{len(ranked) - 2 * SHOWN} more* | | | | |"
     assert table[SHOWN + 1 :] == [row_of(one, dollars) for one in ranked[-SHOWN:]]
 
 

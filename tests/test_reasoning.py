@@ -104,7 +104,7 @@ def test_the_mean_is_of_what_endpoints_state_else_of_the_text(
     reasoned: int,
     said: str,
 ) -> None:
-    """In JSON, on the terminal (--wide), in the report, and on the page with its CSV."""
+    """In JSON, on the terminal (--wide), and on the page with its CSV."""
     made = bench(thinking(*shown))
     made.play()
 
@@ -127,11 +127,9 @@ def test_the_mean_is_of_what_endpoints_state_else_of_the_text(
     assert line["reasoning_tokens_estimated"] == {None: "", True: "yes", False: "no"}[estimated]
     assert len(tables[0]) < len(tables[1])  # which has every mark, too
     for table in tables:
-        behind = table.partition("Behind the numbers")[2].partition("What a run costs")[0]
-        assert said in behind if mean is not None else "reasoning tokens" not in behind
-    health = report.partition("## Data health")[2].partition("\n## ")[0]
-    assert (f"| {said} |" in health) == (mean is not None)
-    assert f"| {reasoned / REPLIES:.0%} |" in health
+        flat = " ".join(table.split())
+        assert said in table if mean is not None else "reasoning tokens" not in flat
+    assert "reasoning tokens" not in report  # nothing is wrong with them
 
 
 def test_only_the_attempt_that_the_reply_came_from_counts(bench: Benches) -> None:
@@ -221,7 +219,7 @@ def test_a_model_that_shows_none_though_told_to_reason_is_told(bench: Benches) -
         on_page = read(answers, f"boards/{first}.json")
 
     assert said in str(legend.text)
-    assert "1 told to reason and showed no reasoning" in str(legend.brief)
+    assert "1 model told to reason showed no reasoning" in str(legend.brief)
     assert "Told to reason, and no reply shows any reasoning" in report
     assert said in on_page["remarks"]
     assert (
@@ -346,7 +344,7 @@ def test_the_effect_of_thinking_is_a_sentence_whichever_comes_first(bench: Bench
 
     ends = found["index"]["interval"]["rerun"]
     assert said == (
-        f"Thinking (medium against none) moved the index by +25.0 points (95% rerun CI "
+        f"Thinking (medium against none) moved the index by +25.0 points (95% CI (same scenarios) "
         f"{ends['low']:+.1f} to {ends['high']:+.1f}), for 412 reasoning tokens a reply instead "
         "of 0."
     )

@@ -83,7 +83,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     assert board["judge_is_embedded"]
     assert (row["rank"], row["ranks"]) == (None, None)
     assert "(a demonstration)" in first.stdout
-    assert "‡ a very small" in " ".join(first.stdout.split())  # on what it is, beside its label
+    assert "‡ is a very small" in " ".join(first.stdout.split())  # on what it is, beside its label
     assert not board["incomplete"]
     assert 0 < row["index"] < 100
     assert row["health"]["replies"] == protocol.configuration_reply_count

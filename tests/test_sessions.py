@@ -75,8 +75,9 @@ def test_what_is_believed_is_what_the_published_subjects_show(
     assert (allowance.one, allowance.of, allowance.published, allowance.own) == (57, 72, 15, 15)
     assert allowance.points == pytest.approx(2.08, abs=0.01)
     assert str(allowance) == (
-        "57 of 72 subjects were played in one session: intervals allow for 2.1 points between "
-        "sessions, estimated from 15 published subjects and 15 here; rerun intervals are "
+        "57 of 72 models were played in one session: intervals allow for 2.1 points between "
+        "sessions, estimated from 15 published models and 15 here; intervals for the same "
+        "scenarios are "
         f"{known(allowance.width):.1f} points wide on average, without that "
         f"{known(allowance.width_without):.1f}"
     )

@@ -151,9 +151,10 @@ def test_a_card_names_the_command_that_makes_a_sheet(
     done = persona(tmp_path, command, name, *more)
 
     assert done.returncode == 2
+    store = " --store a.db" if more else ""
     assert done.stderr.splitlines() == [
         f"aib: {name} is a character card, not a sheet; make one: aib persona new ada.yaml --from "
-        f"{name}"
+        f"{name}{store}"
     ]
 
 

@@ -150,7 +150,7 @@ def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     assert of_row.standing is None
     assert of_row.index.new_scenarios is not None
     (why,) = of_board.explain_no_intervals()
-    assert "no subject has two runs" in why
+    assert "no model has two runs" in why
 
 
 def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_why() -> None:
@@ -365,7 +365,7 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
     assert found.ratio == pytest.approx(1, abs=0.5)
     (ratio,) = of_board.describe_run_independence()
     assert f"is {found.ratio:.2f} times that of independent runs" in ratio
-    assert "(8 subjects, p = " in ratio
+    assert "(8 models, p = " in ratio
 
 
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:

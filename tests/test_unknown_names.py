@@ -105,7 +105,7 @@ def test_nothing_near_is_answered_with_what_there_is() -> None:
     assert suggest_names("zzz", []) == "it has nothing"
     assert suggest_names("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in total)")
     with pytest.raises(
-        WrongUse, match=r"a fits several subjects: a/one@x, a/two@x; name one of them"
+        WrongUse, match=r"a fits several models: a/one@x, a/two@x; name one of them"
     ):
         find_by_label({1: "a/one@x", 2: "a/two@x"}, "a")
 

@@ -228,7 +228,7 @@ def test_a_store_in_a_folder_that_is_missing_says_so(tmp_path: Path) -> None:
     """Nothing is made up on the way."""
     assert "check that the folder exists" in refusal(tmp_path / "no" / "aib.db")
     assert "check that the folder exists" in only_line(aib(tmp_path, *RUN, "--store", "no/aib.db"))
-    assert "there is no store at no/aib.db" in only_line(
+    assert f"there is no store at {tmp_path / 'no/aib.db'}" in only_line(
         aib(tmp_path, "leaderboard", "--store", "no/aib.db")
     )
     text_file(tmp_path / "notes.txt")
@@ -449,7 +449,8 @@ def test_results_on_a_disk_that_can_only_be_read_are_ranked(bench: Benches, wher
         refused = aib(made.folder.parent, *RUN, "--store", str(folder / "aib.db"))
         new = aib(made.folder.parent, *RUN, "--store", str(folder / "new.db"))
 
-    assert (away.returncode, away.stderr, away.stdout) == (0, "", home.stdout)
+    assert (away.returncode, away.stderr) == (0, "")
+    assert away.stdout.replace(str(folder / "aib.db"), where) == home.stdout
     assert "cannot be written; check the permissions" in only_line(refused)
     assert "cannot be written; check the permissions" in only_line(new)
 

@@ -131,7 +131,7 @@ def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where
 
     (row,) = board["rows"]
     assert row["index_interval"]["rerun"] is None
-    assert "no subject has two runs" in board["why"]
+    assert "no model has two runs" in board["why"]
     assert (row["ranks"], row["standard_deviation"]) == (None, None)
 
 

@@ -362,9 +362,10 @@ def test_on_a_terminal_it_says_what_it_is_at(stored: str, tmp_path: Path) -> Non
     ("arguments", "code", "said"),
     [
         (["site", "--store", "STORE"], 2, "name the folder"),
-        (["site", "out", "--store", "nothing.db"], 1, "there is no store at nothing.db"),
-        (["view", "--store", "nothing.db", "--no-open"], 1, "there is no store at nothing.db"),
-        (["site", ".", "--store", "STORE"], 2, "holds something else"),
+        (["site", "out", "--store", "nothing.db"], 1, "/nothing.db; `aib run"),
+        (["view", "--store", "nothing.db", "--no-open"], 1, "/nothing.db; `aib run"),
+        (["site", ".", "--store", "STORE"], 2, "is the folder that you are in"),
+        (["site", "full", "--store", "STORE"], 2, "holds something else"),
         (["site", "out", "--store", "STORE", "--protocol", "nonsense"], 2, "nonsense"),
     ],
 )
@@ -372,7 +373,8 @@ def test_wrong_use_is_one_line(
     stored: str, tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
     """What is wrong and what to do, and no traceback."""
-    (tmp_path / "notes.md").touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/notes.md").touch()
 
     done = ran(
         *(stored if argument == "STORE" else argument for argument in arguments),

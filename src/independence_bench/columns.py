@@ -40,6 +40,8 @@ class Column:
     wide: bool = False
     spare: int = 0  # left out of a terminal that is too narrow, the highest first; 0: never
     key: str = ""  # its name in JSON; "": the field's name
+    # a report shows it for models that have more; None: a report does not look at it
+    wrong_above: float | None = None
 
 
 class FieldMarker:

@@ -150,6 +150,8 @@ def find_by_label(
         hint = suggest_names(typed, sorted(labels.values()), list_intro)
         raise WrongUse(f"no {noun} is called {typed}; {hint}")
     if len(fitting) > 1:
-        several = ", ".join(sorted(labels[fitted] for fitted in fitting))
+        named = {labels[key] for key in fitting}
+        named |= {label for label in labels.values() if typed.lower() in label.lower()}
+        several = ", ".join(sorted(named))
         raise WrongUse(f"{typed} fits several {noun}s: {several}; name one of them")
     return fitting[0]

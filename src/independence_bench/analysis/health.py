@@ -22,6 +22,8 @@ from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.scoring import RunScore, Slot
 from independence_bench.store.results import Judgement, TranscriptRow
 
+MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it is said
+
 
 @dataclass(frozen=True, slots=True)
 class Health:
@@ -42,6 +44,7 @@ class Health:
             COUNT,
             short="judge\nfailed",
             wide=True,
+            wrong_above=0,
             meaning="conversations on which the judge gave no valid judgement",
         ),
     ]
@@ -60,6 +63,7 @@ class Health:
             short="template\ntokens",
             wide=True,
             spare=3,
+            wrong_above=0,
             meaning="replies in which tokens of a chat template remain",
         ),
     ] = 0
@@ -72,6 +76,7 @@ class Health:
             short="another\nmodel",
             wide=True,
             spare=3,
+            wrong_above=0,
             meaning="replies that another model gave than was asked",
         ),
     ] = 0
@@ -99,7 +104,14 @@ class Health:
         self,
     ) -> Annotated[
         float,
-        Column("Invalid", SHARE, wide=True, spare=1, meaning="replies that are none, of all"),
+        Column(
+            "Invalid",
+            SHARE,
+            wide=True,
+            spare=1,
+            wrong_above=0,
+            meaning="replies that are none, of all",
+        ),
     ]:
         """Share of invalid replies in all replies that a model was asked for, [0, 1]; 0 if it was
         asked for none.
@@ -116,6 +128,7 @@ class Health:
             SHARE,
             short="failed\ncalls",
             spare=4,
+            wrong_above=0.05,
             meaning="attempts at replies that brought no answer, of all attempts",
         ),
     ]:
@@ -134,6 +147,7 @@ class Health:
             SHARE,
             short="cut\noff",
             spare=4,
+            wrong_above=0.05,
             meaning="replies that the token limit ended, of all",
         ),
     ]:
@@ -153,6 +167,7 @@ class Health:
             short="plain\ntext",
             wide=True,
             spare=2,
+            wrong_above=MUCH_PLAIN_TEXT,
             meaning="replies without calling the tool, of all",
         ),
     ]:

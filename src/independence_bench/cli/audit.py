@@ -21,7 +21,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.report.stored_view import SHOWN, render_audit
 
 
-@click.command(name="audit")
+@click.command(name="audit", epilog="Example: aib audit")
 @click.argument("path", required=False, metavar="[STORE]")
 @click.option(
     "--severity",

@@ -30,7 +30,6 @@ from independence_bench.cli.options import (
     WithSynonyms,
     ask_confirmation,
     combine_options,
-    is_output_unbounded,
     make_remarks_console,
     models_file_option,
     print_blocks,
@@ -154,11 +153,11 @@ def run_to_end(work: Coroutine[Any, Any, A]) -> A | None:
 
 def print_and_approve_preview(preview: Preview, ask: bool, answered: bool) -> bool:
     """Print the forecast of the calls and costs of a run on stderr, and return whether to go on. If
-    *ask*, the user is asked whenever there is a call to make; else only if the costs are high and
+    *ask*, the user is asked whenever a call may cost something; else only if the costs are high and
     not *answered* by an option.
     """
     print_remarks(*describe_preview(preview))
-    if ask and preview.forecast.calls:
+    if ask and preview.forecast.calls and preview.forecast.dollars != 0.0:
         return _ask_agreement("Go ahead?")
     return confirm_high_cost(preview.forecast, answered)
 
@@ -211,7 +210,7 @@ async def play_with_progress(
     """Play and judge the run *wanted* with progress on stderr, then print how it ended and what it
     cost. Returns the report; None if the user said no.
 
-    *always_ask*: ask the user whenever there is a call to make; else only if the costs are high,
+    *always_ask*: ask the user whenever a call may cost something; else only if the costs are high,
     and neither *yes* nor a budget is given. *check* gets the preview before and may raise.
     *cluster*: where the run is carried out; None: in this process.
     """
@@ -299,8 +298,7 @@ def print_wanted_boards(wanted: Run, store: Store, reports: Sequence[Report]) ->
         if protocol.weights is not None:
             name += f" --weights {shlex.quote(protocol.weights)}"
         rest = Note(Prose(f"The whole leaderboard: `{name}`"))
-        wide = is_output_unbounded()
-        views = [render_board(board, wide=wide) for board in shown]
+        views = [render_board(board) for board in shown]
         print_blocks(*views, [rest], legend=False, legend_command=name)
 
 

@@ -20,7 +20,7 @@ from independence_bench.cli.selection import add_selection_options, judged_optio
 from independence_bench.report.table import RowFilter
 
 
-@click.command(name="compare")
+@click.command(name="compare", epilog="Example: aib compare qwen3-8b mistral-small")
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option(
     "--by",

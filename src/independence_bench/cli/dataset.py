@@ -39,7 +39,7 @@ LICENCE_QUESTION = (
 FEW = 3  # of each kind, unless all are asked for
 
 
-@click.command(name="import")
+@click.command(name="import", epilog="Example: aib import cache/")
 @click.argument("path", type=click.Path(path_type=Path))
 @store_option
 @click.option(
@@ -199,7 +199,7 @@ def _normalize_licence(
     return named
 
 
-@click.command(name="export")
+@click.command(name="export", epilog="Example: aib export results --licence cc-by-4.0")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--format",

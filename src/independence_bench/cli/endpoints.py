@@ -81,7 +81,7 @@ def models() -> None:
     """
 
 
-@models.command(name="list")
+@models.command(name="list", epilog="Example: aib models list qwen")
 @click.argument("word", required=False)
 @click.option(
     "--endpoint",
@@ -263,7 +263,7 @@ def _render_model_files() -> Iterator[Block]:
     )
 
 
-@models.command(name="install")
+@models.command(name="install", epilog="Example: aib models install smollm2-135m")
 @click.argument("name", metavar="NAME")
 @click.option(
     "--from",

@@ -52,7 +52,7 @@ from independence_bench.store.database import Store, open_store
 SQLITE = b"SQLite format 3\0"
 
 
-@click.command(name="gate")
+@click.command(name="gate", epilog="Example: aib gate base.json")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.argument("model", required=False, metavar="[MODEL]")
 @click.option(

@@ -22,7 +22,7 @@ from independence_bench.report.judges_view import render_validation
 from independence_bench.report.table import RowFilter
 
 
-@click.command(name="judges")
+@click.command(name="judges", epilog="Example: aib judges")
 @click.option(
     "-j",
     "--judge",

@@ -58,7 +58,7 @@ from independence_bench.report.table import RowFilter
 from independence_bench.store.database import Store, open_store
 
 
-@click.command(name="judge")
+@click.command(name="judge", epilog="Example: aib judge -j openai/gpt-5.4-mini --budget 2")
 @calling.make_judges_option("the protocol's")
 @calling.endpoint_options
 @calling.limit_options
@@ -163,7 +163,7 @@ async def _forecast_all_judges(wanted: Run, judges: Sequence[str], store: Store)
     return whole
 
 
-@click.command(name="extract-names")
+@click.command(name="extract-names", epilog="Example: aib extract-names")
 @click.option(
     "-j",
     "--judge",
@@ -227,7 +227,7 @@ def extract_names(
 # ---------------------------------------------------------------- the exam
 
 
-@click.command(name="exam")
+@click.command(name="exam", epilog="Example: aib exam -j openai/gpt-5.4-mini")
 @calling.make_judges_option()
 @click.option(
     "--rubric",

@@ -51,7 +51,7 @@ KEYS = "b: back, s: skip for now, r: read again, q: leave"
 _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 
 
-@click.command(name="label")
+@click.command(name="label", epilog="Example: aib label anna")
 @click.argument("name")
 @click.option(
     "--sample",

@@ -277,8 +277,8 @@ configuration_options = combine_options(
         help="System prompts, e.g. neutral.  [default: the protocol's]",
     ),
     click.option(
-        "--delivery",
         "--modes",
+        "--delivery",
         "modes",
         metavar="LIST",
         callback=split_option,
@@ -445,11 +445,6 @@ def make_results_console(piped_width: int = UNBOUNDED) -> Console:
         if console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
         else Plain(width=piped_width)
     )
-
-
-def is_output_unbounded() -> bool:
-    """Whether results go into a pipe or a file, where no column is left out."""
-    return make_results_console().width >= UNBOUNDED
 
 
 def print_blocks(

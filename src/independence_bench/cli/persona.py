@@ -137,7 +137,7 @@ def persona() -> None:
     """
 
 
-@persona.command()
+@persona.command(epilog="Example: aib persona new mira.yaml --from mira.png")
 @sheet_argument
 @click.option(
     "--from",
@@ -407,7 +407,7 @@ def _ask_topics_and_texts(section: str, question: str, language: str, name: str)
     return listed
 
 
-@persona.command()
+@persona.command(epilog="Example: aib persona check mira.yaml")
 @sheet_argument
 def check(sheet: Path) -> None:
     """Check a sheet: list everything that is wrong with it, or say what will be played.
@@ -437,7 +437,7 @@ def _describe_item_and_call_counts(sheet: Sheet, protocol: Protocol) -> str:
     return f"{items}: {replies} replies and {judgements} judgements a run"
 
 
-@persona.command(name="show")
+@persona.command(name="show", epilog="Example: aib persona show mira.yaml")
 @sheet_argument
 @click.option(
     "--write",
@@ -473,7 +473,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
     )
 
 
-@persona.command()
+@persona.command(epilog="Example: aib persona write mira.yaml")
 @sheet_argument
 def write(sheet: Path) -> None:
     """Write down what the person says, in a file next to the sheet: mira.yaml, mira.lines.yaml.
@@ -510,7 +510,7 @@ def write(sheet: Path) -> None:
 # ---------------------------------------------------------------- played, judged and read
 
 
-@persona.command()
+@persona.command(epilog="Example: aib persona run mira.yaml --model qwen/qwen3-8b --runs 3")
 @click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
 @click.option(
     "--model",
@@ -729,7 +729,7 @@ def _list_show_and_view_commands(
     return lines
 
 
-@persona.command()
+@persona.command(epilog="Example: aib persona compare mira.yaml --versions")
 @click.argument(
     "sheets", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHEET..."
 )

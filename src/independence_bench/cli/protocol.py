@@ -82,7 +82,7 @@ def protocols(ctx: click.Context) -> None:
     print_views(make_results_console(), iter([table]))
 
 
-@protocols.command()
+@protocols.command(epilog="Example: aib protocols show v3")
 @click.argument("name", metavar="NAME|PATH|HASH")
 @store_option
 def show(name: str, store: str) -> None:
@@ -93,7 +93,7 @@ def show(name: str, store: str) -> None:
     print_views(make_results_console(), render_protocol(protocol))
 
 
-@protocols.command()
+@protocols.command(epilog="Example: aib protocols copy v2 my-protocol")
 @click.argument("name", metavar="NAME|PATH|HASH")
 @click.argument("folder", type=click.Path(path_type=Path))
 @store_option
@@ -147,7 +147,7 @@ def _find_any_protocol(name: str, store: str) -> tuple[Protocol, Files]:
         return found, files
 
 
-@click.command(name="check")
+@click.command(name="check", epilog="Example: aib check my-protocol")
 @click.argument("path")
 def check(path: str) -> None:
     """Check a protocol of your own: print every mistake (file, key, how to fix it), or a summary.

@@ -17,7 +17,6 @@ from independence_bench.api.leaderboards import (
 from independence_bench.api.selection import Selection
 from independence_bench.cli.options import (
     configuration_options,
-    is_output_unbounded,
     json_option,
     legend_option,
     print_blocks,
@@ -43,7 +42,7 @@ from independence_bench.report.settings_view import render_configurations
 from independence_bench.report.table import EVERYTHING, Block, RowFilter
 
 
-@click.command(name="leaderboard")
+@click.command(name="leaderboard", epilog="Example: aib leaderboard --top 10")
 @click.option(
     "-d",
     "--detailed",
@@ -53,7 +52,7 @@ from independence_bench.report.table import EVERYTHING, Block, RowFilter
 @click.option(
     "--wide",
     is_flag=True,
-    help="All columns and settings, as in a pipe, and what a run costs.",
+    help="All columns and settings, and what a run costs.",
 )
 @shown_options
 @legend_option
@@ -126,7 +125,7 @@ def print_boards(
         ]
     )
     views = [
-        render_board(board, shown, of_board, marks, wide or is_output_unbounded())
+        render_board(board, shown, of_board, marks, wide)
         for board, of_board in zip_longest(shown_boards, priced)
     ]
     print_blocks(
@@ -138,7 +137,7 @@ def print_boards(
     )
 
 
-@click.command(name="scenarios")
+@click.command(name="scenarios", epilog="Example: aib scenarios")
 @shown_options
 @legend_option
 @add_selection_options(judged_options, configuration_options, json_option)

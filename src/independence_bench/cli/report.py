@@ -18,7 +18,7 @@ from independence_bench.cli.options import (
 from independence_bench.cli.selection import add_selection_options, judged_options, rules_option
 
 
-@click.command(name="generate-report")
+@click.command(name="generate-report", epilog="Example: aib generate-report --out report")
 @click.option(
     "--out",
     "folder",

@@ -254,7 +254,9 @@ def _print_shipped_list_forecast(wanted: Run, store: str) -> None:
         )
 
 
-@click.command(name="rerun", cls=GroupedCommand)
+@click.command(
+    name="rerun", cls=GroupedCommand, epilog="Example: aib rerun qwen3-8b --runs 10 --budget 2"
+)
 @click.argument("subjects", nargs=-1, metavar="[MODEL]...")
 @click.option(
     "-m",
@@ -387,7 +389,11 @@ def check_same_subjects(preview: Preview, stored: Sequence[ChatModel]) -> None:
 # ---------------------------------------------------------------- what it would take
 
 
-@click.command(name="estimate-cost", cls=GroupedCommand)
+@click.command(
+    name="estimate-cost",
+    cls=GroupedCommand,
+    epilog="Example: aib estimate-cost qwen/qwen3-8b --runs 5",
+)
 @plan_options
 @price_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")

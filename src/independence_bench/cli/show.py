@@ -31,7 +31,7 @@ from independence_bench.report.conversation_view import render_conversation, ren
 from independence_bench.report.terminal import print_views
 
 
-@click.command(name="show")
+@click.command(name="show", epilog="Example: aib show qwen3-8b name_and_gender --run 2")
 @click.argument("subject", metavar="MODEL")
 @click.argument("scenario", required=False, type=FILLED)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")

@@ -49,7 +49,7 @@ aib run sim:sim/stubborn sim:sim/agreeable --judge sim:sim/judge --runs 1 --stor
 Ctrl-C ends it."""
 
 
-@click.command(name="simulate")
+@click.command(name="simulate", epilog="Example: aib simulate")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -225,7 +225,7 @@ HIGH = (
 )
 
 
-@click.command(name="demo")
+@click.command(name="demo", epilog="Example: aib demo")
 @click.option(
     "--store", default=STORE, show_default=True, metavar="PATH", help="Where the demo is kept."
 )

@@ -39,7 +39,7 @@ from independence_bench.store.deletion import DeletionPlan
 from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, make_unique_labels
 
 
-@click.command(name="costs")
+@click.command(name="costs", epilog="Example: aib costs")
 @shown_options
 @legend_option
 @json_option
@@ -62,7 +62,9 @@ def costs(top: int | None, find: str | None, legend: bool, as_json: bool, store:
 LONGEST = 500  # characters of a reason
 
 
-@click.command(name="exclude")
+@click.command(
+    name="exclude", epilog='Example: aib exclude qwen3-8b --reason "the server was misconfigured"'
+)
 @click.argument("subjects", nargs=-1, metavar="[MODEL]...")
 @click.option("--reason", metavar="TEXT", help="The reason; shown wherever the model is listed.")
 @click.option(
@@ -142,7 +144,7 @@ def _print_exclusion_decisions(store: Store) -> None:
         )
 
 
-@click.command(name="clear")
+@click.command(name="clear", epilog="Example: aib clear judgements qwen3-8b")
 @click.argument("what", type=click.Choice(["responses", "judgements"]))
 @click.argument("subjects", nargs=-1, metavar="[MODEL]...")
 @click.option(

@@ -43,7 +43,7 @@ PORT = 8484
 AT_ONCE = 0.5  # seconds that the first reading is waited for before the address is printed
 
 
-@click.command(name="view")
+@click.command(name="view", epilog="Example: aib view")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -160,7 +160,7 @@ def has_screen() -> bool:
     )
 
 
-@click.command(name="site")
+@click.command(name="site", epilog="Example: aib site public/")
 @click.argument("folder", type=click.Path(path_type=Path), required=False, metavar="OUT")
 @click.option("--raw", is_flag=True, help="Include raw requests and responses; doubles the size.")
 @click.option(

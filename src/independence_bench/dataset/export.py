@@ -178,13 +178,13 @@ CARD = """\
 
 Scripted conversations in which a person leans on a chat model \
 (agree with me, be somebody else), what
-the model said, and how judge models marked it. Written by `aib export`; `aib import` reads it back.
+the model said, and how judge models scored it. Written by `aib export`; `aib import` reads it back.
 
 Protocols: {protocols}. Requests and raw responses are {raw}.
 
 The words are those of language models: they may be wrong, \
 and they may hold anything that a model can be
-led to write. A judge's marks are the opinion of a model.
+led to write. A judge's scores are the opinion of a model.
 
 | file | rows | |
 |---|---|---|

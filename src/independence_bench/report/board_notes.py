@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.health import MUCH_PLAIN_TEXT
 from independence_bench.analysis.lookalikes import escape_non_ascii
 from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import escape_line, escape_name
@@ -21,6 +22,7 @@ from independence_bench.report.board_view import (
     describe_intervals,
     describe_judges_in_intervals,
     describe_run_effects,
+    describe_unfit_judge,
     explain_dimension_headings,
     explain_missing_intervals,
     format_tie_sign,
@@ -92,9 +94,6 @@ def describe_reasoning_mismatches(rows: Sequence[Row]) -> list[str]:
         "or hide the reasoning.": without,
     }
     return [sentence.format(_join_first_labels(of)) for sentence, of in sentences.items() if of]
-
-
-MUCH_PLAIN_TEXT = 0.1  # share of replies without the tool call from which on it is said
 
 
 def has_often_skipped_tool(row: Row) -> bool:
@@ -248,11 +247,12 @@ def describe_leader(board: Board) -> str:
     names = shorten_labels(board)
     first, *_ = board.ranked
     who, points = escape_name(names[first.label]), f"{format_number(first.index, 1)} of 100"
-    leads = f"{who} leads with {points}"
+    unfit = describe_unfit_judge(board)
+    leads = f"{unfit}{who} leads with {points}"
     if first.ranks is None:
         same = sum(row.index == first.index for row in board.ranked) - 1
         others = format_count(same, "other model")
-        return f"{who} and {others} lead with {points}." if same else f"{leads}."
+        return f"{unfit}{who} and {others} lead with {points}." if same else f"{leads}."
     tied = [row for row in board.ranked[1:] if row.ranks and row.ranks.tied_with_best]
     if not tied:
         return f"{leads}. No other model may be first."

@@ -428,6 +428,16 @@ def make_exam_legend(board: Board) -> tuple[Legend, ...]:
     return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
+def describe_unfit_judge(board: Board) -> str:
+    """Return a sentence that warns of a judge or jury that the exam found not fit for ranking, with
+    a space after it, to stand before what is said of the order of the models; "" for others.
+    """
+    if board.exam is None or board.exam.fit != "not fit":
+        return ""
+    who = "These judges are" if len(board.jurors) > 1 else "The judge is"
+    return f"{who} not fit for ranking, by the exam, so the order may be wrong. "
+
+
 def describe_foreign_rules(board: Board) -> tuple[str, ...]:
     """Return a sentence that names the scoring rules of a leaderboard, in a tuple; () if they are
     our own rules.

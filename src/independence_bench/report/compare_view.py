@@ -33,6 +33,7 @@ from independence_bench.report.board_view import (
     describe_judge,
     describe_judges_in_intervals,
     describe_run_effects,
+    describe_unfit_judge,
     make_exam_legend,
 )
 from independence_bench.report.branches_view import build_branch_comparison, format_quantity_title
@@ -160,6 +161,7 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
         )
     among = _describe_lost_significance(comparison, rerun, new_scenarios)
     by_points = f"by {abs(index.difference):.1f} points"
+    ahead = describe_unfit_judge(comparison.board) + ahead
     if rerun is None:
         return f"{ahead} would be ahead on another test like this one, {by_points}.{among}"
     leads = f"{ahead} is ahead {by_points} on this test"

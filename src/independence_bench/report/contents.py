@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+from independence_bench import __version__
 from independence_bench.analysis.board import Board, IndexPrice, Row
 from independence_bench.analysis.chosen_names import NamesRead, Naming, count_chosen_names
 from independence_bench.analysis.compare_settings import (
@@ -305,6 +306,7 @@ def format_contents_json(contents: Contents, updated: str | None) -> str:
     }
     value = {
         "updated": updated,
+        "aib": __version__,
         **(limits if only != EVERY else {}),
         # the first: what all is about
         "boards": [build_board_values(board) for board in (contents.main, *contents.others)],

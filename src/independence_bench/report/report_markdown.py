@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from independence_bench import __version__
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import (
     describe_sessions,
@@ -20,7 +21,6 @@ from independence_bench.columns import list_table_columns
 from independence_bench.figures import format_cost, format_count, format_dollars, format_share
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
-    MUCH_PLAIN_TEXT,
     describe_delivery_problems,
     describe_reasoning_mismatches,
     list_interval_notes,
@@ -83,16 +83,6 @@ from independence_bench.report.table import (
 
 MOST_OPEN = 20  # models of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
-# number of a model's data -> from where on something is wrong with them
-WRONG: Mapping[str, float] = {
-    "judgements_failed": 0,
-    "replies_with_markup": 0,
-    "replies_by_another_model": 0,
-    "share_invalid": 0,
-    "share_attempts_failed": 0.05,
-    "share_cut_off": 0.05,
-    "share_plain_text": MUCH_PLAIN_TEXT,
-}
 
 
 def render_report(
@@ -218,9 +208,10 @@ def _render_head(
                 format_judge(main),
                 *(f"; {by}" for by in describe_foreign_rules(main)),
             ),
-            f". The same numbers for programs: [{json_file_name}]({json_file_name}). The tables "
-            "are about this configuration and this judge unless they say otherwise. They name a "
-            "model without its settings unless two models differ by nothing else; "
+            f"; aib {__version__}. "
+            f"The same numbers for programs: [{json_file_name}]({json_file_name}). "
+            "The tables are about this configuration and this judge unless they say otherwise. "
+            "They name a model without its settings unless two models differ by nothing else; "
             "the last section has the whole labels. The "
             "documentation's chapter on statistics explains the intervals and the ranks.",
         )
@@ -456,7 +447,7 @@ def _render_health(rows: Sequence[Row]) -> Iterator[Block]:
     columns = [
         (one, limit)
         for one in list_table_columns(Row)
-        if one.path[0] == "health" and (limit := WRONG.get(one.key)) is not None
+        if (limit := one.column.wrong_above) is not None
     ]
     wrong = [
         row for row in rows if any((one.find_value(row) or 0) > limit for one, limit in columns)

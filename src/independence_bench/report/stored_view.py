@@ -69,6 +69,9 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
 )
 
 
+JUDGE_CALLS = "judge: judgements, readings of names"
+
+
 def render_costs(costs: Costs, store_place: str) -> Iterator[Block]:
     """Yield the output blocks that show what all calls of a store have cost: by command, by judge
     and by model, and separately for imported calls. *store_place*: the place of the store, as text.
@@ -89,14 +92,14 @@ def render_costs(costs: Costs, store_place: str) -> Iterator[Block]:
         yield from _render_cost_tables(
             costs.whole,
             ("command", commands, costs.whole),
-            ("judge: judgements", _list_cost_lines(costs.judges), costs.judgements),
+            (JUDGE_CALLS, _list_cost_lines(costs.judges), costs.judgements),
             ("model: replies", _list_cost_lines(costs.subjects), costs.replies),
         )
     if (theirs := costs.imported) is not None:
         yield Title(f"As imported, not paid by this store: {_describe_payment(theirs.whole)}")
         yield from _render_cost_tables(
             theirs.whole,
-            ("judge: judgements", _list_cost_lines(theirs.judges), theirs.judgements),
+            (JUDGE_CALLS, _list_cost_lines(theirs.judges), theirs.judgements),
             ("model: replies", _list_cost_lines(theirs.subjects), theirs.replies),
         )
 
@@ -281,7 +284,7 @@ def format_show_command(place: Occurrence, protocol: Protocol) -> str:
         words += [
             "--variants",
             place.configuration.system,
-            "--delivery",
+            "--modes",
             place.configuration.delivery,
         ]
     return shlex.join(words)

@@ -10,7 +10,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.escape import escape_line, escape_name
 from independence_bench.figures import format_count, format_number
 from independence_bench.report.board_notes import describe_independence_prompt
-from independence_bench.report.board_view import list_weighted_dimensions
+from independence_bench.report.board_view import describe_unfit_judge, list_weighted_dimensions
 
 MOST_TIED = 3  # names of the models that tie with the first; of more only their number is said
 
@@ -40,7 +40,8 @@ def describe_leaders(board: Board, names: Mapping[str, str]) -> str:
     if not board.ranked:
         return "No model is complete yet, so none is ranked."
     first, *others = board.ranked
-    leader, index = _name(first, names), format_number(first.index, 1)
+    leader = describe_unfit_judge(board) + _name(first, names)
+    index = format_number(first.index, 1)
     if not others:
         return f"{leader} has an index of {index} of 100, and no other model is ranked."
     level = [row for row in others if format_number(row.index, 1) == index]
