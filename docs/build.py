@@ -24,6 +24,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -285,9 +286,9 @@ def main() -> int:
         export_columns(),
         of_parts,
         page_types(),
-        *consoles(ROOT / "docs"),
     )
-    for path, text in made:
+    # a page is read when what else is made in it is written
+    for path, text in chain(made, consoles(ROOT / "docs")):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())
