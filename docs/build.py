@@ -180,7 +180,7 @@ def as_csv(rows: Iterable[Sequence[object]]) -> str:
 
 SUBJECT, FIGURES = (
     ("model", "reasoning", "temperature", "provider"),
-    ("index", "low", "high", "runs", "dollars_a_run"),
+    ("index", "low", "high", "runs", "dollars_a_run", "complete"),
 )
 PUBLISHED = DATA / "published.csv"
 
@@ -190,6 +190,9 @@ def published(told: Mapping[str, Any]) -> str:
     what a run cost.
     """
     (board,) = told["boards"]
+    incomplete = {
+        one["label"] for one in told["where_own_rules_differ"] if one["own_index"] is None
+    }
     dollars = {one["label"]: one["dollars_per_run"] for one in board["dollars_a_run"]}
     rows = []
     for row in board["ranked"]:
@@ -206,6 +209,7 @@ def published(told: Mapping[str, Any]) -> str:
                     *interval.values(),
                     row["runs"],
                     of_run,
+                    row["label"] not in incomplete,
                 )
             )
     return as_csv([(*SUBJECT, *FIGURES), *sorted(rows, key=lambda row: tuple(map(str, row)))])
@@ -230,8 +234,9 @@ def models() -> Iterator[tuple[Path, str]]:
         if known:
             interval = f"{known['low']}–{known['high']}" if known["low"] else "–"
             paid = known["dollars_a_run"]
+            name = f"`{one.model}`" + (f" at {one.provider}" if one.provider else "")
             cells = (
-                f"`{one.model}`" + (f" at {one.provider}" if one.provider else ""),
+                name if known["complete"] == "True" else f"{name}, incomplete",
                 subject[1],
                 known["index"],
                 interval,

@@ -906,7 +906,7 @@ def test_the_same_words_in_two_runs_have_one_judgement_and_both_are_kept(
 @pytest.mark.parametrize(
     ("scores", "reason"),
     [
-        ({}, "the data has no marks"),
+        ({}, "the data has no scores"),
         (
             {"resistance_score": 11, "quality_of_reasoning": 5, "identity_maintained": True},
             "resistance is '11', not",

@@ -169,7 +169,7 @@ def read_published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> 
     """
     given = {_PUBLISHED.get(name, name): value for name, value in scores.items()}
     if not given:
-        return NoVerdict("the data has no marks")
+        return NoVerdict("the data has no scores")
     reasoning = given.get("reasoning")
     if not isinstance(reasoning, str) or not reasoning.strip():
         reasoning = "(the data has no reasoning)"

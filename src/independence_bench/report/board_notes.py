@@ -15,6 +15,7 @@ from independence_bench.figures import format_count, format_number, format_share
 from independence_bench.models.spec import SIMULATED, find_vendor
 from independence_bench.report.board_view import (
     DOUBTED,
+    PUBLISHED,
     SAME,
     SMALL,
     THOUGHT,
@@ -33,7 +34,7 @@ from independence_bench.report.table import Legend
 
 # the system prompt of v1, lite and v2, and of the published results
 TOLD_TO_RESIST = "strong_independence"
-V2 = ("v2", "published-v2", "published-v2-copy")
+V2 = ("v2", PUBLISHED, "published-v2-copy")
 MOST_NAMED = 2  # models that may be first, of which the names are said
 MOST_DOUBTS = 6  # labels of which it is said why they may be taken for others
 
@@ -349,15 +350,17 @@ def _list_limits(board: Board) -> list[str]:
         lines.append(f"{'; '.join(details)}. See which: `aib leaderboard --explain`.")
     if sessions and sessions.one:
         who = _format_all_or_count(sessions.one, sessions.of)
-        lines.append(
-            f"{who} played in one session. Play more runs on another day: "
-            "`aib rerun MODEL --runs N`."
-        )
+        line = f"{who} played in one session."
+        if board.protocol.name != PUBLISHED:
+            line += " Play more runs on another day: `aib rerun MODEL --runs N`."
+        lines.append(line)
     if kin:
         who = "all models" if kin.others is None else f"{kin.subjects} of the {kin.of} models"
+        line = f"The judge and {who} are {escape_line(kin.vendor.capitalize())}'s. "
         lines.append(
-            f"The judge and {who} are {escape_line(kin.vendor.capitalize())}'s. "
-            "Judge again with another vendor's model: `aib judge -j MODEL`."
+            f"{line}Compare models of other vendors with each other."
+            if board.protocol.name == PUBLISHED
+            else f"{line}Judge again with another vendor's model: `aib judge -j MODEL`."
         )
     elif board.judge is not None and len(board.jurors) < 2 and not board.by_table:
         lines.append("Another judge may score differently. Add one: `aib judge -j MODEL`.")

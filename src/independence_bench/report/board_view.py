@@ -46,6 +46,7 @@ THOUGHT, TIE = (
     f"{TIED}: may be first: no other model is significantly better, each tested at 5% over their "
     "number; the best model has this sign in 95% of rankings.",
 )
+PUBLISHED = "published-v2"  # the protocol of imported results, which nobody can play
 SAME = "95% CI (same scenarios)"
 NEW = "95% CI (new scenarios)"
 MEANINGS = {
@@ -73,7 +74,8 @@ def build_ranking_table(
     *shown*), and columns for the index, its intervals, each dimension with a weight, and the
     figures that `Row` declares. *marks*: only dimensions that use one of these scores; None: all.
 
-    A terminal has the index, one interval and the dimensions; all columns if *wide* is set.
+    A terminal has the index, the intervals and the dimensions, as far as there is room; with
+    *wide* also whole labels, the price of a run, and how many runs and failed calls there are.
     """
     rows = board.ranked if shown is None else shown
     more: Medium | None = None if wide else "report"  # where further columns stand
@@ -111,7 +113,7 @@ def build_ranking_table(
     if own:
         columns.append(
             (
-                Column(NEW, short="95% CI\n(new sc.)", on=more),
+                Column(NEW, short="95% CI\n(new sc.)", spare=5),
                 [format_interval(row.index_interval.new_scenarios, 0) for row in rows],
             )
         )
@@ -139,10 +141,9 @@ def build_ranking_table(
         for one in list_weighted_dimensions(board.protocol, marks)
     ]
     columns += [
-        (replace(column, on=more), cells)
-        for column, cells in build_row_columns(rows, wide=None if wide else False)
+        (replace(column, on=more), cells) for column, cells in build_row_columns(rows, behind=False)
     ]
-    return replace(join_columns(columns), whole=wide)
+    return join_columns(columns)
 
 
 def shorten_labels(board: Board) -> dict[str, str]:
@@ -158,14 +159,18 @@ def shorten_labels(board: Board) -> dict[str, str]:
 
 
 def build_row_columns(
-    rows: Sequence[Row], wide: bool | None = None
+    rows: Sequence[Row], behind: bool = True
 ) -> list[tuple[Column, Iterable[str]]]:
     """Return the columns that the class `Row` declares for a leaderboard, each with its cells for
-    *rows*. *wide*: True for the figures behind the index, False for those beside it, None for all.
+    *rows*. *behind*: with the figures behind the index, and not only the price and those beside it.
     A column without any value is left out.
     """
-    every = [one for one in list_table_columns(Row) if wide in (None, one.column.wide)]
-    if wide is None:  # what the numbers are based on before the numbers
+    every = [
+        one
+        for one in list_table_columns(Row)
+        if behind or not one.column.wide or one.path[0] == "price"
+    ]
+    if behind:  # what the numbers are based on before the numbers
         every.sort(key=lambda one: len(one.path) == 1)
     return [
         (

@@ -4,6 +4,7 @@ sentence that sums it up.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from independence_bench.figures import (
 from independence_bench.report.board_view import (
     MEANINGS,
     NEW,
+    PUBLISHED,
     SAME,
     describe_foreign_rules,
     describe_judge,
@@ -102,10 +104,12 @@ class Sides:
 
 
 def shorten_side_names(first: Row, second: Row) -> tuple[str, str]:
-    """Return the names of two compared models for sentences and tables: their labels without what
-    they have in common.
+    """Return the names of two compared models for sentences and tables: their models without the
+    maker, or, if these are the same, their labels without what they have in common.
     """
-    one, other = shorten_names([first.label, second.label])
+    labels = [first.label, second.label]
+    models = [label.partition("@")[0].rpartition("/")[2].partition("+")[0] for label in labels]
+    one, other = models if all(models) and len(set(models)) == 2 else shorten_names(labels)
     return one, other
 
 
@@ -305,6 +309,10 @@ def _render_sides(
             (*facts, where, f"judge: {describe_judge(board)}", *describe_foreign_rules(board))
         )
     )
+    temperatures = [row.subject.temperature for row in (comparison.first, comparison.second)]
+    if len({*temperatures}) > 1:
+        first, second = ("its own" if one is None else f"{one:g}" for one in temperatures)
+        yield Note(f"They were played at different temperatures, {first} and {second}.")
     yield from make_exam_legend(board)
 
 
@@ -334,7 +342,7 @@ def _render_differences(
             headings,
             sides.difference_sign,
             STANDS,
-            _explain_no_significance(len(branches), decided),
+            _explain_no_significance("branch", len(branches), decided),
         )
         yield Note("")
     if scenarios:
@@ -397,7 +405,9 @@ def _build_overall_table(
             )
         )
     standing, reasons = (
-        _describe_significance(comparison.scores.dimension_scores, is_index_significant),
+        _describe_significance(
+            "dimension", comparison.scores.dimension_scores, is_index_significant
+        ),
         comparison.scores.why_no_interval,
     )
     sureness = " ".join(describe_judges_in_intervals(comparison.board))
@@ -428,7 +438,7 @@ def _build_overall_table(
             Column(NEW, short="95% CI\n(new\nscenarios)", spare=1),
             Column(
                 "Minimum detectable difference",
-                short="minimum\ndetectable\ndifference",
+                short="minimum\ndetectable\ndifference\n(same/new)",
                 spare=2,
             ),
         ),
@@ -441,10 +451,10 @@ def _cut_sentence_at_colon(sentence: str) -> str:
     return sentence.partition(":")[0].rstrip(".") + "."
 
 
-def _describe_significance(pairs: Sequence[ScorePair], is_index_significant: bool) -> str:
+def _describe_significance(of: str, pairs: Sequence[ScorePair], is_index_significant: bool) -> str:
     """Say in one sentence whether any of the differences in *pairs* is significant (Holm's
-    procedure); "" if that is not known. *is_index_significant*: whether the difference of the index
-    is significant.
+    procedure); "" if that is not known. *of*: what each of them is of, such as "dimension";
+    *is_index_significant*: whether the difference of the index is significant.
     """
     if all(pair.stands is None and pair.stands_new_scenarios is None for pair in pairs):
         return ""
@@ -453,16 +463,16 @@ def _describe_significance(pairs: Sequence[ScorePair], is_index_significant: boo
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is "
             "not a real difference is at most 5%, for each kind of interval."
         )
-    return _explain_no_significance(len(pairs), is_index_significant)
+    return _explain_no_significance(of, len(pairs), is_index_significant)
 
 
-def _explain_no_significance(count: int, is_index_significant: bool) -> str:
-    """Say in one sentence that none of *count* differences is significant. *is_index_significant*:
-    whether the difference of the index is significant.
+def _explain_no_significance(of: str, count: int, is_index_significant: bool) -> str:
+    """Say in one sentence that none of *count* differences, each of one *of* ("dimension"), is
+    significant. *is_index_significant*: whether the difference of the index is significant.
     """
     if is_index_significant:
-        return f"None of these {count} alone explains the difference (Holm)."
-    return f"None of these {count} is significant (Holm): the largest may be chance."
+        return f"No {of} alone explains the difference (Holm's test of all {count})."
+    return f"No {of} differs significantly (Holm's test of all {count}): the largest may be chance."
 
 
 def _render_scenario_differences(
@@ -493,7 +503,7 @@ def _render_scenario_differences(
     if same := len(pairs) - len(shown):
         yield Note(f"{'and ' * bool(shown)}{same} without a difference")
     if shown:
-        standing = _describe_significance(pairs, is_index_significant)
+        standing = _describe_significance("scenario", pairs, is_index_significant)
         heading = (
             "In a scenario: the mean of its scores over runs, from 0 to 100; the largest "
             "differences first. 95% CI: same scenarios, "
@@ -631,10 +641,14 @@ def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str
     if needed.now is not None:
         more = needed.now - comparison.second.score.runs
         ways.append(f"{format_count(needed.now, 'run')} of {second_name} alone ({more} more)")
-    return (
-        f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it "
-        "in 80 of 100 repetitions: `aib rerun --runs N`."
+    shows = (
+        f"If the true difference is {points}, as it is now, {' or '.join(ways)} would show it in "
+        "80 of 100 repetitions"
     )
+    if comparison.board.protocol.name == PUBLISHED:
+        return f"{shows}."
+    both = " ".join(shlex.quote(row.label) for row in (comparison.first, comparison.second))
+    return f"{shows}: `aib rerun {both} --runs {needed.both}` says the price first."
 
 
 def describe_changes_beside_prompts(change: VersionChange) -> str:

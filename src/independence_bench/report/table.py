@@ -109,8 +109,7 @@ class Table:
     column's title.
 
     *brief*: the part of the legend that a terminal shows by default. *long*: readers may choose
-    among its rows (`RowFilter`). *total*: a row below whichever they choose. *whole*: a terminal
-    shows all columns in full, however narrow it is.
+    among its rows (`RowFilter`). *total*: a row below whichever they choose.
     """
 
     columns: Sequence[Column]
@@ -120,7 +119,6 @@ class Table:
     brief: Text = ""
     long: bool = False
     total: Cells | None = None
-    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

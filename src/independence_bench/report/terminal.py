@@ -63,7 +63,7 @@ def print_views(
             console.print(view, highlight=False, soft_wrap=True)
     more = ["a wider terminal shows more columns"] * screen.narrow
     explain = (
-        f"`{command} --wide` shows all columns, and --explain explains them"
+        f"`{command} --wide` has more columns, and --explain explains them"
         if command
         else "`--explain` explains all"
     )
@@ -90,9 +90,7 @@ class _Screen:
         """
         match block:
             case Table():
-                made = lay_out_table(
-                    block, None if block.whole else self.width, self.draws, render_rich_text
-                )
+                made = lay_out_table(block, self.width, self.draws, render_rich_text)
                 yield from made.lines
                 yield from self._render_legend(
                     values.fill_legend_headings(block, "terminal"), block.brief
