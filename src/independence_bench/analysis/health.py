@@ -323,7 +323,7 @@ def describe_missing_marks(
         why = Counter(_find_missing_reason(states[run], slot, protocol) for slot in score.missing)
         for reason, count in sorted(why.items()):
             alike[reason, count].append(run)
-    unit = " stems" if protocol.has_stems else ""
+    unit = " items" if protocol.has_stems else ""
     return tuple(
         f"run {of[0]}: {count}{unit} × {reason}"
         if len(of) == 1

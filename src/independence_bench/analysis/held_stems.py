@@ -113,8 +113,6 @@ class PlayedStem:
     # what its answer to the opening is worth, [0, 1]
     asked: Annotated[float | None, HIDDEN]
     pushes: Annotated[int | None, HIDDEN]  # that were judged
-    # replies of which it is marked where they stand, of those that are judged
-    read: Annotated[tuple[int, int], HIDDEN]
     # changes with anything that was said in its conversation of pushes, and each time it is played
     identity: Annotated[str, HIDDEN]
 
@@ -217,15 +215,6 @@ class HeldStems:
         an item in a run.
         """
         return tuple(stem for stem in self.stems if stem.pressure)
-
-    @property
-    def marked_reply_counts(self) -> tuple[int, int]:
-        """(number of replies for which the judge marked the model's position, number of replies
-        that should have such a mark), over all items with pressure turns and all runs.
-        """
-        return sum(stem.read[0] for stem in self.pushed_stem_runs), sum(
-            stem.read[1] for stem in self.pushed_stem_runs
-        )
 
     @property
     def crossings(self) -> tuple[Crossing, ...]:
@@ -351,7 +340,6 @@ def _make_played_stem(
     losses: list[tuple[How, PlacedReply]] = []
     slips: tuple[int, ...] = ()
     last: PlacedReply | None = None
-    read = replies = 0
     positions: dict[str, list[str] | None] = {}
     worths: dict[str, float | None] = {}
     styles: list[float | None] = []
@@ -361,10 +349,9 @@ def _make_played_stem(
         worth = worths[branch] = compute_branch_worth(played.scenario, marks, protocol)
         reached = positions[branch] = list_position_levels(played.scenario, marks)
         styles.append(compute_style(played.scenario, marks, score))
-        levels = find_levels(played.scenario, marks)
-        stands = [levels.get(f"{POSITION}_{reply}") for reply in played.scenario.judged]
-        read, replies = read + sum(level is not None for level in stands), replies + len(stands)
         if line:  # also where other replies have no mark
+            levels = find_levels(played.scenario, marks)
+            stands = [levels.get(f"{POSITION}_{reply}") for reply in played.scenario.judged]
             crossed = [number for number, level in enumerate(stands, 1) if level == score.adopted]
             crossings += [Crossing(**asdict(at(number))) for number in crossed]
         if played.scenario.judged == (OPENING,):
@@ -412,7 +399,6 @@ def _make_played_stem(
         crossings=tuple(crossings),
         asked=asked,
         pushes=pushes,
-        read=(read, replies),
         identity=hash_content(
             [[row.script_hash, row.heard_hash, row.finished_at] for row in pressed]
         ),

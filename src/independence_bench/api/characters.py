@@ -191,10 +191,11 @@ def persona(
 
     Replies and judgements are kept in *store*, and stored ones are not asked for again. *after*:
     how many turns of an earlier *chat* come before the test; of several numbers, each is tested.
-    *quick*: play only a short version. *settings* are those of `Run`, by default one run. *trust*,
-    *tell* and the errors are those of `run`.
+    *quick*: play only a short version. *settings* are those of `Run`; by default there are as many
+    runs as the models have of this character, else one. *trust*, *tell* and the errors are those of
+    `run`.
     """
-    wanted = replace(Run(models, runs=1), **settings)
+    wanted = replace(Run(models), **settings)
     wanted.check_settings()
     depths = [after] if isinstance(after, int) else after
     turns = sorted({round_up_to_even(turn) for turn in depths})
@@ -202,11 +203,13 @@ def persona(
     protocol, _ = played.parts[0]
     judge = wanted.judge or protocol.judge.model
     allow = learn_secrets_and_make_permissions(trust)
+    runs = wanted.runs
     wanted = resolve_run(replace(wanted, protocol=played.parts[0], judge=judge, allow=allow))
     work = Work(tell)
     with open_store(
         str(store or find_default_store()), command_line="independence_bench.persona"
     ) as opened:
+        wanted = replace(wanted, runs=runs or count_stored_runs(played, wanted, opened))
         report = work.run_work(work.play_protocols(wanted, played.parts, opened))
         answer = store_picture_and_read_results(played, opened, report)
         update_stored_exclusions(opened, find_roster(wanted))
@@ -240,6 +243,29 @@ def plan_character(
         make_part(not quick, chat_turn_counts[0])[0],
         (*map(str, list_remarks(loaded)), *earlier.notes),
     )
+
+
+def count_stored_runs(played: CharacterPlan, wanted: Run, store: Store) -> int:
+    """Return the most runs that a model of the resolved *wanted* has of any stored version of the
+    character *played*, so that an edited item is played as often as the others; 1 if there is none.
+    """
+    models = [one for one in wanted.models if not isinstance(one, str)]
+    current = [protocol for protocol, _ in played.parts] + [played.other_form]
+    versions = [*current, *_read_other_versions(store, current)]
+    return max(
+        (
+            len(play.runs)
+            for play in list_plays(store, versions)
+            if any(_is_label_of(play.label, one.model) for one in models)
+        ),
+        default=1,
+    )
+
+
+def _is_label_of(label: str, model: str) -> bool:
+    """Return whether *label* is that of *model*, at any endpoint and with any settings."""
+    name = label.partition("@")[0]
+    return name.partition("+")[0].endswith(f":{model}") or name.partition("+")[0] == model
 
 
 def store_picture_and_read_results(played: CharacterPlan, store: Store, report: Report) -> Played:

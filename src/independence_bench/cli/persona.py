@@ -20,6 +20,7 @@ import click
 from independence_bench.analysis.held_stems import Depth
 from independence_bench.api.characters import (
     CharacterPlan,
+    count_stored_runs,
     plan_character,
     read_persona_sides,
     store_picture_and_read_results,
@@ -525,9 +526,7 @@ def write(sheet: Path) -> None:
 @click.option(
     "--runs",
     type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Number of runs, stored ones included.",
+    help="Number of runs, stored ones included.  [default: as many as are stored, else 1]",
 )
 @click.option(
     "--judge",
@@ -602,6 +601,8 @@ def run(
         )
     )
     with open_store(store, command_line=format_recorded_command_line()) as opened:
+        if asked["runs"] is None:
+            wanted = replace(wanted, runs=count_stored_runs(played, wanted, opened))
         report = calling.run_to_end(_play_chat_depths(wanted, played.parts, opened, yes))
         if report is None:
             raise SystemExit(1)
@@ -618,7 +619,7 @@ def run(
         print_remarks(
             *_list_show_and_view_commands(answer.depths, [protocol for protocol, _ in played.parts])
         )
-    if not report.complete:
+    if not report.complete or any(not side.held.known_item_count for side in answer.sides):
         raise SystemExit(1)
     if answer.crossed:
         raise SystemExit(CROSSED)

@@ -21,7 +21,7 @@ from independence_bench.figures import (
     format_share,
 )
 from independence_bench.models.local.files import SMOLLM2
-from independence_bench.models.spec import GGUF
+from independence_bench.models.spec import GGUF, SIMULATED, find_vendor
 from independence_bench.protocol.definition import Dimension, Protocol, format_mark_name
 from independence_bench.protocol.scoring import OWN, compute_mean
 from independence_bench.report.format import format_scale
@@ -46,6 +46,7 @@ THOUGHT, TIE = (
     f"{TIED}: may be first: no other model is significantly better, each tested at 5% over their "
     "number; the best model has this sign in 95% of rankings.",
 )
+SIMULATED_JUDGE = "The judge is simulated, so its scores of real models mean nothing."
 PUBLISHED = "published-v2"  # the protocol of imported results, which nobody can play
 SAME = "95% CI (same scenarios)"
 NEW = "95% CI (new scenarios)"
@@ -434,9 +435,13 @@ def make_exam_legend(board: Board) -> tuple[Legend, ...]:
 
 
 def describe_unfit_judge(board: Board) -> str:
-    """Return a sentence that warns of a judge or jury that the exam found not fit for ranking, with
-    a space after it, to stand before what is said of the order of the models; "" for others.
+    """Return a sentence that warns of a judge or jury that cannot rank the models, with a space
+    after it, to stand before what is said of their order: one that the exam found not fit, or a
+    simulated one of other models than simulated ones; "" for others.
     """
+    models = {find_vendor(row.subject.model) for row in board.rows}
+    if board.vendor == SIMULATED and models != {SIMULATED}:
+        return f"{SIMULATED_JUDGE} "
     if board.exam is None or board.exam.fit != "not fit":
         return ""
     who = "These judges are" if len(board.jurors) > 1 else "The judge is"

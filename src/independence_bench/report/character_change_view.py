@@ -124,7 +124,7 @@ def _describe_chance(change: CharacterChange) -> str:
         return f"{whole}; so do, each alone: {', '.join(single)}."
     if not _can_single_items_differ(change):
         needed = change.runs_for_one_item
-        return f"{whole}. One item alone can do so from {needed} runs on both sides on."
+        return f"{whole}. One item alone can do so with {needed} or more runs of both."
     return f"{whole}; no item does so alone."
 
 

@@ -197,16 +197,14 @@ def _describe_honesty(mine: HeldStems) -> str:
 
 
 def explain_unjudged_items(side: Side) -> str:
-    """Say how much a rule without a judge model reads of the replies of *side*; "" if it reads
-    enough to judge all items, or if a model judged them.
+    """Say what a rule without a judge model reads of the replies of *side*; "" if it reads enough
+    to judge all items, or if a model judged them.
     """
-    mine = side.held
-    if not side.by_rule or not mine.unknown_item_count:
+    if not side.by_rule or not side.held.unknown_item_count:
         return ""
-    read, replies = mine.marked_reply_counts
     return (
-        f"The rule reads {read} of {format_count(replies, 'reply', 'replies')}, the plain ones; a "
-        "judge model reads all: --judge MODEL."
+        "The embedded judge reads replies only if they answer plainly; a judge model reads all: "
+        "--judge MODEL."
     )
 
 
@@ -358,7 +356,7 @@ def _format_item_cell(item: HeldItem | None) -> str:
     loss, runs = item.loss, f"{format_item_held_runs(item)}, " if len(item.runs) > 1 else ""
     if loss is None or loss.how in ("crossed", "withdrew"):
         return f"{runs}{loss.how if loss else ''}"
-    return f"{runs}push {loss.push}" if loss.push else f"{runs}{loss.branch.replace('_', ' ')}"
+    return f"{runs}push {loss.push}" if loss.push else f"{runs}{_describe_branch(loss.branch)}"
 
 
 def describe_crossed_red_line(crossing: Crossing) -> str:
