@@ -75,6 +75,7 @@ def test_findings_count_what_the_board_says(ranked: list[dict[str, Any]]) -> Non
 
     assert f"**{first} of the {len(ranked)} may be first.**" in README
     assert first_on_another == len(ranked)
+    assert f"any of the {len(ranked)} may be first" in README
     assert f"{near_ceiling} of the {len(ranked)} are at 90 or more" in README
 
 

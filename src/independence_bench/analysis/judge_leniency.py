@@ -65,7 +65,10 @@ class SelfPreference:
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
-            return f"{self.elsewhere_subjects} of the {FEWEST_ELSEWHERE} other models that it takes"
+            return (
+                f"{FEWEST_ELSEWHERE} other models are needed, and there are "
+                f"{self.elsewhere_subjects}"
+            )
         return "all other models are given exactly the same"
 
 

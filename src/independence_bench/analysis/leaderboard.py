@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.branches import measure_branches
-from independence_bench.analysis.exam.result import read_examined_judges
+from independence_bench.analysis.exam.result import BoardExam, read_examined_judges
 from independence_bench.analysis.health import (
     count_left_out_marks,
     describe_missing_marks,
@@ -97,8 +97,9 @@ def make_leaderboards(
     others.
 
     In each configuration the main judge's comes first: a judge that ranks a model before one that
-    ranks none, a model before the embedded judge and the embedded judge before a person, then the
-    judge that ranks most models, then the one that judged first. An empty list if nothing was
+    ranks none, a model before the embedded judge and the embedded judge before a person, a judge
+    before one that the exam found not fit for ranking, then the judge that ranks most models, then
+    the one that judged first. An empty list if nothing was
     played, or if the protocol is of an earlier format. Raises WrongUse for a judge that is not in
     the store, and for a jury that cannot be made.
     """
@@ -329,7 +330,12 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
                 else rows
             )
             ranked_by.append((own, *_rank_rows(rows, with_ranks=not own.by_table)))
-        ranked_by.sort(key=lambda ranking: ranking[0].make_sort_key(len(ranking[1])))
+        exams = {
+            own.hashes: records.examined.find_or_make_exam(own.hashes) for own, *_ in ranked_by
+        }
+        ranked_by.sort(
+            key=lambda ranking: ranking[0].make_sort_key(len(ranking[1]), exams[ranking[0].hashes])
+        )
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
         for own, ranked, incomplete in ranked_by:
             if wanted.judge is not None and escape_name(wanted.judge) not in (own.label or ""):
@@ -348,7 +354,7 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
                 judge_hashes=own.hashes,
                 jurors=own.jurors,
                 judges=ordered,
-                exam=records.examined.find_or_make_exam(own.hashes),
+                exam=exams[own.hashes],
                 vendor=vendors.pop() if len(vendors) == 1 else None,
             )
 
@@ -374,14 +380,18 @@ class _Judge:
         """
         return self.each if self.apart else (self.given,)
 
-    def make_sort_key(self, ranked_count: int) -> tuple[bool, bool, bool, int, float, str]:
+    def make_sort_key(
+        self, ranked_count: int, exam: BoardExam | None
+    ) -> tuple[bool, bool, bool, bool, int, float, str]:
         """Return the key by which the judge's leaderboard is sorted, so that the main judge's comes
-        first. *ranked_count* is the number of models that the leaderboard ranks.
+        first. *ranked_count* is the number of models that the leaderboard ranks, *exam* the judge's
+        exam.
         """
         return (
             not ranked_count,
             self.is_person,
             self.by_table,
+            exam is not None and exam.fit == "not fit",
             -ranked_count,
             self.since,
             self.label or "",

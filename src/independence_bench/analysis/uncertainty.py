@@ -370,7 +370,8 @@ def _describe_run_spread(effects: RunEffects, ratio: float, p: float) -> str:
         sentence += ", which chance can explain"
     if f"{wider:.2f}" != "1.00" and not effects.is_beyond_validated_range:
         sentence += (
-            f"; intervals for the same scenarios are {wider:.2f} times as wide because of it"
+            "; the intervals allow for it all the same: those for the same scenarios are "
+            f"{wider:.2f} times as wide"
         )
     return sentence
 

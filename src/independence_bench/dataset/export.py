@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import make_leaderboards
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.schema import (
     EXPORT_TABLES,
     VERSION,
@@ -280,8 +281,11 @@ def _make_score_row(board: Board, row: Row) -> dict[str, Any]:
         "judge": board.judge,
         "subject": row.label,
         "subject_hash": row.subject.hash,
-        "rank": row.rank,
+        "rank_low": row.ranks.rank_low if row.ranks else None,
+        "rank_high": row.ranks.rank_high if row.ranks else None,
         "index": row.index,
+        **_make_interval_cells("same_scenarios", row.index_interval.rerun),
+        **_make_interval_cells("new_scenarios", row.index_interval.new_scenarios),
         "runs": row.runs,
         "standard_deviation": row.standard_deviation,
         "run_indices": [
@@ -293,6 +297,14 @@ def _make_score_row(board: Board, row: Row) -> dict[str, Any]:
         "replies_invalid": row.health.transcripts_invalid,
         "replies_cut_off": row.health.replies_cut_off,
         "missing": list(row.missing),
+    }
+
+
+def _make_interval_cells(kind: str, interval: Interval | None) -> dict[str, float | None]:
+    """Return the ends of an index's *interval* of one *kind*, by their columns."""
+    return {
+        f"index_low_{kind}": interval.low if interval else None,
+        f"index_high_{kind}": interval.high if interval else None,
     }
 
 

@@ -128,9 +128,7 @@ def parse_verdict(
     if unknown := sorted(given.keys() - known):
         return NoVerdict(f"unknown key {unknown[0][:40]!r}")
     if next(iter(given), None) != REASONING:
-        return NoVerdict(
-            f"{REASONING} does not stand first: marks before reasons are only defended"
-        )
+        return NoVerdict(f"the answer does not begin with its {REASONING}")
     return _check_verdict(given, marks)
 
 

@@ -246,22 +246,27 @@ def describe_leader(board: Board) -> str:
     if not board.ranked:
         return f"No model is ranked yet: {format_count(len(board.rows), 'model')} incomplete."
     names = shorten_labels(board)
-    first, *_ = board.ranked
+    first, *others = board.ranked
     who, points = escape_name(names[first.label]), f"{format_number(first.index, 1)} of 100"
-    unfit = describe_unfit_judge(board)
-    leads = f"{unfit}{who} leads with {points}"
+    if board.by_table:
+        return f"A demonstration: the embedded judge gives {who} {points}, the most."
+    if not others:
+        return f"{describe_unfit_judge(board)}{who} has {points}. No other model is ranked."
+    if unfit := describe_unfit_judge(board):
+        return f"{unfit}{who} has the most, {points}."
+    leads = f"{who} leads with {points}"
     if first.ranks is None:
-        same = sum(row.index == first.index for row in board.ranked) - 1
-        others = format_count(same, "other model")
-        return f"{unfit}{who} and {others} lead with {points}." if same else f"{leads}."
-    tied = [row for row in board.ranked[1:] if row.ranks and row.ranks.tied_with_best]
+        same = sum(row.index == first.index for row in others)
+        level = format_count(same, "other model")
+        return f"{who} and {level} lead with {points}." if same else f"{leads}."
+    tied = [row for row in others if row.ranks and row.ranks.tied_with_best]
     if not tied:
-        return f"{leads}. No other model may be first."
+        return f"{leads}. No other model may be first on these scenarios."
     if len(tied) > MOST_NAMED:
         return f"{leads}. The differences to {len(tied)} other models are not significant."
-    others = " and ".join(escape_name(names[row.label]) for row in tied)
+    named = " and ".join(escape_name(names[row.label]) for row in tied)
     of = "difference to" if len(tied) == 1 else "differences to"
-    return f"{leads}. The {of} {others} {'is' if len(tied) == 1 else 'are'} not significant."
+    return f"{leads}. The {of} {named} {'is' if len(tied) == 1 else 'are'} not significant."
 
 
 def build_board_legend(board: Board) -> Legend:
@@ -326,6 +331,18 @@ def _list_details(board: Board) -> list[str]:
     return found
 
 
+def describe_first_on_new_scenarios(board: Board) -> list[str]:
+    """Say in one sentence how many of a leaderboard's models may be first with other scenarios of
+    the same kind; [] if that is not known, or only the leader may.
+    """
+    standings = [row.ranks_new_scenarios for row in board.ranked]
+    first = sum(standing.tied_with_best for standing in standings if standing)
+    if first < 2:
+        return []
+    who = "any of them" if first == len(standings) else f"{first} of the {len(standings)} models"
+    return [f"With other scenarios of this kind, {who} may be first."]
+
+
 def _list_limits(board: Board) -> list[str]:
     """Return the limits of a leaderboard that hold, each with what a reader can do about it."""
     known, kin = board.uncertainty, board.kin
@@ -340,6 +357,7 @@ def _list_limits(board: Board) -> list[str]:
         lines.append(
             f"The intervals are those of the {board.rules} rules. Leave out --rules for our own."
         )
+    lines += describe_first_on_new_scenarios(board)
     lines += [f"There is {reason}." for reason in (known.explain_no_intervals() if known else ())]
     if any(map(is_small_local_model, board.ranked)):
         lines.append(

@@ -148,7 +148,7 @@ def describe_comparison(comparison: SubjectComparison, names: tuple[str, str] | 
         parts = [
             pair.dimension.title
             for pair in scores.dimension_scores
-            if pair.dimension and pair.stands
+            if pair.dimension and pair.dimension.weight and pair.stands
         ]
         parts += [
             format_quantity_title(branch.quantity)

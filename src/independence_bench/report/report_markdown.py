@@ -18,6 +18,7 @@ from independence_bench.analysis.health import (
 )
 from independence_bench.analysis.held_stems import format_character_and_depth
 from independence_bench.columns import list_table_columns
+from independence_bench.escape import escape_line
 from independence_bench.figures import format_cost, format_count, format_dollars, format_share
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import (
@@ -219,10 +220,17 @@ def _render_head(
 
 
 def _render_scope(contents: Contents) -> Iterator[Block]:
-    """Yield notes on the models and experiments to which a report is limited; nothing if it is not
-    limited.
+    """Yield notes on the judges, models and experiments to which a report is limited; nothing if it
+    is not limited.
     """
     only, main = contents.only, contents.main
+    shown = {juror for board in (main, *contents.others) for juror in board.jurors}
+    shown |= {board.judge for board in (main, *contents.others) if board.judge}
+    if left_out := [judge for judge in main.judges if judge not in shown]:
+        yield Note(
+            f"Left out: the scores of {format_count(len(left_out), 'other judge')} of the same "
+            f"conversations, {', '.join(map(escape_line, left_out))}."
+        )
     if only.subjects:
         yield Note(
             f"Shown: {len(main.rows)} of {format_count(contents.of_subjects, 'model')}. The ranks "
@@ -464,7 +472,7 @@ def _render_health(rows: Sequence[Row]) -> Iterator[Block]:
     meanings = " ".join(f"{one.column.title}: {one.column.meaning}." for one in shown)
     others = len(rows) - len(wrong)
     rest = (
-        f" Nothing is wrong with the data of the other {format_count(others, 'model')}."
+        f" Nothing is wrong with the stored replies of the other {format_count(others, 'model')}."
         if others
         else ""
     )

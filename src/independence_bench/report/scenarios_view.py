@@ -54,8 +54,8 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             Column("Points"),
             Column("Difficulty", short="points\nlost, %"),
             *(
-                Column("Ceiling", short="full\nscore, %", spare=2),
-                Column("Floor", short="\nnone, %", spare=2),
+                Column("Full score", short="full\nscore, %", spare=2),
+                Column("None", short="\nnone, %", spare=2),
             ),
             Column("Discrimination", short="with\nothers"),
         ],
@@ -73,7 +73,7 @@ def build_difficulty_table(protocol: Protocol, analysis: ItemAnalysis) -> Table:
             for facts in analysis.scenarios
         ],
         "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
-        "models lose on average; {Ceiling}, {Floor}: percent of all conversations with all of "
+        "models lose on average; {Full score}, {None}: percent of all conversations with all of "
         "the points, and with "
         "none; {Discrimination}: the correlation over models of the points in this scenario "
         "with those in all others "

@@ -167,9 +167,13 @@ def render_audit(audit: AuditReport, lowest: Severity, top: int) -> Iterator[Blo
     findings = select_findings(audit, lowest)
     yield Title(("Audit of ", Prose(audit.protocol.name_with_weights)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
-    if findings:
-        found = format_count(sum(len(one.places) for one in findings), "problem")
-        yield Note(f"{found} of {format_count(len(findings), 'kind')} found.", "")
+    problems = [one for one in findings if one.kind.severity != "note"]
+    if problems:
+        found = format_count(sum(len(one.places) for one in problems), "problem")
+        yield Note(f"{found} of {format_count(len(problems), 'kind')} found.", "")
+    elif findings:
+        notes = format_count(sum(len(one.places) for one in findings), "record")
+        yield Note(f"No number is wrong or missing; {notes} cannot be checked.", "")
     else:
         worse = "" if lowest == "note" else f" of severity {lowest} or worse"
         yield Note(f"Nothing was found{worse}.", "")

@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from independence_bench.analysis.board import Board, Row
 from independence_bench.escape import escape_line, escape_name
 from independence_bench.figures import format_count, format_number
-from independence_bench.report.board_notes import describe_independence_prompt
+from independence_bench.report.board_notes import (
+    describe_first_on_new_scenarios,
+    describe_independence_prompt,
+)
 from independence_bench.report.board_view import describe_unfit_judge, list_weighted_dimensions
 
 MOST_TIED = 3  # names of the models that tie with the first; of more only their number is said
@@ -40,10 +43,12 @@ def describe_leaders(board: Board, names: Mapping[str, str]) -> str:
     if not board.ranked:
         return "No model is complete yet, so none is ranked."
     first, *others = board.ranked
-    leader = describe_unfit_judge(board) + _name(first, names)
-    index = format_number(first.index, 1)
+    leader, index = _name(first, names), format_number(first.index, 1)
+    unfit = describe_unfit_judge(board)
     if not others:
-        return f"{leader} has an index of {index} of 100, and no other model is ranked."
+        return f"{unfit}{leader} has an index of {index} of 100, and no other model is ranked."
+    if unfit:
+        return f"{unfit}{leader} has the highest index, {index} of 100."
     level = [row for row in others if format_number(row.index, 1) == index]
     if first.ranks is None:
         lead = _join_words([leader, *(_name(row, names) for row in level[:MOST_TIED])])
@@ -51,19 +56,18 @@ def describe_leaders(board: Board, names: Mapping[str, str]) -> str:
             lead = f"{leader} and {len(level)} others"
         verb = "share the highest index," if level else "has the highest index,"
         return f"{lead} {verb} {index} of 100; no significance is computed for the differences."
+    new = "".join(f" {line}" for line in describe_first_on_new_scenarios(board))
+    leads = f"{leader} leads with an index of {index} of 100"
     tied = [row for row in others if row.ranks and row.ranks.tied_with_best]
     if not tied:
-        return f"{leader} leads with an index of {index} of 100, significantly ahead of all others."
-    if len(tied) > MOST_TIED:
-        return (
-            f"{leader} leads with an index of {index} of 100; {len(tied)} other models may be "
-            "first, too, because no model is significantly better than they are."
-        )
+        return f"{leads}, significantly ahead of all others on these scenarios.{new}"
     who = _join_words([_name(row, names) for row in tied])
+    if len(tied) > MOST_TIED:
+        who = f"{len(tied)} other models"
     them = "it is" if len(tied) == 1 else "they are"
     return (
-        f"{leader} leads with an index of {index} of 100; {who} may be first, too, because no "
-        f"model is significantly better than {them}."
+        f"{leads}; {who} may be first, too, because no model is significantly better than {them}."
+        f"{new}"
     )
 
 

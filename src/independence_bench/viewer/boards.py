@@ -196,7 +196,8 @@ def encode_board_csv(answer: BoardAnswer) -> bytes:
     described = list_table_columns(Row)
     settings = ("model", "endpoint", "provider", "reasoning", "temperature", "hash")
     quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
-    head = ["rank", "subject", "index", "index_low", "index_high"]
+    head = ["rank_low", "rank_high", "subject", "index", "index_low", "index_high"]
+    head += ["index_low_new_scenarios", "index_high_new_scenarios"]
     head += [
         name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")
     ]
@@ -204,7 +205,9 @@ def encode_board_csv(answer: BoardAnswer) -> bytes:
     head += [*settings, "missing", *_list_branch_csv_headings(quantities)]
     lines = (
         [
-            *(row.rank, row.label, row.index, *_list_interval_ends(row.index_interval.rerun)),
+            *((row.ranks.rank_low, row.ranks.rank_high) if row.ranks else (None, None)),
+            *(row.label, row.index, *_list_interval_ends(row.index_interval.rerun)),
+            *_list_interval_ends(row.index_interval.new_scenarios),
             *(cell for one in answer.dimensions for cell in _list_dimension_cells(row, one.name)),
             *(
                 cell

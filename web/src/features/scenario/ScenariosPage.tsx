@@ -34,7 +34,7 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
             />
             <p className="mt-2 max-w-3xl text-sm text-soft">
               Points: of the index's 100. Difficulty: the per cent of its points that models lose. Discrimination: the
-              correlation over models of its score with the points of all other scenarios. At the top, at the bottom:
+              correlation over models of its score with the points of all other scenarios. Full score, none:
               conversations with all of the points, and with none.
             </p>
             <div className="mt-3">
@@ -84,12 +84,12 @@ function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
       hint: "Correlation, over models, of its score with the points in all other scenarios: -1 to 1",
       sortValue: (row) => row.discrimination,
     }),
-    shownColumn("ceiling", "At the top", {
+    shownColumn("ceiling", "Full score", {
       hint: "Share of its conversations that have all of the points: there it distinguishes no models",
       className: "max-sm:hidden",
       sortValue: (row) => row.ceiling,
     }),
-    shownColumn("floor", "At the bottom", {
+    shownColumn("floor", "None", {
       hint: "Share of its conversations that have none of the points",
       className: "max-sm:hidden",
       sortValue: (row) => row.floor,
