@@ -46,7 +46,7 @@ THOUGHT, TIE = (
     f"{TIED}: may be first: no other model is significantly better, each tested at 5% over their "
     "number; the best model has this sign in 95% of rankings.",
 )
-SIMULATED_JUDGE = "The judge is simulated, so its scores of real models mean nothing."
+SIMULATED_JUDGE = "The judge is simulated, so its scores of other models mean nothing."
 PUBLISHED = "published-v2"  # the protocol of imported results, which nobody can play
 SAME = "95% CI (same scenarios)"
 NEW = "95% CI (new scenarios)"
