@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 # what pytest compiles for a worker is read by the next one, also where the machine says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test prepared compiled setup docs lint types unit coverage licences tools integrations web page-checks e2e \
+.PHONY: demo test prepared compiled setup lock dist release docs lint types unit coverage licences tools integrations web page-checks e2e \
   page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights page  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
@@ -33,8 +33,8 @@ test:  ## lint, types, all tests, and the page in a real browser
 prepared: setup weights postgres chromium  ## what the tests need
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check src tests docs research benchmarks torture action
-	$(BIN)/ruff format --check src tests docs research benchmarks torture action
+	$(BIN)/ruff check src tests docs research benchmarks torture action packing.py release.py
+	$(BIN)/ruff format --check src tests docs research benchmarks torture action packing.py release.py
 	$(BIN)/python docs/build.py --check
 
 types: $(VENV)/.ready
@@ -81,6 +81,16 @@ torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, dama
 	$(BIN)/python torture/fuzz.py --seconds 180
 
 setup: $(VENV)/.ready page
+
+lock: $(VENV)/.ready  ## constraints.txt: the newest versions of all that is used
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate \
+	  --custom-compile-command "make lock" pyproject.toml -o constraints.txt
+
+dist: $(VENV)/.ready page  ## the wheel and the source archive, with the page
+	rm -rf dist && AIB_RELEASE=1 $(BIN)/uv build --quiet -o dist .
+
+release: test  ## VERSION=0.2.0: the version is written, built, tried, committed and tagged (CONTRIBUTING.md)
+	$(BIN)/python release.py $(VERSION)
 
 # $(call install,environment,extras): by uv, in a quarter of pip's time; where uv cannot be had or finds less than pip, whose
 # settings it does not read, by pip. What is imported is compiled then.

@@ -1,4 +1,4 @@
-"""Nothing is packed without the viewer's page, unless `AIB_NO_PAGE=1` says that this is meant.
+"""What is packed says whether it has the viewer's page. `AIB_RELEASE=1` packs nothing without it.
 
 `AIB_PROJECT_URL`, the address of the repository that a package is published from, goes into its
 metadata.
@@ -17,18 +17,18 @@ PAGE = "src/independence_bench/viewer/page/index.html"
 
 
 class PageHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Looks for the page before a wheel or a source distribution is made; an editable installation
-    needs none.
+    """Looks for the page before a wheel or a source distribution is made. Whoever installs from the
+    repository has no page and needs none but for `aib view` and `aib site`.
     """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called by hatchling first. Raises SystemExit where the page is missing."""
-        missing = not (Path(self.root) / PAGE).is_file()
-        if missing and version != "editable" and os.environ.get("AIB_NO_PAGE") != "1":
-            raise SystemExit(
-                f"{PAGE} is missing: run `make page` first, "
-                "or set AIB_NO_PAGE=1 to pack without a viewer"
-            )
+        """Called by hatchling first. Raises SystemExit where a release lacks the page."""
+        if version == "editable" or (Path(self.root) / PAGE).is_file():
+            return
+        said = f"{PAGE} is missing: `make page` builds it, with Node"
+        if os.environ.get("AIB_RELEASE") == "1":
+            raise SystemExit(f"{said}. A release is not packed without it")
+        self.app.display_warning(f"{said}. Without it there is no `aib view` and no `aib site`")
 
 
 class UrlHook(MetadataHookInterface):

@@ -35,6 +35,8 @@ class Runner:
     folder: Path
     outputs: dict[str, str] = field(default_factory=dict)  # of the gate step
     more: dict[str, str] = field(default_factory=dict)  # in the environment
+    action: Path = ROOT  # where the runner has put the action
+    programs: Path = Path(sys.executable).parent  # of Python
 
     def step(self, name: str, **inputs: str) -> subprocess.CompletedProcess[str]:
         """Run the shell step of that id, given *inputs* with dashes written as underscores."""
@@ -42,10 +44,10 @@ class Runner:
         step = SHELL[name]
         variables = {key: self._value(text, given) for key, text in step.get("env", {}).items()}
         files = {name: str(self.folder / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
-        around = {"RUNNER_TEMP": str(self.folder), "GITHUB_ACTION_PATH": str(ROOT)}
+        around = {"RUNNER_TEMP": str(self.folder), "GITHUB_ACTION_PATH": str(self.action)}
         path = {
             "PATH": os.pathsep.join(
-                [str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+                [str(self.folder / "bin"), str(self.programs), os.environ["PATH"]]
             )
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]

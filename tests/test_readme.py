@@ -142,8 +142,8 @@ def test_conditions_are_what_the_board_says(
     kin, text = board["judge_and_subjects_of_one_vendor"], re.sub(r"\s+", " ", README)
 
     assert (
-        f"The {kin['subjects']} models named `google/…` have {kin['index']:.1f} in the mean, the others "
-        f"{kin['others']:.1f}." in text
+        f"The {kin['subjects']} models named `google/…` have {kin['index']:.1f} in the mean, the "
+        f"others {kin['others']:.1f}." in text
     )
     sittings = board["sittings"]
     assert f"{sittings['one']} of the {sittings['of']} were played in one session, and" in text

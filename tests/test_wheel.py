@@ -6,11 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 from simulated_endpoint import aib, simulating
+from test_action import Runner
+
+from independence_bench import __version__
 
 ROOT = Path(__file__).parent.parent
 PAGE = Path("src/independence_bench/viewer/page")
@@ -63,22 +67,111 @@ def by_either(
     return done
 
 
-def test_a_wheel_without_the_page_has_to_be_meant(sources: Path, tmp_path: Path) -> None:
-    """The build stops with what to do; a variable says that it is meant."""
-    refused = packed(sources, tmp_path)
-    meant = packed(
-        sources, tmp_path, AIB_NO_PAGE="1", AIB_PROJECT_URL="https://git.example/ada/bench/"
-    )
+def test_a_wheel_without_the_page_says_so_and_a_release_has_it(
+    sources: Path, tmp_path: Path
+) -> None:
+    """Whoever installs from a repository is warned; a release is not packed without the page."""
+    refused = packed(sources, tmp_path, AIB_RELEASE="1")
+    made = packed(sources, tmp_path, AIB_PROJECT_URL="https://git.example/ada/bench/")
 
     assert refused.returncode != 0
-    assert "run `make page` first, or set AIB_NO_PAGE=1" in refused.stdout + refused.stderr
-    assert meant.returncode == 0, meant.stderr
+    assert "page/index.html is missing: `make page` builds it" in refused.stdout + refused.stderr
+    assert made.returncode == 0, made.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
         (about,) = (name for name in opened.namelist() if name.endswith("METADATA"))
         told = opened.read(about).decode()
     assert "Project-URL: Repository, https://git.example/ada/bench\n" in told
     assert "Project-URL: Issues, https://git.example/ada/bench/issues\n" in told
+    assert f"Version: {__version__}\n" in told
+
+
+def repository(sources: Path, folder: Path) -> Path:
+    """A repository with these sources, as somebody clones them."""
+    shutil.copytree(sources, folder)
+    for command in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "--all"],
+        ["-c", "user.name=ada", "-c", "user.email=ada@git.example", "commit", "-qm", "All"],
+    ):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.skipif(not UV.exists(), reason="uv was not to be had")
+def test_a_repository_runs_by_uvx_without_node(sources: Path, tmp_path: Path) -> None:
+    """All commands but those of the page, which say that it is missing and how to get it."""
+    cloned = repository(sources, tmp_path / "cloned")
+    place = tmp_path / "place"
+    place.mkdir()
+    by_uvx = [UV, "tool", "run", "--quiet", "--from", f"git+file://{cloned}", "aib"]
+
+    def ran(*words: str) -> subprocess.CompletedProcess[str]:
+        path = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+        kept = {name: value for name, value in os.environ.items() if name not in ("AIB_STORE",)}
+        return subprocess.run(
+            [*by_uvx, *words], cwd=place, env=kept | path, capture_output=True, text=True
+        )
+
+    demo = ran("demo", "--no-open")
+    view = ran("view", "--store", "aib-demo.db", "--no-open")
+
+    assert demo.returncode == 0, demo.stderr
+    assert "sim/stubborn" in demo.stdout
+    assert view.returncode == 1
+    assert "the viewer's page is missing" in view.stderr
+    assert "`make page`" in view.stderr
+
+
+def test_the_action_installs_itself_and_gates(sources: Path, tmp_path: Path) -> None:
+    """Its steps as on a build server, in an environment that has nothing."""
+    cloned = repository(sources, tmp_path / "cloned")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    folder = tmp_path / "job"
+    folder.mkdir()
+    job = Runner(folder, action=cloned, programs=tmp_path / "venv/bin")
+    play = {"models": "sim:sim/persona-wavers\n", "persona": "mira.yaml", "judge": "sim:sim/judge"}
+
+    installed_itself = job.step("install")
+    new = ["persona", "new", "mira.yaml", "--example", "companion"]
+    subprocess.run([job.programs / "aib", *new], cwd=folder, check=True)
+    played = job.step("play", runs="6", **play)
+    write = ["gate", "--write", "aib-baseline.json"]
+    subprocess.run([job.programs / "aib", *write], cwd=folder, check=True)
+    sheet = folder / "mira.yaml"
+    sheet.write_text(sheet.read_text(encoding="utf-8").replace("insists", "asks again"), "utf-8")
+    again = job.step("play", runs="1", **play)
+    gated = job.step("gate", **play)
+
+    assert installed_itself.returncode == 0, installed_itself.stderr
+    assert played.returncode == again.returncode == 0, played.stderr + again.stderr
+    assert gated.returncode == 0, gated.stderr
+    assert job.outputs["exit-code"] in ("0", "3", "4")
+    assert "persona-mira" in job.summary
+
+
+def test_a_source_archive_has_what_its_tests_need(sources: Path, tmp_path: Path) -> None:
+    """No store and no data set of others is in it; what is unpacked is tested as it is."""
+    by_uv = [sys.executable, "-m", "uv", "build", "--quiet", "--sdist", "-o", tmp_path, sources]
+    subprocess.run(by_uv, check=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = opened.getnames()
+        opened.extractall(tmp_path / "unpacked", filter="data")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+
+    assert not [name for name in names if name.endswith((".db", ".gguf", "cache.tar.xz"))]
+    environment = os.environ | {"PYTHONPATH": str(unpacked / "src")}
+    tests = ["tests/test_scoring.py", "tests/test_packaging.py", "tests/test_store.py"]
+    quiet = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    collected = subprocess.run(
+        [*quiet, "--collect-only"], cwd=unpacked, env=environment, capture_output=True, text=True
+    )
+    ran = subprocess.run(
+        [*quiet, *tests], cwd=unpacked, env=environment, capture_output=True, text=True
+    )
+    assert collected.returncode == 0, collected.stdout[-2000:]
+    assert ran.returncode == 0, ran.stdout[-2000:]
 
 
 def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None:

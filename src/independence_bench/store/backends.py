@@ -406,7 +406,7 @@ class SqliteFile(Backend):
         turn = min(self._wait, TURN)
         raw = sqlite3.connect(
             file_uri,
-            turn,
+            timeout=turn,
             isolation_level=None,
             check_same_thread=False,
             uri=True,

@@ -513,8 +513,8 @@ def read_page(folder: Path = FOLDER) -> Page:
     """
     if not (folder / HOME).is_file():
         raise BenchError(
-            "the viewer's page is not built: in a clone, `make page` builds it (with Node); a "
-            "released wheel carries it"
+            "the viewer's page is missing, as this was installed from a repository: install a "
+            "released wheel, which has it, or run `make page` in a checkout (with Node)"
         )
     paths = [path for path in sorted(folder.rglob("*")) if path.suffix in TYPES]
     return Page({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})

@@ -94,7 +94,9 @@ async def serve_models(
     before the block did; an error of the block's own is then the cause.
     """
     if importlib.util.find_spec("xllamacpp") is None:
-        raise LocalModelError("model files need their runtime: pip install xllamacpp")
+        raise LocalModelError(
+            "model files need their runtime: pip install 'ai-independence-bench[embedded]'"
+        )
     named = [
         f"{model.name}={model.replacement_template or ''}={model.repeat_penalty}={model.path}"
         for model in models
