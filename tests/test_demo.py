@@ -100,7 +100,7 @@ def test_every_command_fits_a_terminal_and_is_whole_in_a_pipe(demo: Demo, typed:
         assert done.stdout.count("explains all") <= 1
         if width is None:
             assert "No room" not in done.stdout
-            assert not typed.endswith(("leaderboard", "costs --explain")) or LABEL in done.stdout
+            assert not typed.endswith(("--wide", "costs --explain")) or LABEL in done.stdout
 
 
 @pytest.mark.parametrize("command", ["scenarios", "costs"])

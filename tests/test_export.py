@@ -188,9 +188,11 @@ def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> No
     with open_store(tmp_path / "two.db") as opened:
         (board,) = make_leaderboards(opened, load_protocol(str(played.with_name("small"))))
 
-    shown = {row.label: (row.rank, row.index) for row in board.rows}
+    shown = {
+        row.label: (row.ranks.rank_low if row.ranks else None, row.index) for row in board.rows
+    }
     assert {
-        row["subject"]: (row["rank"], row["index"]) for row in rows(tmp_path / "one", "scores")
+        row["subject"]: (row["rank_low"], row["index"]) for row in rows(tmp_path / "one", "scores")
     } == shown
     assert shown["sim:sim/debris@none-t0.7"] == (None, None)
 

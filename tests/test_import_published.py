@@ -1427,7 +1427,7 @@ def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_
     assert report.returncode == 0, report.stderr
     text = (tmp_path / "LEADERBOARD.md").read_text(encoding="utf-8")
     assert "2 models played all of the 15 scripted conversations" in text
-    assert "; published rules, not our own." in text
+    assert "; published rules, not our own; " in text
     providers = json.loads((tmp_path / "LEADERBOARD.json").read_text(encoding="utf-8"))["providers"]
     assert [one["index"] for one in providers[0]["variants"]] == [57.8, 60.8]
 
