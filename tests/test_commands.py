@@ -351,7 +351,7 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     whole = aib(folder, "run", *cast, *named("evader"), *lite)
     assert "Shown: 14 of" not in whole.stdout
     rows = re.findall(r"^ *\d+ sim:\S+", whole.stdout, re.MULTILINE)
-    assert len(rows) == 13, "every model of the command, and no other"
+    assert len(rows) == 14, "every model of the command, and no other"
     other = aib(
         folder, "judge", "-j", "sim:sim/judge", "-m", "sim/evader", *lite[:2], "--store", empty
     )

@@ -396,7 +396,7 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
     assert found.favours[0].interval is None
     assert found.favours[0].why_no_interval == "12 other models are needed, and there are 2"
     text = " ".join(displayed(render_validation(found)).split())
-    assert "No interval: B: 2 of the 12 other models that it takes." in text
+    assert "No interval: B: 12 other models are needed, and there are 2." in text
 
 
 def test_who_is_of_whose_family() -> None:

@@ -126,7 +126,7 @@ def _print_published_import(console: Console, *, outcome: PublishedImport, every
         console.print(f"The source was not read to its end: {outcome.cut}.")
     _print_reasons(console, "Skipped", outcome.skipped, every)
     _print_reasons(console, "Imported, and not counted by our own rules", outcome.unusual, every)
-    print_remarks("next: aib leaderboard --protocol published-v2 --rules published")
+    print_remarks("next: aib leaderboard --protocol published-v2")
 
 
 def _print_reasons(console: Console, title: str, rows: list[tuple[str, str]], every: bool) -> None:

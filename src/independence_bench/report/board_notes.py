@@ -145,7 +145,7 @@ def describe_delivery_problems(rows: Sequence[Row]) -> list[str]:
         "The system prompt of {} stood at the front of the first turn: the endpoint takes no role "
         "for it.": in_turn,
         "Models that often did not call the tool, with the share of their replies: {}. Their "
-        "servers may hide the tool (docs/local-models.md).": without_tool,
+        "words are scored all the same (docs/reading-results.md).": without_tool,
         "Later runs repeat earlier ones word for word, with the share of all conversations: {}. "
         "Their endpoints do not sample; more runs add nothing.": repeated,
         "Another model gave replies of {}. `aib audit` names it.": by_others,

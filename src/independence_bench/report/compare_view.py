@@ -626,8 +626,10 @@ def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str
     index, needed = comparison.scores.index, comparison.needed_runs
     if index is None or has_same_scores(comparison):
         return ""
-    if is_significant(index.uncertainty.rerun):
-        return "The runs are enough to say so."
+    rerun, new = map(is_significant, (index.uncertainty.rerun, index.uncertainty.new_scenarios))
+    if rerun:
+        lost = _describe_lost_significance(comparison, rerun, new)
+        return "" if lost else "The runs are enough to say so."
     if needed is None:
         return (
             ""

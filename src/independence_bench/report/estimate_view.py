@@ -150,14 +150,14 @@ def build_estimate_values(preview: Preview, detectable: Detectable | None) -> Ma
 
 def _describe_basis(estimate: Estimate) -> str:
     """Describe in a few words which replies a model's cost estimate is based on: "its own", "3
-    others", "published" or "assumed"; "nothing left" if no call is planned.
+    other models", "published" or "assumed"; "nothing left" if no call is planned.
     """
     if not estimate.model_and_judge_forecast.calls:
         return "nothing left"
     if estimate.usual.own:
         return "its own"
     if estimate.usual.subjects:
-        return format_count(estimate.usual.subjects, "other")
+        return format_count(estimate.usual.subjects, "other model")
     return "published" if estimate.usual.published else "assumed"
 
 
