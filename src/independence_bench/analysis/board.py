@@ -400,6 +400,12 @@ class Board:
         return self.select_subjects(shown)
 
     @property
+    def every_ranked(self) -> tuple[Row, ...]:
+        """The ranked rows, shown or not, the highest index first."""
+        rows = [row for row in (*self.ranked, *self.unshown) if row.index is not None]
+        return tuple(sorted(rows, key=lambda row: -(row.index or 0.0)))
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """All rows of the leaderboard: the ranked ones, then the incomplete ones."""
         return (*self.ranked, *self.incomplete)

@@ -246,8 +246,9 @@ def describe_leader(board: Board) -> str:
     if not board.ranked:
         return f"No model is ranked yet: {format_count(len(board.rows), 'model')} incomplete."
     names = shorten_labels(board)
-    first, *others = board.ranked
-    who, points = escape_name(names[first.label]), f"{format_number(first.index, 1)} of 100"
+    first, *others = board.every_ranked
+    who = escape_name(names.get(first.label, first.label))
+    points = f"{format_number(first.index, 1)} of 100"
     if board.by_table:
         return f"A demonstration: the embedded judge gives {who} {points}, the most."
     if not others:
@@ -264,7 +265,7 @@ def describe_leader(board: Board) -> str:
         return f"{leads}. No other model may be first on these scenarios."
     if len(tied) > MOST_NAMED:
         return f"{leads}. The differences to {len(tied)} other models are not significant."
-    named = " and ".join(escape_name(names[row.label]) for row in tied)
+    named = " and ".join(escape_name(names.get(row.label, row.label)) for row in tied)
     of = "difference to" if len(tied) == 1 else "differences to"
     return f"{leads}. The {of} {named} {'is' if len(tied) == 1 else 'are'} not significant."
 
@@ -335,7 +336,7 @@ def describe_first_on_new_scenarios(board: Board) -> list[str]:
     """Say in one sentence how many of a leaderboard's models may be first with other scenarios of
     the same kind; [] if that is not known, or only the leader may.
     """
-    standings = [row.ranks_new_scenarios for row in board.ranked]
+    standings = [row.ranks_new_scenarios for row in board.every_ranked]
     first = sum(standing.tied_with_best for standing in standings if standing)
     if first < 2:
         return []

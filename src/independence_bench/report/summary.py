@@ -42,7 +42,7 @@ def describe_leaders(board: Board, names: Mapping[str, str]) -> str:
     """
     if not board.ranked:
         return "No model is complete yet, so none is ranked."
-    first, *others = board.ranked
+    first, *others = board.every_ranked
     leader, index = _name(first, names), format_number(first.index, 1)
     unfit = describe_unfit_judge(board)
     if not others:
