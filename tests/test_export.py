@@ -189,12 +189,14 @@ def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> No
         (board,) = make_leaderboards(opened, load_protocol(str(played.with_name("small"))))
 
     shown = {
-        row.label: (row.ranks.rank_low if row.ranks else None, row.index) for row in board.rows
+        row.label: (row.rank, row.ranks.rank_low if row.ranks else None, row.index)
+        for row in board.rows
     }
     assert {
-        row["subject"]: (row["rank_low"], row["index"]) for row in rows(tmp_path / "one", "scores")
+        row["subject"]: (row["rank"], row["rank_low"], row["index"])
+        for row in rows(tmp_path / "one", "scores")
     } == shown
-    assert shown["sim:sim/debris@none-t0.7"] == (None, None)
+    assert shown["sim:sim/debris@none-t0.7"] == (None, None, None)
 
 
 def test_where_an_attempt_was_imported_from_goes_along(played: Path, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_function_is_played_judged_and_ranked(companion: User) -> None:
     done = companion.run(model="python:mira:reply")
 
     assert done.returncode == 0, done.stderr
-    assert "python:mira:reply@1" in done.stdout
+    assert "python:mira:reply@1" in done.stderr
     assert "no budget limits it" in done.stderr
     assert (companion.folder / "calls").read_text() == "x" * 7
     assert len(companion.server.judged) == 4
@@ -510,7 +510,7 @@ def test_the_example_states_what_the_docs_say(companion: User) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert "python:companion:reply@1" in done.stdout
+    assert "python:companion:reply@1" in done.stderr
     (companion.folder / "x").mkdir()
     stated = companion.aib("models", "python:companion:reply").stdout
     assert "version 1, keeps state, at most 4 calls at once, 60 s a call" in stated

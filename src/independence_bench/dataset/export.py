@@ -281,6 +281,7 @@ def _make_score_row(board: Board, row: Row) -> dict[str, Any]:
         "judge": board.judge,
         "subject": row.label,
         "subject_hash": row.subject.hash,
+        "rank": row.rank,
         "rank_low": row.ranks.rank_low if row.ranks else None,
         "rank_high": row.ranks.rank_high if row.ranks else None,
         "index": row.index,

@@ -80,6 +80,8 @@ def build_ranking_table(
     """
     rows = board.ranked if shown is None else shown
     more: Medium | None = None if wide else "report"  # where further columns stand
+    known = any(row.index_interval.new_scenarios for row in rows)
+    new_on: Medium | None = None if known else "report"
     names = shorten_labels(board)
     own = board.rules == OWN.name
     several = any(row.ranks for row in rows)
@@ -114,7 +116,7 @@ def build_ranking_table(
     if own:
         columns.append(
             (
-                Column(NEW, short="95% CI\n(new sc.)", spare=5),
+                Column(NEW, short="95% CI\n(new sc.)", on=new_on, spare=5),
                 [format_interval(row.index_interval.new_scenarios, 0) for row in rows],
             )
         )

@@ -196,7 +196,7 @@ def encode_board_csv(answer: BoardAnswer) -> bytes:
     described = list_table_columns(Row)
     settings = ("model", "endpoint", "provider", "reasoning", "temperature", "hash")
     quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
-    head = ["rank_low", "rank_high", "subject", "index", "index_low", "index_high"]
+    head = ["rank", "rank_low", "rank_high", "subject", "index", "index_low", "index_high"]
     head += ["index_low_new_scenarios", "index_high_new_scenarios"]
     head += [
         name for d in answer.dimensions for name in (d.name, f"{d.name}_low", f"{d.name}_high")
@@ -205,6 +205,7 @@ def encode_board_csv(answer: BoardAnswer) -> bytes:
     head += [*settings, "missing", *_list_branch_csv_headings(quantities)]
     lines = (
         [
+            row.rank,
             *((row.ranks.rank_low, row.ranks.rank_high) if row.ranks else (None, None)),
             *(row.label, row.index, *_list_interval_ends(row.index_interval.rerun)),
             *_list_interval_ends(row.index_interval.new_scenarios),
