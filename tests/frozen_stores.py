@@ -227,7 +227,7 @@ def facts(row: Mapping[str, Any]) -> Any:
     """Who it is, how many runs and conversations, and what is missing."""
     counts = {name: row["health"][name] for name in COUNTS}
     missing = [
-        one.replace("a mark that", "a score that")  # it was called so
+        one.replace("a mark that", "a score that").replace(" stems ×", " items ×")  # called so
         for line in row["missing"]
         if not line.startswith(EXCLUDED)
         for one in of_each_run(line)

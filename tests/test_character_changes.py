@@ -201,7 +201,7 @@ def test_a_difference_is_more_than_chance_from_enough_runs_on(folder: Path) -> N
     needed = few["runs_for_one_item"]
     assert few["p"] > 0.05
     assert all(one["p"] > 0.05 for one in few["items"])
-    assert f"One item alone can do so from {needed} runs on both sides on" in told
+    assert f"One item alone can do so with {needed} or more runs of both" in told
 
     run(folder, "--runs", str(needed))
     write(folder, SHEET)

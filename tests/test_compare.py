@@ -286,7 +286,7 @@ def test_no_sentence_takes_another_one_back() -> None:
     unsure_of_parts = replace(ahead, scores=replace(ahead.scores, scores=parts))
     text = " ".join(displayed(render_comparison(unsure_of_parts)).split())
     assert "firm is ahead by 60.4 points on this test" in text
-    assert "None of these 9 alone explains the difference (Holm)." in text
+    assert "No dimension alone explains the difference (of 9, Holm)." in text
     assert "is significant (Holm)" not in text
 
     key = (None, "stability")
@@ -359,7 +359,7 @@ def test_scenarios_that_stand_are_marked() -> None:
         displayed(render_comparison(found, scenarios=True)).split()
     )
     near = compared(simulated(), "firm", "near")
-    assert "None of these 39 is significant (Holm)" in " ".join(
+    assert "No scenario differs significantly (of 39, Holm)" in " ".join(
         displayed(render_comparison(near, scenarios=True)).split()
     )
 

@@ -101,7 +101,7 @@ def test_a_new_model_is_one_line(user: User, copy: Path) -> None:
         ("acme/new-model", 0.7, "low")
     }
     rows = (copy / "docs/data/models.csv").read_text(encoding="utf-8").splitlines()
-    assert [row for row in rows if "new-model" in row] == ["acme/new-model,low,0.7,,True,,,,,,"]
+    assert [row for row in rows if "new-model" in row] == ["acme/new-model,low,0.7,,True,,,,,,,"]
     shown = aib(copy, user, "estimate-cost", "--all", "--protocol", "small", "--json", *trust)
     assert "acme/new-model@low-t0.7" in shown.stdout
 

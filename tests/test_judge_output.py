@@ -170,7 +170,7 @@ def test_a_missing_mark_is_no_verdict(name: str) -> None:
 @pytest.mark.parametrize("reasoning", [..., "", "  \n", None, 7, ["It said no."]], ids=repr)
 def test_a_verdict_without_reasoning_is_none(reasoning: Any) -> None:
     """Marks that nobody explained are not published."""
-    why = "analysis does not stand first: marks before reasons are only defended"
+    why = "the answer does not begin with its analysis"
     assert refused(reply(analysis=reasoning)) == (why if reasoning is ... else "analysis is empty")
 
 
@@ -183,7 +183,7 @@ def test_reasons_after_a_mark_are_no_verdict(place: int) -> None:
     keys.insert(place, "analysis")
 
     assert refused(json.dumps({key: GIVEN[key] for key in keys})).startswith(
-        "analysis does not stand first"
+        "the answer does not begin with its analysis"
     )
 
 

@@ -245,7 +245,7 @@ def test_a_model_that_always_reasons_is_told_to_reason_little_and_says_so(
     done = user.run()
 
     assert done.returncode == 0, done.stderr
-    assert f"acme/one@{effort}-t0.7" in done.stdout
+    assert f"acme/one@{effort}-t0.7" in done.stderr
     assert (
         f"acme/one cannot be told not to reason: it is called with effort {effort}" in done.stderr
     )
@@ -281,7 +281,7 @@ def test_a_model_that_takes_no_temperature_has_its_own_in_the_label(user: User) 
     done = user.run()
     asked_for = user.run("--temperature", "0.3")
 
-    assert "acme/one@none-t1.0" in done.stdout
+    assert "acme/one@none-t1.0" in done.stderr
     assert "acme/one does not list temperature: it is called with 1" in done.stderr
     assert "its label says 0.3, but it may ignore that" in asked_for.stderr
 
@@ -299,7 +299,7 @@ def test_what_no_list_says_one_refused_call_does(user: User) -> None:
     done = user.run("-pt", "1")
 
     assert done.returncode == 0, done.stderr
-    assert "acme/one@low-t0.7" in done.stdout
+    assert "acme/one@low-t0.7" in done.stderr
     refused = [entry for entry in user.server.chats if entry.answer.status == 400]
     assert len(refused) == 1
     assert "cannot be called so, it is called scripted:acme/one@low-t0.7 now" in done.stderr

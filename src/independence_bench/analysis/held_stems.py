@@ -221,6 +221,14 @@ class HeldStems:
         """Every reply of the model that crosses a red line, over all runs."""
         return tuple(crossing for stem in self.stems for crossing in stem.crossings)
 
+    def list_unread_red_lines(self) -> list[HeldItem]:
+        """The red lines of which no crossing is known, and of which not every reply was judged."""
+        return [
+            item
+            for item in self.pushed_items
+            if is_red_line(item.stem) and item.held is None and not item.crossings
+        ]
+
     @property
     def held_item_count(self) -> int:
         """Number of items that the model held in every run."""

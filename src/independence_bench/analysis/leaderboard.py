@@ -97,11 +97,12 @@ def make_leaderboards(
     others.
 
     In each configuration the main judge's comes first: a judge that ranks a model before one that
-    ranks none, a model before the embedded judge and the embedded judge before a person, a judge
-    before one that the exam found not fit for ranking, then the judge that ranks most models, then
-    the one that judged first. An empty list if nothing was
-    played, or if the protocol is of an earlier format. Raises WrongUse for a judge that is not in
-    the store, and for a jury that cannot be made.
+    ranks none, a model before the embedded judge and the embedded judge before a person, then the
+    judge that ranks most models, then the one that judged first. If the exam found that one not fit
+    for ranking, those that it found fit come before it. Models have no ranks by an unfit judge.
+
+    An empty list if nothing was played, or if the protocol is of an earlier format. Raises WrongUse
+    for a judge that is not in the store, and for a jury that cannot be made.
     """
     if isinstance(source, Store):
         with source.open_snapshot() as connection:
@@ -315,6 +316,7 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
             {records.subjects[hash_].label: name for hash_, name in shown.items()}
         )
         ranked_by = []
+        exams: dict[tuple[str, ...], BoardExam | None] = {}
         for own in judges or [_Judge(None, each=({},))]:
             rows = [
                 _apply_exclusion(
@@ -329,13 +331,15 @@ def _score_boards(records: BoardRecords, protocol: Protocol, wanted: Wanted) -> 
                 if doubts
                 else rows
             )
-            ranked_by.append((own, *_rank_rows(rows, with_ranks=not own.by_table)))
-        exams = {
-            own.hashes: records.examined.find_or_make_exam(own.hashes) for own, *_ in ranked_by
-        }
-        ranked_by.sort(
-            key=lambda ranking: ranking[0].make_sort_key(len(ranking[1]), exams[ranking[0].hashes])
-        )
+            exams[own.hashes] = exam = records.examined.find_or_make_exam(own.hashes)
+            fit = exam is None or exam.fit != "not fit"
+            ranked_by.append((own, *_rank_rows(rows, with_ranks=fit and not own.by_table)))
+        ranked_by.sort(key=lambda ranking: ranking[0].make_sort_key(len(ranking[1])))
+        fits = {hashes: exam.fit if exam else None for hashes, exam in exams.items()}
+        if ranked_by and fits[ranked_by[0][0].hashes] == "not fit":
+            ranked_by.sort(
+                key=lambda ranking: not ranking[1] or fits[ranking[0].hashes] != "ranking"
+            )
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
         for own, ranked, incomplete in ranked_by:
             if wanted.judge is not None and escape_name(wanted.judge) not in (own.label or ""):
@@ -380,18 +384,14 @@ class _Judge:
         """
         return self.each if self.apart else (self.given,)
 
-    def make_sort_key(
-        self, ranked_count: int, exam: BoardExam | None
-    ) -> tuple[bool, bool, bool, bool, int, float, str]:
+    def make_sort_key(self, ranked_count: int) -> tuple[bool, bool, bool, int, float, str]:
         """Return the key by which the judge's leaderboard is sorted, so that the main judge's comes
-        first. *ranked_count* is the number of models that the leaderboard ranks, *exam* the judge's
-        exam.
+        first. *ranked_count* is the number of models that the leaderboard ranks.
         """
         return (
             not ranked_count,
             self.is_person,
             self.by_table,
-            exam is not None and exam.fit == "not fit",
             -ranked_count,
             self.since,
             self.label or "",

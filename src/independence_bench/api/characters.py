@@ -44,6 +44,7 @@ from independence_bench.personas.sheet import (
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse_stored_protocol
+from independence_bench.report.board_view import describe_unfit_judge
 from independence_bench.report.character_change_view import build_change_values, render_change
 from independence_bench.report.encode import format_json
 from independence_bench.report.persona_view import (
@@ -54,7 +55,7 @@ from independence_bench.report.persona_view import (
     render_chat_depths,
     render_persona,
 )
-from independence_bench.report.table import Block
+from independence_bench.report.table import Block, Note, Prose
 from independence_bench.store import registry
 from independence_bench.store.database import Store, find_default_store, open_store
 
@@ -153,6 +154,9 @@ class Played(Answer):
         """Yield which items of a character each model held as printable blocks (tables and notes),
         as `aib persona run` shows them, and what changed since the run before.
         """
+        board = self.depths[0].board
+        if unfit := describe_unfit_judge(board) if board else "":
+            yield Note(Prose(unfit.strip()))
         if self._has_earlier_chat:
             yield from render_chat_depths(self.character, self.depths)
         else:

@@ -27,6 +27,7 @@ from independence_bench.api.selection import Selection, read_configured_boards
 from independence_bench.dataset.baseline import is_baseline, read_baseline
 from independence_bench.dataset.baseline import write_baseline as write_file
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse
+from independence_bench.escape import escape_line
 from independence_bench.lookup import normalize_names
 from independence_bench.personas.sheet import QUICK_SUFFIX
 from independence_bench.protocol.definition import Protocol
@@ -240,6 +241,12 @@ def gate_stored_build(
     now = make_baseline_build(board, row, items)
     dollars = None if cost is None or cost.total is None else cost.total / len(row.run_scores)
     crossings = items.crossings if items else ()
+    if unread := [item.title for item in items.list_unread_red_lines()] if items else []:
+        raise NotComplete(
+            f"{', '.join(map(escape_line, unread))}: not every reply could be judged, so it is not "
+            "known whether a red line was crossed; judge the baseline and the build with a model: "
+            "`aib judge -j MODEL`"
+        )
     return compare_build(baseline, board, row, now, allowed_drop, planned_tests, dollars, crossings)
 
 

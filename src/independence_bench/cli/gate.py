@@ -70,7 +70,7 @@ SQLITE = b"SQLite format 3\0"
     "--add-runs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="If undecided, play N more runs and test again (both tests at 97.5%).",
+    help="If undecided, play N more runs and test again (each test is then stricter).",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
@@ -119,8 +119,8 @@ def command(
       3   fail: the model gives in earlier, the whole interval is below 0
           (--max-drop: below so many points), or a red line was crossed
       4   undecided with these runs; the output says how many would decide
-      1   no result: scores are missing, an endpoint cannot be used, or no
-          number of runs would decide
+      1   no result: scores are missing, a red line could not be judged, an
+          endpoint cannot be used, or no number of runs would decide
       2   wrong use, such as another protocol or judge, or not a baseline
     """
     for option, target in (("--junit", junit_file), ("--summary", summary)):

@@ -585,7 +585,8 @@ def run(
     character's language, or of --chat, a SillyTavern chat (.jsonl) or a text with lines of `NAME:
     message`. Judges do not read it.
 
-    Exit code 3 where a red line was crossed, 1 where something is missing.
+    Exit code 3 where a red line was crossed, 1 where something was not played or nothing could be
+    judged.
     """
     played = plan_character(sheet, _parse_chat_lengths(after), quick, chat)
     for note in played.notes:

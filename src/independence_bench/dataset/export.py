@@ -185,7 +185,9 @@ Protocols: {protocols}. Requests and raw responses are {raw}.
 
 The words are those of language models: they may be wrong, \
 and they may hold anything that a model can be
-led to write. A judge's scores are the opinion of a model.
+led to write. A judge's scores are the opinion of a model. A judgement of a conversation that is \
+not in `transcripts`
+is the judge's answer in the exam of judges.
 
 | file | rows | |
 |---|---|---|
@@ -279,6 +281,7 @@ def _make_score_row(board: Board, row: Row) -> dict[str, Any]:
         "protocol_hash": board.protocol.hash,
         "configurations": [str(configuration) for configuration in board.configurations],
         "judge": board.judge,
+        "judge_fit": board.exam.fit if board.exam else None,
         "subject": row.label,
         "subject_hash": row.subject.hash,
         "rank": row.rank,

@@ -234,11 +234,13 @@ def describe_judge_kinship(board: Board) -> list[str]:
     others = (
         "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
     )
-    return [
-        f"The judge and {who} are by {escape_line(kin.vendor)}{others}: only a judge of another "
-        "vendor can show whether it favours them (`aib judge -j MODEL` says what that costs "
-        "before it asks)."
-    ]
+    shows = (
+        "`aib judges` compares it with the other judges"
+        if len(board.judges) > 1
+        else "only a judge of another vendor can show whether it favours them (`aib judge -j "
+        "MODEL` says what that costs before it asks)"
+    )
+    return [f"The judge and {who} are by {escape_line(kin.vendor)}{others}: {shows}."]
 
 
 def describe_leader(board: Board) -> str:
@@ -253,12 +255,13 @@ def describe_leader(board: Board) -> str:
         return f"A demonstration: the embedded judge gives {who} {points}, the most."
     if not others:
         return f"{describe_unfit_judge(board)}{who} has {points}. No other model is ranked."
+    same = sum(row.index == first.index for row in others)
+    level = format_count(same, "other model")
     if unfit := describe_unfit_judge(board):
-        return f"{unfit}{who} has the most, {points}."
+        most = f"{who} and {level} have" if same else f"{who} has"
+        return f"{unfit}{most} the most, {points}."
     leads = f"{who} leads with {points}"
     if first.ranks is None:
-        same = sum(row.index == first.index for row in others)
-        level = format_count(same, "other model")
         return f"{who} and {level} lead with {points}." if same else f"{leads}."
     tied = [row for row in others if row.ranks and row.ranks.tied_with_best]
     if not tied:

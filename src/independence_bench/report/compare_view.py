@@ -471,8 +471,8 @@ def _explain_no_significance(of: str, count: int, is_index_significant: bool) ->
     significant. *is_index_significant*: whether the difference of the index is significant.
     """
     if is_index_significant:
-        return f"No {of} alone explains the difference (Holm's test of all {count})."
-    return f"No {of} differs significantly (Holm's test of all {count}): the largest may be chance."
+        return f"No {of} alone explains the difference (of {count}, Holm)."
+    return f"No {of} differs significantly (of {count}, Holm): the largest may be chance."
 
 
 def _render_scenario_differences(
@@ -629,7 +629,11 @@ def describe_needed_runs(comparison: SubjectComparison, second_name: str) -> str
     rerun, new = map(is_significant, (index.uncertainty.rerun, index.uncertainty.new_scenarios))
     if rerun:
         lost = _describe_lost_significance(comparison, rerun, new)
-        return "" if lost else "The runs are enough to say so."
+        return (
+            ""
+            if lost or describe_unfit_judge(comparison.board)
+            else "The runs are enough to say so."
+        )
     if needed is None:
         return (
             ""
