@@ -165,13 +165,13 @@ def build_row_columns(
     rows: Sequence[Row], behind: bool = True
 ) -> list[tuple[Column, Iterable[str]]]:
     """Return the columns that the class `Row` declares for a leaderboard, each with its cells for
-    *rows*. *behind*: with the figures behind the index, and not only the price and those beside it.
-    A column without any value is left out.
+    *rows*. *behind*: with the figures behind the index, and not only the price, the openness and
+    those beside it. A column without any value is left out.
     """
     every = [
         one
         for one in list_table_columns(Row)
-        if behind or not one.column.wide or one.path[0] == "price"
+        if behind or not one.column.wide or one.path[0] in ("price", "reasons")
     ]
     if behind:  # what the numbers are based on before the numbers
         every.sort(key=lambda one: len(one.path) == 1)
