@@ -15,7 +15,7 @@ from simulated_endpoint import aib, environment, simulating
 from viewer_store import answering, read
 
 from independence_bench.analysis.conversations import find_label_and_conversations
-from independence_bench.analysis.exam.result import BoardExam
+from independence_bench.analysis.exam.standing import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.protocol.loader import load_protocol
 from independence_bench.store.database import open_store

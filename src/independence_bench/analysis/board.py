@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from independence_bench.analysis.branches import BranchStatistics, Share
-from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
+from independence_bench.analysis.exam.standing import BoardExam, ExaminedJudges
 from independence_bench.analysis.health import Health, RunTimes
 from independence_bench.analysis.lookalikes import LabelDoubt
 from independence_bench.analysis.reasons import Reasons

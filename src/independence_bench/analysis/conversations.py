@@ -12,7 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges, read_examined_judges
+from independence_bench.analysis.exam.standing import (
+    BoardExam,
+    ExaminedJudges,
+    read_examined_judges,
+)
 from independence_bench.analysis.results import Key, find_stored_conversations
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Flag, find_embedded_judgement, list_flags

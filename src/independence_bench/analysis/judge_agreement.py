@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.exam.answers import MarkOrder, make_mark_comparison_scale
-from independence_bench.analysis.exam.result import BoardExam
+from independence_bench.analysis.exam.standing import BoardExam
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.branches import measure_branches
-from independence_bench.analysis.exam.result import BoardExam, read_examined_judges
+from independence_bench.analysis.exam.standing import BoardExam, read_examined_judges
 from independence_bench.analysis.health import (
     count_left_out_marks,
     describe_missing_marks,

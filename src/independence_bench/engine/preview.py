@@ -14,7 +14,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.result import BoardExam, read_examined_judges
+from independence_bench.analysis.exam.standing import BoardExam, read_examined_judges
 from independence_bench.analysis.health import format_utc_day_and_minute
 from independence_bench.calls.budget import CHARACTERS_A_TOKEN, PROMPT_OVERHEAD
 from independence_bench.engine.run import Session

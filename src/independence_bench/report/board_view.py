@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.result import BoardExam, describe_missing_exam
+from independence_bench.analysis.exam.standing import BoardExam, describe_missing_exam
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.columns import list_table_columns
 from independence_bench.escape import escape_line

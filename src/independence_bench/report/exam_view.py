@@ -6,13 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from independence_bench.analysis.exam.answers import ExamPaper
-from independence_bench.analysis.exam.result import (
-    FIT_TEXT,
-    ExamResult,
-    Fit,
-    RubricResult,
-    make_exam_result,
-)
+from independence_bench.analysis.exam.fitness import FIT_TEXT, Fit
+from independence_bench.analysis.exam.result import ExamResult, RubricResult, make_exam_result
 from independence_bench.figures import (
     format_cost,
     format_count,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.analysis.conversations import Conversation, Place, read_conversations
-from independence_bench.analysis.exam.result import ExaminedJudges
+from independence_bench.analysis.exam.standing import ExaminedJudges
 from independence_bench.figures import GivenMark, SmallDifference
 from independence_bench.judging.embedded.judge import EmbeddedJudge, collect_evidence, has_weights
 from independence_bench.judging.embedded.reading import StateReader, find_phrases

@@ -10,7 +10,8 @@ from typing import Literal
 
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
 from independence_bench.analysis.exam.answers import ExamPaper, make_exam_scales, read_exam_papers
-from independence_bench.analysis.exam.result import FIT_TEXT, ExamResult
+from independence_bench.analysis.exam.fitness import FIT_TEXT
+from independence_bench.analysis.exam.result import ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
 from independence_bench.figures import format_mark_value
 from independence_bench.hashing import hash_text, make_slug

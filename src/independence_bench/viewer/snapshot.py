@@ -20,7 +20,7 @@ from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.exam.result import ExaminedJudges
+from independence_bench.analysis.exam.standing import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, analyse_items
 from independence_bench.analysis.judge_agreement import Validation, compare_judges
 from independence_bench.analysis.leaderboard import (
