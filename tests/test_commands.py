@@ -204,8 +204,8 @@ def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(
     [
         # it says the same again: nothing new to judge
         (("sim:sim/stubborn", "--runs", "3", "--no-judge"), "its own"),
-        (("sim:sim/stubborn", "--runs", "1", "--temperature", "0.2"), "1 other"),
-        (("sim:sim/evader", "--runs", "1"), "3 others"),
+        (("sim:sim/stubborn", "--runs", "1", "--temperature", "0.2"), "1 other model"),
+        (("sim:sim/evader", "--runs", "1"), "3 other models"),
     ],
 )
 def test_from_a_similar_subject_the_estimate_is_within_20_percent(
@@ -944,7 +944,7 @@ def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
         wrong = check_store(connection)
     more = aib(folder, "rerun", "stubborn", "--runs", "1", "-y", *at)
 
-    assert told["subjects"][0]["from"] == "1 other"  # type: ignore[index]
+    assert told["subjects"][0]["from"] == "1 other model"  # type: ignore[index]
     assert {one["difference"] for one in pair["scenarios"]} == {-100}
     assert cleared.returncode == 0, cleared.stderr
     assert (after.attempts, after.lost, wrong) == (before.attempts, before.lost, [])
