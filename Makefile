@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 # what pytest compiles for a worker is read by the next one, also where the machine says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test prepared compiled setup lock dist release docs lint types unit coverage licences tools integrations web page-checks e2e \
+.PHONY: pythons demo test prepared compiled setup lock dist release docs lint types unit coverage licences tools integrations web page-checks e2e \
   page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights page  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
@@ -45,6 +45,15 @@ compiled:  # by one process: the workers begin together, and each would compile 
 
 unit: compiled  # they mostly wait, and let all others go first
 	nice $(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder
+
+pythons: $(VENV)/.ready page weights postgres  ## the same tests on every newer version of Python that is here
+	for version in 3.12 3.13 3.14 3.15; do \
+	  python=$$($(BIN)/uv python find --no-project --no-python-downloads $$version 2>/dev/null) || \
+	    { echo "Python $$version is not here"; continue; }; \
+	  $(BIN)/uv venv --quiet --clear --python $$python .venv-$$version && \
+	  $(BIN)/uv pip install --quiet --python .venv-$$version/bin/python -c constraints.txt -e '.[dev,embedded]' && \
+	  echo "Python $$version" && nice .venv-$$version/bin/pytest -q -n 6 --dist loadfile || exit 1; \
+	done
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95

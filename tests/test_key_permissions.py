@@ -293,7 +293,7 @@ def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(
 
     assert done.returncode == 0, done.stderr
     assert {asked.headers["Authorization"] for asked in user.server.asked} == {f"Bearer {KEY}"}
-    assert "acme/one@none-t0.7" in done.stdout
+    assert "acme/one@none-t0.7" in done.stderr
 
 
 def test_who_asks_can_be_said(user: User) -> None:
@@ -317,7 +317,7 @@ def test_who_asks_can_be_said(user: User) -> None:
         (asked.headers["HTTP-Referer"], asked.headers["X-Title"]) for asked in user.server.asked
     ]
     assert set(said) == {("https://lab.example", "Our lab"), ("https://lab.example", "Another lab")}
-    assert "acme/one@none-t0.7" in first.stdout
+    assert "acme/one@none-t0.7" in first.stderr
     assert len(user.server.asked) == 14  # the second bought its second run alone
 
 

@@ -612,5 +612,5 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 def test_a_page_that_was_not_built_is_said_in_one_line(tmp_path: Path) -> None:
     """With the next step."""
-    with pytest.raises(BenchError, match="not built"):
+    with pytest.raises(BenchError, match="page is missing"):
         read_page(tmp_path)

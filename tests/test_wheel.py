@@ -216,3 +216,51 @@ def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None
     assert written.returncode == 0, written.stderr
     assert (place / "site" / "index.html").is_file()
     assert any((place / "site" / "api" / "packs").iterdir())
+
+
+def test_a_release_is_one_command(sources: Path, tmp_path: Path) -> None:
+    """It writes the version in all places, packs, tries what it packed, commits and tags; what
+    cannot be released is said in one line, and nothing has changed.
+    """
+    cloned = repository(sources, tmp_path / "cloned")
+    shutil.copytree(ROOT / PAGE, cloned / PAGE)
+    (cloned / "web/node_modules").mkdir()
+    for made in ("web/node_modules/.ready", PAGE / "index.html"):  # as built from these sources
+        (cloned / made).touch()
+    git = ["git", "-c", "user.name=ada", "-c", "user.email=ada@git.example"]
+    names = {f"GIT_{who}_{what}": "ada@git.example" for who in ("AUTHOR", "COMMITTER")
+             for what in ("NAME", "EMAIL")}  # fmt: skip
+
+    def released(version: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "release.py", version]
+        return subprocess.run(
+            command, cwd=cloned, env=os.environ | names, capture_output=True, text=True
+        )
+
+    wrong = [released(version) for version in ("soon", "0.2.0")]
+    log = cloned / "CHANGELOG.md"
+    new = "## 0.2.0\n\nThis release is not published yet.\n\n- Something new.\n\n## 0.1.0"
+    log.write_text(log.read_text("utf-8").replace("## 0.1.0", new, 1), encoding="utf-8")
+    unsaved = released("0.2.0")
+    subprocess.run([*git, "commit", "-qam", "New"], cwd=cloned, check=True)
+    done = released("0.2.0")
+    again = released("0.2.0")
+
+    assert [one.returncode for one in (*wrong, unsaved, again)] == [1, 1, 1, 1]
+    assert wrong[0].stderr == "release: 'soon' is not a version; write one such as 0.2.0\n"
+    assert "has no section ## 0.2.0" in wrong[1].stderr
+    assert "changes that are not committed" in unsaved.stderr
+    assert "0.2.0 is not newer than 0.2.0" in again.stderr
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (cloned / "dist").glob("*-0.2.0-*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        assert "independence_bench/viewer/page/index.html" in opened.namelist()
+    assert (cloned / "dist" / "ai_independence_bench-0.2.0.tar.gz").is_file()
+    shown = [*git, "show", "v0.2.0:CITATION.cff"]
+    cited = subprocess.run(shown, cwd=cloned, capture_output=True, text=True, check=True).stdout
+    assert "\nversion: 0.2.0\n" in cited
+    assert "not published yet" not in log.read_text("utf-8").split("## 0.1.0")[0]
+    clean = subprocess.run(
+        [*git, "status", "--porcelain"], cwd=cloned, capture_output=True, text=True, check=True
+    )
+    assert clean.stdout == ""
