@@ -243,11 +243,25 @@ def describe_judge_kinship(board: Board) -> list[str]:
     return [f"The judge and {who} are by {escape_line(kin.vendor)}{others}: {shows}."]
 
 
+def describe_unshown_above(board: Board) -> str:
+    """Say how many models that are not shown are above all that are, without their names; "" if
+    none is.
+    """
+    first = board.ranked[0].index or 0.0
+    above = sum((row.index or 0.0) > first for row in board.unshown)
+    if not above:
+        return ""
+    are = "is 1 model that is" if above == 1 else f"are {above} models that are"
+    return f"There {are} not shown above these."
+
+
 def describe_leader(board: Board) -> str:
     """Say in a sentence or two which model leads a leaderboard, and which others may be first."""
     if not board.ranked:
         return f"No model is ranked yet: {format_count(len(board.rows), 'model')} incomplete."
     names = shorten_labels(board)
+    if above := describe_unshown_above(board):
+        return f"{describe_unfit_judge(board)}{above}"
     first, *others = board.every_ranked
     who = escape_name(names.get(first.label, first.label))
     points = f"{format_number(first.index, 1)} of 100"

@@ -12,6 +12,7 @@ from independence_bench.figures import format_count, format_number
 from independence_bench.report.board_notes import (
     describe_first_on_new_scenarios,
     describe_independence_prompt,
+    describe_unshown_above,
 )
 from independence_bench.report.board_view import describe_unfit_judge, list_weighted_dimensions
 
@@ -42,6 +43,8 @@ def describe_leaders(board: Board, names: Mapping[str, str]) -> str:
     """
     if not board.ranked:
         return "No model is complete yet, so none is ranked."
+    if above := describe_unshown_above(board):
+        return f"{describe_unfit_judge(board)}{above}"
     first, *others = board.every_ranked
     leader, index = _name(first, names), format_number(first.index, 1)
     unfit = describe_unfit_judge(board)
