@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 # what pytest compiles for a worker is read by the next one, also where the machine says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: pythons demo test prepared compiled setup lock dist release docs lint types unit coverage licences tools integrations web page-checks e2e \
+.PHONY: simulations pythons demo test prepared compiled setup lock dist release docs lint types unit coverage licences tools integrations web page-checks e2e \
   page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights page  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
@@ -77,17 +77,20 @@ tools: $(TOOLS)/.ready  ## the environment of `make integrations`
 integrations: tools page postgres weights  ## what is packed; other tools, in an environment that has them
 	nice $(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile $$(grep -l 'mark\.integration' tests/test_*.py)
 
-torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
-	$(BIN)/pytest -q -n 2 -m torture
-	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 300
+torture: $(VENV)/.ready  ## an hour of kills, budgets, clocks, damage, swapped stores and fuzzers (torture/README.md)
+	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 200
 	PYTHONPATH=tests $(BIN)/python torture/clocks.py
 	PYTHONPATH=tests $(BIN)/python torture/points.py
-	PYTHONPATH=tests $(BIN)/python torture/budgets.py --runs 200
+	PYTHONPATH=tests $(BIN)/python torture/budgets.py --runs 100
 	PYTHONPATH=tests $(BIN)/python torture/damage.py --stores 200
+	PYTHONPATH=tests $(BIN)/python torture/swapped.py --rounds 10
+	PYTHONPATH=tests $(BIN)/python torture/snapshots.py --snapshots 20
 	$(BIN)/python torture/linear.py
-	PYTHONPATH=tests $(BIN)/python torture/snapshots.py --snapshots 60
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[torture]'
-	$(BIN)/python torture/fuzz.py --seconds 180
+	$(BIN)/python torture/fuzz.py --seconds 60
+
+simulations: $(VENV)/.ready  ## some hours: tests over hundreds of draws
+	$(BIN)/pytest -q -n 2 -m torture
 
 setup: $(VENV)/.ready page
 

@@ -27,6 +27,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -172,8 +173,14 @@ def share() -> None:
     os.environ[SHARED] = _server().address
 
 
+_MAKING = threading.Lock()
+
+
 def _address(options: Sequence[str]) -> str:
-    return _server(*options).address if options or SHARED not in os.environ else os.environ[SHARED]
+    with _MAKING:  # of two threads each would make one, and that of the first would end
+        if options or SHARED not in os.environ:
+            return _server(*options).address
+        return os.environ[SHARED]
 
 
 def _begin(address: str, order: Mapping[str, Any], files: Sequence[int]) -> int:

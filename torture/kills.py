@@ -52,7 +52,7 @@ def main() -> int:
                 strict=True,
             ):
                 done.append(found)
-                kind = f"{round_.protocol}, {round_.processes} at once, faults {round_.faults:.0%}"
+                kind = f"{round_.processes} at once, faults {round_.faults:.0%}"
                 print(f"round {round_.seed}, {kind}: {found.line()}", flush=True)
     return conclude(done, time.monotonic() - began)
 
