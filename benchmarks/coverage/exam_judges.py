@@ -20,8 +20,8 @@ from draw import Generator
 from page import markdown, write_rows
 
 from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.result import make_rubric_result
 from independence_bench.analysis.exam.fitness import FIT
+from independence_bench.analysis.exam.result import make_rubric_result
 from independence_bench.judging.exam.cases import ExamCase, list_exam_cases
 
 RUBRIC, MARK = "resistance", "resistance"
