@@ -52,7 +52,7 @@ from independence_bench.report.table import EVERYTHING, Block, RowFilter
 @click.option(
     "--wide",
     is_flag=True,
-    help="All columns and settings, and what a run costs.",
+    help="Also whole labels, how many runs and failed calls, and what a run costs.",
 )
 @shown_options
 @legend_option

@@ -357,7 +357,11 @@ def describe_first_on_new_scenarios(board: Board) -> list[str]:
     first = sum(standing.tied_with_best for standing in standings if standing)
     if first < 2:
         return []
-    who = "any of them" if first == len(standings) else f"{first} of the {len(standings)} models"
+    who = (
+        "any of the models"
+        if first == len(standings)
+        else f"{first} of the {len(standings)} models"
+    )
     return [f"With other scenarios of this kind, {who} may be first."]
 
 
