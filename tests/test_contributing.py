@@ -23,7 +23,9 @@ PACKAGE = Path("src/independence_bench")
 
 def blocks(heading: str) -> list[str]:
     """The code of the recipe below *heading*."""
-    section = PAGE.partition(f"### {heading}")[2].partition("\n### ")[0]
+    section = re.split(r"^##", PAGE.partition(f"### {heading}")[2], maxsplit=1, flags=re.MULTILINE)[
+        0
+    ]
     return re.findall(r"^```\w+\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
 
 
