@@ -266,7 +266,8 @@ def describe_leader(board: Board) -> str:
     who = escape_name(names.get(first.label, first.label))
     points = f"{format_number(first.index, 1)} of 100"
     if board.by_table:
-        return f"A demonstration: the embedded judge gives {who} {points}, the most."
+        most = ", the most" if others else ""
+        return f"A demonstration: the embedded judge gives {who} {points}{most}."
     if not others:
         return f"{describe_unfit_judge(board)}{who} has {points}. No other model is ranked."
     same = sum(row.index == first.index for row in others)
