@@ -76,7 +76,7 @@ def build_ranking_table(
     figures that `Row` declares. *marks*: only dimensions that use one of these scores; None: all.
 
     A terminal has the index, the intervals and the dimensions, as far as there is room; with
-    *wide* also whole labels, the price of a run, and how many runs and failed calls there are.
+    *wide* also whole labels, and how many runs and failed calls there are.
     """
     rows = board.ranked if shown is None else shown
     more: Medium | None = None if wide else "report"  # where further columns stand
@@ -165,13 +165,13 @@ def build_row_columns(
     rows: Sequence[Row], behind: bool = True
 ) -> list[tuple[Column, Iterable[str]]]:
     """Return the columns that the class `Row` declares for a leaderboard, each with its cells for
-    *rows*. *behind*: with the figures behind the index, and not only the price, the openness and
-    those beside it. A column without any value is left out.
+    *rows*. *behind*: with the figures behind the index, and not only the openness and those beside
+    it. A column without any value is left out.
     """
     every = [
         one
         for one in list_table_columns(Row)
-        if behind or not one.column.wide or one.path[0] in ("price", "reasons")
+        if behind or not one.column.wide or one.path[0] == "reasons"
     ]
     if behind:  # what the numbers are based on before the numbers
         every.sort(key=lambda one: len(one.path) == 1)
