@@ -139,7 +139,9 @@ def test_the_action_installs_itself_and_gates(sources: Path, tmp_path: Path) -> 
     write = ["gate", "--write", "aib-baseline.json"]
     subprocess.run([job.programs / "aib", *write], cwd=folder, check=True)
     sheet = folder / "mira.yaml"
-    sheet.write_text(sheet.read_text(encoding="utf-8").replace("insists", "asks again"), "utf-8")
+    text = sheet.read_text(encoding="utf-8")
+    assert "You are Mira," in text
+    sheet.write_text(text.replace("You are Mira,", "You are Mira, and calm,"), encoding="utf-8")
     again = job.step("play", runs="1", **play)
     gated = job.step("gate", **play)
 
