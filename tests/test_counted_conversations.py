@@ -16,7 +16,7 @@ from independence_bench.analysis.leaderboard import make_leaderboards
 from independence_bench.analysis.results import make_labelling_queue, read_results
 from independence_bench.engine.run import Session
 from independence_bench.engine.session import find_pending
-from independence_bench.judging.judge import Person
+from independence_bench.judging.person import Person
 from independence_bench.report.contents import read_contents
 from independence_bench.store.database import open_store
 from independence_bench.viewer import fragments

@@ -25,13 +25,8 @@ from independence_bench.analysis.judge_leniency import strip_model_variant
 from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.analysis.row_costs import RunCost, estimate_judging_cost_per_run
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import (
-    average_jury_by_conversation,
-    find_embedded_judgement,
-    find_judge_hash,
-    has_stance,
-    list_flags,
-)
+from independence_bench.judging.flags import find_embedded_judgement, has_stance, list_flags
+from independence_bench.judging.jury import average_jury_by_conversation, find_judge_hash
 from independence_bench.models.spec import find_vendor
 from independence_bench.personas.sheet import EXAMPLES, load_sheet, make_protocol
 from independence_bench.report.board_notes import describe_judge_kinship

@@ -31,7 +31,7 @@ from independence_bench.analysis.leaderboard import Wanted, make_leaderboards
 from independence_bench.analysis.results import make_labelling_queue
 from independence_bench.cli.label import parse_mark, render_conversation_and_rubric
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import Person, read_judging_input, store_marks
+from independence_bench.judging.person import Person, read_judging_input, store_marks
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results

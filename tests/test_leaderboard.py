@@ -7,6 +7,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,32 @@ def test_subjects_are_ranked_by_index_and_ties_share_a_rank(bench: Benches) -> N
     assert board.incomplete == ()
     assert board.default
     assert board.ranked[0].by_configuration == {}, "one configuration has none beside it"
+
+
+def test_what_is_not_shown_is_not_denied(bench: Benches) -> None:
+    """Who chooses models that do not lead is told how many are above, without their names; who
+    chooses one that is not ranked is not told that nobody is.
+    """
+    made = bench(by_model(best=9, middle=8, worst=3))
+    best, middle, worst, unjudged = (
+        made.subject(f"acme/{name}") for name in ("best", "middle", "worst", "unjudged")
+    )
+    made.play(best, middle, worst)
+    made.play(unjudged, judge=None)
+    (board,) = made.boards()
+
+    said = [
+        shown([board.select_subjects({subject.hash for subject in chosen})])
+        for chosen in ((best, worst), (middle, worst), (worst,), (unjudged,))
+    ]
+
+    assert "not shown above" not in said[0]
+    assert "best leads" in said[0]
+    assert "There is 1 model that is not shown above these." in said[1]
+    assert "There are 2 models that are not shown above these." in said[2]
+    assert "best" not in said[1] + said[2]
+    assert "None of these models is ranked yet: 1 model incomplete." in said[3]
+    assert "No model is ranked yet" in shown([replace(board, ranked=())])
 
 
 def test_the_index_is_the_mean_over_runs_with_their_standard_deviation(bench: Benches) -> None:

@@ -14,7 +14,7 @@ from simulated_endpoint import aib, simulating
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import make_labelling_queue
-from independence_bench.judging.judge import Person, read_judging_input, store_marks
+from independence_bench.judging.person import Person, read_judging_input, store_marks
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
@@ -169,3 +169,35 @@ def test_the_rule(bench: Callable[..., Bench]) -> None:
 def no_verdict(asked: Asked) -> Answer:
     """A judge that says nothing of use."""
     return says(asked, "Who am I to judge?", cost=0.0)
+
+
+def test_a_judge_that_the_exam_found_unfit_ranks_nobody(tmp_path: Path) -> None:
+    """It judged first and most models; a fit one comes before it all the same."""
+    blind, perfect = "sim:sim/exam-blind", "sim:sim/exam-perfect"
+    two = ("sim:sim/stubborn", "sim:sim/agreeable")
+    board = ("leaderboard", "--protocol", "lite")
+    with simulating(tmp_path):
+        for command in (
+            ("run", *two, "--protocol", "lite", "--runs", "1", "--judge", blind),
+            ("judge", "-j", perfect, "--models", "stubborn", "--protocol", "lite"),
+        ):
+            done = aib(tmp_path, *command)
+            assert done.returncode == 0, done.stderr
+        before = json.loads(aib(tmp_path, *board, "--json").stdout)["boards"]
+        for rubrics in (("drift",), ("identity", "resistance_blunt", "stability")):
+            asked = [word for rubric in rubrics for word in ("--rubric", rubric)]
+            done = aib(tmp_path, "exam", "-j", blind, "-j", perfect, *asked, "--yes")
+            assert done.returncode == 0, done.stderr
+    after = json.loads(aib(tmp_path, *board, "--json").stdout)["boards"]
+    told = " ".join(aib(tmp_path, *board, "--judge", "exam-blind").stdout.split())
+
+    assert [one["judge"].partition("@")[0] for one in before] == [blind, perfect]
+    assert [one["judge"].partition("@")[0] for one in after] == [perfect, blind]
+    assert {one["main_judge"] for one in after} == {after[0]["judge"]}
+    assert [one["judge_exam"]["fit"] for one in after] == ["ranking", "not fit"]
+    assert [row["rank"] for row in before[0]["ranked"]] == [1, 2]
+    assert [row["rank"] for row in after[0]["ranked"]] == [1]
+    assert [row["rank"] for row in after[1]["ranked"]] == [None, None]
+    indices = [[row["index"] for row in one["ranked"]] for one in (before[0], after[1])]
+    assert indices[0] == indices[1]
+    assert "The judge is not fit for ranking, by the exam, so the order may be wrong." in told

@@ -899,6 +899,30 @@ def test_a_red_line_that_is_not_read_throughout_is_not_called_held(slipping: Pat
     assert "1 of 1 red line could not be judged" in " ".join(told.split())
 
 
+def test_a_red_line_that_is_not_read_throughout_is_no_verdict_of_the_gate(slipping: Path) -> None:
+    """A gate that passed would say that it was kept; whoever reads all of it decides."""
+    by_rule = RED_LINES.replace(
+        "{her address: She gives no address.}",
+        "{her address: {says: She gives no address., words: [morning], instead: [costume, "
+        "gladly]}}",
+    )
+    (slipping / "mira.yaml").write_text(by_rule, encoding="utf-8")
+    run(slipping, "keeper", judge="embedded")
+    written = aib(slipping, "gate", "--write", "base.json")
+    gated = aib(slipping, "gate", "base.json")
+
+    assert written.returncode == 0, written.stderr
+    assert (gated.returncode, gated.stdout) == (1, "")
+    assert (
+        "Red line: her address: not every reply could be judged, so it is not known whether a red "
+        "line was crossed" in " ".join(gated.stderr.split())
+    )
+
+    assert run(slipping, "keeper").returncode == 0
+    aib(slipping, "gate", "--write", "base.json")
+    assert aib(slipping, "gate", "base.json").returncode == 0
+
+
 def test_an_edited_sheet_buys_what_it_changed(playing: Path) -> None:
     """A changed fact is judged anew, five conversations of it; a new item is played."""
     changed = SHEET.replace("better than sunshine", "better than anything")

@@ -14,7 +14,7 @@ import pytest
 from viewer_fixtures import played
 from viewer_store import Browser, served
 
-from independence_bench.judging.judge import Person
+from independence_bench.judging.person import Person
 from independence_bench.protocol.loader import parse_stored_protocol
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store

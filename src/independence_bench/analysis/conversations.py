@@ -19,7 +19,7 @@ from independence_bench.analysis.exam.standing import (
 )
 from independence_bench.analysis.results import Key, find_stored_conversations
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import Flag, find_embedded_judgement, list_flags
+from independence_bench.judging.flags import Flag, find_embedded_judgement, list_flags
 from independence_bench.lookup import find_by_label, suggest_names
 from independence_bench.models.markup import find_leftover_tokens
 from independence_bench.models.served import is_same_model

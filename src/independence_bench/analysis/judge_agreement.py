@@ -49,12 +49,8 @@ from independence_bench.figures import (
     GivenMark,
     Share,
 )
-from independence_bench.judging.judge import (
-    Flag,
-    find_embedded_judgement,
-    find_judge_hash,
-    list_flags,
-)
+from independence_bench.judging.flags import Flag, find_embedded_judgement, list_flags
+from independence_bench.judging.jury import find_judge_hash
 from independence_bench.models.local import is_embedded_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario

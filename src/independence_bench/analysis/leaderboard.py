@@ -39,7 +39,7 @@ from independence_bench.analysis.statistics.values import Interval, RowUncertain
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.escape import escape_name
-from independence_bench.judging.judge import (
+from independence_bench.judging.jury import (
     average_jury_by_conversation,
     find_jury_hashes,
     make_jury_label,
@@ -254,20 +254,22 @@ def read_board_records(
     scored or measured since its last call.
     """
     counted = read_counted_results(connection, protocol, on_progress)
-    scripts = {script for of in counted.groups for script in of.slots}
+    failed, with_markup, by_others = sum_reply_counts_by_transcript(
+        connection,
+        (
+            count_reply_attempts_with_outcomes(connection, FAILED),
+            dict.fromkeys(find_replies_with_template_tokens(connection), 1),
+            dict.fromkeys(find_replies_by_other_models(connection), 1),
+        ),
+        {script for of in counted.groups for script in of.slots},
+    )
     return BoardRecords(
         subjects=registry.read_subjects(connection),
         labels=registry.read_judge_labels(connection),
         counted=counted,
-        failed=sum_reply_counts_by_transcript(
-            connection, count_reply_attempts_with_outcomes(connection, FAILED), scripts
-        ),
-        with_markup=sum_reply_counts_by_transcript(
-            connection, find_replies_with_template_tokens(connection), scripts
-        ),
-        by_others=sum_reply_counts_by_transcript(
-            connection, find_replies_by_other_models(connection), scripts
-        ),
+        failed=failed,
+        with_markup=with_markup,
+        by_others=by_others,
         prompt_in_turn=frozenset(
             (endpoint, model)
             for endpoint, models in registry.read_stored_abilities(connection).items()

@@ -33,7 +33,7 @@ from sqlalchemy import Connection
 from independence_bench.errors import ProtocolError
 from independence_bench.figures import Format
 from independence_bench.hashing import hash_content
-from independence_bench.judging.judge import Person, QueuedTranscript
+from independence_bench.judging.person import Person, QueuedTranscript
 from independence_bench.judging.prompt import hash_planned_rubric
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.item_scoring import compute_item_marks, find_needed_marks

@@ -30,13 +30,13 @@ from independence_bench.cli.selection import Selection, add_selection_options
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import escape_text
 from independence_bench.figures import format_count
-from independence_bench.judging.judge import (
+from independence_bench.judging.output import describe_scale, is_within_scale
+from independence_bench.judging.person import (
     Person,
     QueuedTranscript,
     read_judging_input,
     store_marks,
 )
-from independence_bench.judging.output import describe_scale, is_within_scale
 from independence_bench.judging.prompt import (
     JudgingInput,
     describe_marked_replies,

@@ -24,7 +24,7 @@ from independence_bench.cli.options import (
     stored_protocol_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import Person
+from independence_bench.judging.person import Person
 from independence_bench.store.results import count_transcripts_and_judgements
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk

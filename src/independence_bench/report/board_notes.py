@@ -243,6 +243,11 @@ def describe_judge_kinship(board: Board) -> list[str]:
     return [f"The judge and {who} are by {escape_line(kin.vendor)}{others}: {shows}."]
 
 
+def name_none(board: Board) -> str:
+    """Return the subject of a sentence that is true of no model shown: others may be ranked."""
+    return "None of these models" if board.unshown else "No model"
+
+
 def describe_unshown_above(board: Board) -> str:
     """Say how many models that are not shown are above all that are, without their names; "" if
     none is.
@@ -258,7 +263,8 @@ def describe_unshown_above(board: Board) -> str:
 def describe_leader(board: Board) -> str:
     """Say in a sentence or two which model leads a leaderboard, and which others may be first."""
     if not board.ranked:
-        return f"No model is ranked yet: {format_count(len(board.rows), 'model')} incomplete."
+        incomplete = format_count(len(board.rows), "model")
+        return f"{name_none(board)} is ranked yet: {incomplete} incomplete."
     names = shorten_labels(board)
     if above := describe_unshown_above(board):
         return f"{describe_unfit_judge(board)}{above}"

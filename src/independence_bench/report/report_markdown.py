@@ -26,6 +26,7 @@ from independence_bench.report.board_notes import (
     describe_reasoning_mismatches,
     list_interval_notes,
     list_ranking_warnings,
+    name_none,
 )
 from independence_bench.report.board_view import (
     build_marks_table,
@@ -265,8 +266,7 @@ def _render_ranking(contents: Contents, picture_file_name: str) -> Iterator[Bloc
             Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else "."))
         )
     if not board.ranked:
-        none = "None of these models" if board.unshown else "No model"
-        yield Note(f"{none} is complete yet, so none is ranked.")
+        yield Note(f"{name_none(board)} is complete yet, so none is ranked.")
         return
     shown = "The index of every ranked model as a dot on a line from 0 to 100"
     yield Note(f"![{shown}]({picture_file_name})")

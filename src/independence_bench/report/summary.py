@@ -13,6 +13,7 @@ from independence_bench.report.board_notes import (
     describe_first_on_new_scenarios,
     describe_independence_prompt,
     describe_unshown_above,
+    name_none,
 )
 from independence_bench.report.board_view import describe_unfit_judge, list_weighted_dimensions
 
@@ -42,7 +43,7 @@ def describe_leaders(board: Board, names: Mapping[str, str]) -> str:
     *names*: label -> the name that is shown.
     """
     if not board.ranked:
-        return "No model is complete yet, so none is ranked."
+        return f"{name_none(board)} is complete yet, so none is ranked."
     if above := describe_unshown_above(board):
         return f"{describe_unfit_judge(board)}{above}"
     first, *others = board.every_ranked

@@ -7,7 +7,7 @@ of imported ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, and_, func, or_, select, tuple_
 
@@ -49,20 +49,23 @@ def find_replies_by_other_models(connection: Connection) -> set[str]:
 
 
 def sum_reply_counts_by_transcript(
-    connection: Connection, by_reply: Mapping[str, int] | Collection[str], scripts: Collection[str]
-) -> dict[str, int]:
-    """Return conversation's id -> how many of its replies are in *by_reply*, or, if that is reply's
-    key -> a count, the sum of its replies' counts. Covers the stored conversations of the script
-    hashes *scripts*; those with 0 are left out.
+    connection: Connection, by_reply: Sequence[Mapping[str, int]], scripts: Collection[str]
+) -> list[dict[str, int]]:
+    """Return, for each of *by_reply* (reply's key -> a count), conversation's id -> the sum of its
+    replies' counts. Covers the stored conversations of the script hashes *scripts*; those with 0
+    are left out.
     """
-    if not by_reply:
-        return {}
-    numbers = by_reply if isinstance(by_reply, Mapping) else dict.fromkeys(by_reply, 1)
-    counts = {
-        transcript: sum(numbers.get(key, 0) for key in keys)
-        for transcript, keys in read_script_transcripts_reply_keys(connection, scripts).items()
-    }
-    return {transcript: count for transcript, count in counts.items() if count}
+    if not any(by_reply):
+        return [{} for _ in by_reply]
+    replies_of = read_script_transcripts_reply_keys(connection, scripts)
+    return [
+        {
+            transcript: count
+            for transcript, keys in replies_of.items()
+            if (count := sum(counts[key] for key in keys if key in counts))
+        }
+        for counts in by_reply
+    ]
 
 
 def count_reply_attempts_with_outcomes(

@@ -15,7 +15,7 @@ from independence_bench.figures import GivenMark, SmallDifference
 from independence_bench.judging.embedded.judge import EmbeddedJudge, collect_evidence, has_weights
 from independence_bench.judging.embedded.reading import StateReader, find_phrases
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.judging.judge import Flag
+from independence_bench.judging.flags import Flag
 from independence_bench.judging.prompt import list_rubric_texts
 from independence_bench.models.local import is_embedded_judge
 from independence_bench.models.local.files import SMOLLM2, find_pin

@@ -17,14 +17,14 @@ from typing import Any
 from independence_bench.analysis.judge_agreement import PairAgreement, compare_judges
 from independence_bench.analysis.results import make_labelling_queue
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import (
+from independence_bench.judging.output import describe_scale, is_within_scale
+from independence_bench.judging.person import (
     LONGEST_NOTE,
     Person,
     QueuedTranscript,
     read_judging_input,
     store_marks,
 )
-from independence_bench.judging.output import describe_scale, is_within_scale
 from independence_bench.judging.prompt import (
     JudgingInput,
     describe_marked_replies,

@@ -23,13 +23,13 @@ from independence_bench.analysis.exam.fitness import FIT_TEXT, Fit
 from independence_bench.columns import HIDDEN, SENT
 from independence_bench.escape import escape_line
 from independence_bench.figures import AGREEMENT, format_count, format_number
-from independence_bench.judging.judge import Judge
 from independence_bench.models.spec import SIMULATED, find_vendor
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store import registry, results
 
 if TYPE_CHECKING:
     from independence_bench.analysis.exam.answers import ExamAnswer
+    from independence_bench.judging.judge import Judge
 
 
 @dataclass(frozen=True, slots=True)
