@@ -18,6 +18,7 @@ from independence_bench.analysis.statistics.intervals import (
     compute_p_values,
     compute_score_limits,
     compute_two_sided_t_tail,
+    find_significant_pairs,
     make_plain_scores,
 )
 from independence_bench.analysis.statistics.values import Interval
@@ -186,6 +187,41 @@ def test_p_is_below_5_percent_exactly_where_the_interval_leaves_out_0(
     assert 0 <= p <= 1
     if abs(p - 0.05) > 1e-6:
         assert (p < 0.05) == (low > 0 or high < 0)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
+@pytest.mark.parametrize("extra", [0.0, 20.0])
+def test_pairs_that_differ_are_those_of_a_small_p(level: float, extra: float) -> None:
+    """Whoever else is asked about: a pair alone, and among thousands of other degrees."""
+    rng = np.random.default_rng(3)
+    first, second = (
+        make_plain_scores(
+            rng.uniform(size=4000), rng.uniform(1e-4, 0.2, 4000), rng.uniform(1, 200, 4000)
+        )
+        for _ in range(2)
+    )
+
+    found = find_significant_pairs(first, second, level, extra)
+    p = compute_p_values(first, second, extra)
+    sure = np.abs(p - (1 - level)) > 1e-9
+
+    assert 0 < np.count_nonzero(found) < len(found)
+    assert np.array_equal(found[sure], p[sure] <= 1 - level)
+    for place in range(40):
+        (alone,) = find_significant_pairs(
+            first.select_scores(np.array([place])),
+            second.select_scores(np.array([place])),
+            level,
+            extra,
+        )
+        assert alone == found[place]
+
+
+def test_of_no_pairs_none_differ() -> None:
+    """A board of a single model has none."""
+    none = make_plain_scores(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    assert not len(find_significant_pairs(none, none, 0.95))
 
 
 def test_two_equal_scores_have_p_1() -> None:

@@ -220,7 +220,11 @@ def test_a_large_board_comes_in_parts(bench: Callable[..., Bench], where: str) -
         )
         assert [*first["rows"], *second["rows"]] == whole["rows"]
         assert len(first["rows"]) == 40
-        assert {**first, "rows": 0, "parts": 0} == {**whole, "rows": 0}
+        assert {**first["names"], **second["names"]} == whole["names"]
+        # a part does not grow with the board
+        for part in (first, second):
+            assert part["names"].keys() == {row["subject"]["id"] for row in part["rows"]}
+        assert {**first, "rows": 0, "parts": 0, "names": 0} == {**whole, "rows": 0, "names": 0}
         assert made.get(f"{path}/part/2.json") is None
 
 

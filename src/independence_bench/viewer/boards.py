@@ -92,6 +92,7 @@ class BoardPart:
 
     version: str
     rows: tuple[Row, ...]
+    names: Mapping[str, str]  # as a leaderboard has them, of these rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ class BoardAnswer:
     subjects: int  # number of all subjects
     # who leads, and who may be first, too: what a reader wants to know first, in a sentence
     says: str
-    # id of a subject -> its name, which has settings only if two rows differ by nothing else
+    # id of each row's subject -> its name, which has settings only if two subjects of the
+    # leaderboard differ by nothing else
     names: Mapping[str, str]
     # the ends of all indices and their intervals; null: there are none
     reach: tuple[float, float] | None
@@ -159,7 +161,7 @@ def build_board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False)
         ranked=len(board.ranked),
         subjects=len(board.rows),
         says=describe_leaders(board, names),
-        names={row.subject.id: names[row.label] for row in board.rows},
+        names={row.subject.id: names[row.label] for row in rows},
         reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
         ids={row.label: row.subject.id for row in board.rows if row.label in named},
@@ -183,9 +185,11 @@ def build_board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardP
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
     if not rows:
         raise NotThere(number)
+    names = name_models(row.label for row in board.rows)
     return BoardPart(
         catalog.version,
         add_page_figures_to_rows(catalog, entry, rows),
+        {row.subject.id: names[row.label] for row in rows},
     )
 
 

@@ -75,7 +75,12 @@ async function wholeBoard(board: string): Promise<api.Board> {
     const numbers = Array.from({ length: begun.parts }, (_, number) => number + 1);
     const rest = await Promise.all(numbers.map((number) => readApi(endpoints.boardRows(board, number))));
     if (left === 1 || rest.every(({ version }) => version === begun.version))
-      return { ...begun, parts: 0, rows: [...begun.rows, ...rest.flatMap(({ rows }) => rows)] };
+      return {
+        ...begun,
+        parts: 0,
+        rows: [begun, ...rest].flatMap(({ rows }) => rows),
+        names: Object.assign({}, ...[begun, ...rest].map(({ names }) => names)) as api.Board["names"],
+      };
     const parts = [endpoints.boardPart(board), ...numbers.map((number) => endpoints.boardRows(board, number))];
     await Promise.all(parts.map((path) => queryClient.invalidateQueries({ queryKey: [path], refetchType: "none" })));
   }

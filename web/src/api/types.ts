@@ -592,6 +592,7 @@ export interface OtherVersion {
 export interface BoardPart {
   readonly version: string;
   readonly rows: readonly Row[];
+  readonly names: Readonly<Record<string, string>>; // as a leaderboard has them, of these rows
 }
 
 /** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */

@@ -272,13 +272,22 @@ def find_significant_pairs(
     (`compute_p_values`, with *extra_degrees* degrees of freedom) is at most 1 - *level*, so that 0
     is outside the interval of the difference.
     """
-    gap = first.mean - second.mean
-    low, high = _compute_unclipped_difference_limits(
-        first,
-        second,
-        compute_critical_value(level, _compute_tail_degrees(first, second, extra_degrees)),
+    degrees = _compute_tail_degrees(first, second, extra_degrees)
+    if not degrees.size:
+        return np.zeros(degrees.shape, dtype=np.bool_)
+    # a critical value lies between those of the fewest and of the most degrees, and costs most of
+    # all: it is computed where these two do not agree
+    widest, narrowest = (
+        _exclude_zero(first, second, compute_critical_value(level, float(end)))
+        for end in (degrees.min(), degrees.max())
     )
-    outside = np.where(gap > 0, low > 0, (gap < 0) & (high < 0))
+    outside, open_ = widest, narrowest & ~widest
+    if open_.any():
+        outside[open_] = _exclude_zero(
+            first.select_scores(open_),
+            second.select_scores(open_),
+            compute_critical_value(level, degrees[open_]),
+        )
     few = _find_few_trial_pairs(first, second)
     if few.any():
         outside[few] = (
@@ -286,6 +295,15 @@ def find_significant_pairs(
             <= 1 - level
         )
     return outside
+
+
+def _exclude_zero(first: Scores, second: Scores, critical: Floats) -> Bools:
+    """Return a mask over pairs of scores: True if 0 is outside the interval of their difference at
+    *critical* standard errors.
+    """
+    gap = first.mean - second.mean
+    low, high = _compute_unclipped_difference_limits(first, second, critical)
+    return np.where(gap > 0, low > 0, (gap < 0) & (high < 0))
 
 
 def _compute_tail_degrees(first: Scores, second: Scores, extra_degrees: float | Floats) -> Floats:

@@ -184,7 +184,8 @@ function Picked({ board }: { board: Board }) {
   const { address, update, href } = usePage();
   const { picked } = address;
   if (!picked.length) return null;
-  const nameOf = (id: string) => board.names[id] ?? "not on this leaderboard";
+  // a row that is not there yet may have it
+  const nameOf = (id: string) => board.names[id] ?? (board.parts ? "…" : "not on this leaderboard");
   return (
     <aside
       aria-label="Picked for comparison"
