@@ -237,13 +237,14 @@ def serve(alive: socket.socket, listens: socket.socket) -> dict[str, Any] | None
             order: dict[str, Any] = json.loads(message)
             _become(order, files)
             os.close(became)
+            # as from a terminal, though who began the tests may ignore some: `nohup`, a shell's `&`
+            for number in HELD:
+                signal.signal(
+                    number,
+                    signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL,
+                )
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
             return order
-        # as from a terminal, though who began the tests may ignore some: `nohup`, a shell's `&`
-        for number in HELD:
-            signal.signal(
-                number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-            )
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         os.close(became)
         os.read(become, 1)  # until it is what it was told to be
