@@ -278,12 +278,12 @@ def find_significant_pairs(
     # a critical value lies between those of the fewest and of the most degrees, and costs most of
     # all: it is computed where these two do not agree
     widest, narrowest = (
-        _exclude_zero(first, second, compute_critical_value(level, float(end)))
+        _mask_intervals_without_zero(first, second, compute_critical_value(level, float(end)))
         for end in (degrees.min(), degrees.max())
     )
     outside, open_ = widest, narrowest & ~widest
     if open_.any():
-        outside[open_] = _exclude_zero(
+        outside[open_] = _mask_intervals_without_zero(
             first.select_scores(open_),
             second.select_scores(open_),
             compute_critical_value(level, degrees[open_]),
@@ -297,7 +297,7 @@ def find_significant_pairs(
     return outside
 
 
-def _exclude_zero(first: Scores, second: Scores, critical: Floats) -> Bools:
+def _mask_intervals_without_zero(first: Scores, second: Scores, critical: Floats) -> Bools:
     """Return a mask over pairs of scores: True if 0 is outside the interval of their difference at
     *critical* standard errors.
     """
