@@ -46,8 +46,10 @@ compiled:  # by one process: the workers begin together, and each would compile 
 unit: compiled  # they mostly wait, and let all others go first
 	nice $(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder
 
+NEWER := 3.12 3.13 3.14 3.15
+
 pythons: $(VENV)/.ready page weights postgres  ## the same tests on every newer version of Python that is here
-	for version in 3.12 3.13 3.14 3.15; do \
+	for version in $(NEWER); do \
 	  python=$$($(BIN)/uv python find --no-project --no-python-downloads $$version 2>/dev/null) || \
 	    { echo "Python $$version is not here"; continue; }; \
 	  $(BIN)/uv venv --quiet --clear --python $$python .venv-$$version && \
@@ -94,14 +96,21 @@ simulations: $(VENV)/.ready  ## some hours: tests over hundreds of draws
 
 setup: $(VENV)/.ready page
 
-lock: $(VENV)/.ready  ## constraints.txt: the newest versions of all that is used
+lock: $(VENV)/.ready  ## constraints.txt: the newest versions of all that is used, with wheels for every Python
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate \
 	  --custom-compile-command "make lock" pyproject.toml -o constraints.txt
+	for version in 3.11 $(NEWER); do \
+	  $(BIN)/uv pip compile --quiet --only-binary :all: --python-version $$version --extra dev --extra embedded \
+	    -c constraints.txt pyproject.toml -o /dev/null || exit 1; \
+	done
+	$(BIN)/uv pip compile --quiet --only-binary :all: --all-extras -c constraints.txt pyproject.toml -o /dev/null
 
 dist: $(VENV)/.ready page  ## the wheel and the source archive, with the page
 	rm -rf dist && AIB_RELEASE=1 $(BIN)/uv build --quiet -o dist .
 
-release: test  ## VERSION=0.2.0: the version is written, built, tried, committed and tagged (CONTRIBUTING.md)
+release: $(VENV)/.ready  ## VERSION=0.2.0: checked, tested, written, built, tried, committed and tagged (CONTRIBUTING.md)
+	$(BIN)/python release.py --check $(VERSION)
+	$(MAKE) test
 	$(BIN)/python release.py $(VERSION)
 
 # $(call install,environment,extras): by uv, in a quarter of pip's time; where uv cannot be had or finds less than pip, whose

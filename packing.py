@@ -7,6 +7,7 @@ metadata.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 class UrlHook(MetadataHookInterface):
-    """Says where the package comes from, where whoever packs it says so."""
+    """Says where the package comes from, where whoever packs it says so; the links of its readme
+    lead there, too.
+    """
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Called by hatchling with what pyproject.toml says. Raises SystemExit for what is no
@@ -53,3 +56,16 @@ class UrlHook(MetadataHookInterface):
             if url
             else {}
         )
+        readme = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        text = make_links_absolute(readme, url) if url else readme
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def make_links_absolute(markdown: str, url: str) -> str:
+    """Return *markdown* with every link to a file of the repository, and every picture from it, at
+    the repository's address *url*: an index of packages has only the page itself.
+    """
+    for opening, kind in ((r"!\[[^]]*\]\(", "raw"), (r"\]\(", "blob")):
+        here = rf"({opening})(?!\w+:|#)"
+        markdown = re.sub(here, lambda link: f"{link[1]}{url}/{kind}/main/", markdown)  # noqa: B023
+    return markdown

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,14 +59,29 @@ def check_release(text: str) -> Version:
         version = Version(text)
     except InvalidVersion:
         raise CannotRelease(f"{text!r} is not a version; write one such as 0.2.0") from None
-    released = [Version(tag[1:]) for tag in run("git", "tag", "--list", "v[0-9]*").split()]
+    released = list_released_versions()
     if released and version <= max(released):
         raise CannotRelease(f"{version} is not newer than {max(released)}, which is released")
+    if (branch := run("git", "branch", "--show-current").strip()) != "main":
+        raise CannotRelease(
+            f"the checkout is on {branch or 'no branch'}; a release is made on main"
+        )
     if run("git", "status", "--porcelain", "--untracked-files=no"):
         raise CannotRelease("the checkout has changes that are not committed")
+    if stray := run("git", "ls-files", "--others", "--exclude-standard", "src").split("\n")[0]:
+        raise CannotRelease(f"{stray} would be packed, and is not committed")
     if not find_notes(version):
         raise CannotRelease(f"{CHANGELOG} has no section ## {version} that says what is new")
     return version
+
+
+def list_released_versions() -> list[Version]:
+    """The versions that tags name; a tag such as v0-import names none."""
+    versions = []
+    for tag in run("git", "tag", "--list", "v[0-9]*").split():
+        with suppress(InvalidVersion):
+            versions.append(Version(tag[1:]))
+    return versions
 
 
 def find_notes(version: Version) -> str:
@@ -72,10 +89,14 @@ def find_notes(version: Version) -> str:
     if it has no such section.
     """
     text = (ROOT / CHANGELOG).read_text(encoding="utf-8")
-    found = re.search(
-        rf"^## {re.escape(str(version))}\b.*\n((?:(?!## ).*\n?)*)", text, re.MULTILINE
-    )
-    return found[1].replace(OPEN, "").strip() if found else ""
+    found = _match_section(version, text)
+    return found["notes"].replace(OPEN, "").strip() if found else ""
+
+
+def _match_section(version: Version, text: str) -> re.Match[str] | None:
+    """The section of *version*, not released yet, in the changelog's *text*."""
+    heading = rf"^## {re.escape(str(version))}\n"
+    return re.search(rf"{heading}(?P<notes>(?:(?!## ).*\n?)*)", text, re.MULTILINE)
 
 
 def write_version(version: Version, today: str) -> None:
@@ -89,10 +110,11 @@ def write_version(version: Version, today: str) -> None:
             raise CannotRelease(f"{name} has {count} versions")
         path.write_text(text, encoding="utf-8")
     path = ROOT / CHANGELOG
-    text = path.read_text(encoding="utf-8").replace(f"{OPEN}\n\n", "", 1)
-    heading = rf"^## {re.escape(str(version))}$"
-    text = re.sub(heading, f"## {version} ({today})", text, flags=re.MULTILINE)
-    path.write_text(text, encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    if section := _match_section(version, text):
+        notes = section["notes"].replace(f"{OPEN}\n\n", "")
+        text = f"{text[: section.start()]}## {version} ({today})\n{notes}{text[section.end() :]}"
+        path.write_text(text, encoding="utf-8")
 
 
 def build() -> tuple[Path, Path]:
@@ -117,26 +139,33 @@ def try_wheel(wheel: Path, version: Version) -> None:
         run(aib, "site", place / "site", "--store", place / "demo.db")
 
 
-def main() -> None:
-    """Make the release that the first argument names."""
-    (text,) = sys.argv[1:] or ("",)
-    version = check_release(text)
-    write_version(version, f"{datetime.now(UTC):%Y-%m-%d}")
+def main(arguments: Sequence[str]) -> None:
+    """Make the release that *arguments* name; with --check only say if it cannot be made."""
+    if len(named := [word for word in arguments if word != "--check"]) != 1:
+        raise CannotRelease("name one version: make release VERSION=0.2.0")
+    version = check_release(named[0])
+    if "--check" in arguments:
+        return
+    notes = find_notes(version)
     try:
+        write_version(version, f"{datetime.now(UTC):%Y-%m-%d}")
         run("make", "page")
         wheel, archive = build()
         try_wheel(wheel, version)
-    except CannotRelease:
-        run("git", "checkout", "--", *PLACES, CHANGELOG)
+        run("git", "commit", "--quiet", "--all", "--allow-empty", "-m", f"Release {version}")
+    except BaseException:  # Ctrl-C, too
+        run("git", "checkout", "HEAD", "--", *PLACES, CHANGELOG)
         raise
-    run("git", "commit", "--quiet", "--all", "--allow-empty", "-m", f"Release {version}")
-    run("git", "tag", "--annotate", f"v{version}", "-m", find_notes(version))
+    # verbatim: a line that begins with # is no comment
+    run("git", "tag", "--annotate", "--cleanup=verbatim", "-m", notes, f"v{version}")
     print(f"{wheel.relative_to(ROOT)}\n{archive.relative_to(ROOT)}")
     print(f"tagged v{version}. To publish it: git push --follow-tags")
 
 
 if __name__ == "__main__":
     try:
-        main()
+        main(sys.argv[1:])
     except CannotRelease as error:
         sys.exit(f"release: {error}")
+    except KeyboardInterrupt:
+        sys.exit("release: stopped; nothing was committed")

@@ -10,10 +10,10 @@ exit code of another step.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
 import sys
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,8 @@ def main() -> int:
             _asked(
                 "PATCH", f"/repos/{os.environ['GITHUB_REPOSITORY']}/issues/comments/{mine}", body
             )
-    except (urllib.error.URLError, ValueError, TimeoutError) as error:
+    # no connection, half an answer, or one of another shape
+    except (OSError, http.client.HTTPException, ValueError, TypeError, KeyError) as error:
         reason = getattr(error, "code", None) or type(error).__name__
         sys.stdout.write(
             f"::warning::the comment could not be written ({reason}); is pull-requests: write "
@@ -53,7 +54,8 @@ def _find(comments: str, marker: str) -> int | None:
     for page in range(1, PAGES + 1):
         found = _asked("GET", f"{comments}?per_page={PAGE}&page={page}", None)
         for one in found:
-            if one["user"]["type"] == "Bot" and str(one["body"]).startswith(marker):
+            by = one["user"] or {}  # null: an account that is gone
+            if by.get("type") == "Bot" and str(one["body"]).startswith(marker):
                 return int(one["id"])
         if len(found) < PAGE:
             break

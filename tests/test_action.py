@@ -299,6 +299,7 @@ class GitHub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.comments: list[dict[str, Any]] = []
         self.refuses = 0  # 403, say
+        self.says: bytes | None = None  # in the place of an answer
         self.asked: list[tuple[str, str, str]] = []
 
     @property
@@ -313,6 +314,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.asked.append((self.command, self.path, self.headers["Authorization"]))
+        if self.server.says is not None:
+            self.wfile.write(self.server.says)
+            self.close_connection = True
+            return
         if self.server.refuses:
             self.send_response(self.server.refuses)
             self.end_headers()
@@ -397,6 +402,38 @@ def test_a_comment_that_may_not_be_written_fails_nothing(runner: Runner, github:
     assert done.returncode == 0
     assert done.stdout.startswith("::warning::the comment could not be written (403)")
     assert "secret" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        b"",
+        b"hello\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[",
+        b"HTTP/1.1 200 OK\r\n\r\n{",
+        b'HTTP/1.1 200 OK\r\n\r\n{"message": "no"}',
+        b'HTTP/1.1 200 OK\r\n\r\n[{"id": 1}]',
+    ],
+)
+def test_what_is_no_answer_fails_nothing(runner: Runner, github: GitHub, says: bytes) -> None:
+    """A connection that ends, half an answer, no HTTP, no list of comments."""
+    github.says = says
+
+    done = runner.step("comment", token="secret")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("::warning::the comment could not be written (")
+
+
+def test_a_comment_of_an_account_that_is_gone_is_passed_over(
+    runner: Runner, github: GitHub
+) -> None:
+    """It has no author."""
+    github.comments = [{"id": 1, "user": None, "body": "<!-- aib gate"}]
+
+    assert runner.step("comment", token="secret").stdout == ""
+
+    assert len(github.comments) == 2
 
 
 def test_a_long_summary_is_cut(runner: Runner, github: GitHub) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,12 @@ def test_a_wheel_without_the_page_says_so_and_a_release_has_it(
     assert "Project-URL: Repository, https://git.example/ada/bench\n" in told
     assert "Project-URL: Issues, https://git.example/ada/bench/issues\n" in told
     assert f"Version: {__version__}\n" in told
+    # an index of packages has no other page of ours: a path would lead nowhere
+    assert "](https://git.example/ada/bench/raw/main/docs/images/viewer-leaderboard.png)" in told
+    assert "](https://git.example/ada/bench/blob/main/docs/index.md)" in told
+    readme = told.partition("\n\n")[2]
+    assert readme.startswith("# ")
+    assert re.findall(r"\]\((?!https://|#)[^)]*\)", readme) == []
 
 
 def repository(sources: Path, folder: Path) -> Path:
@@ -239,16 +246,43 @@ def test_a_release_is_one_command(sources: Path, tmp_path: Path) -> None:
             command, cwd=cloned, env=os.environ | names, capture_output=True, text=True
         )
 
+    def does(*words: str) -> str:
+        return subprocess.run(
+            [*git, *words], cwd=cloned, capture_output=True, text=True, check=True
+        ).stdout
+
     wrong = [released(version) for version in ("soon", "0.2.0")]
     log = cloned / "CHANGELOG.md"
-    new = "## 0.2.0\n\nThis release is not published yet.\n\n- Something new.\n\n## 0.1.0"
+    new = "## 0.2.0\n\nThis release is not published yet.\n\n- Something new.\n# Odd\n\n## 0.1.0"
     log.write_text(log.read_text("utf-8").replace("## 0.1.0", new, 1), encoding="utf-8")
     unsaved = released("0.2.0")
-    subprocess.run([*git, "commit", "-qam", "New"], cwd=cloned, check=True)
+    does("commit", "-qam", "New")
+    does("tag", "v0-import")
+    of_another = released("0.2")
+    does("switch", "--quiet", "--create", "side")
+    aside = released("0.2.0")
+    does("switch", "--quiet", "main")
+    stray = cloned / "src/independence_bench/stray.py"
+    stray.touch()
+    with_stray = released("0.2.0")
+    stray.unlink()
+    names |= dict.fromkeys(names, "")  # git commits for nobody without a name
+    nameless = released("0.2.0")
+    unchanged = does("status", "--porcelain")
+    names |= dict.fromkeys(names, "ada@git.example")
     done = released("0.2.0")
     again = released("0.2.0")
 
-    assert [one.returncode for one in (*wrong, unsaved, again)] == [1, 1, 1, 1]
+    refused = (*wrong, unsaved, of_another, aside, with_stray, nameless, again)
+    assert [(one.returncode, one.stderr.count("\n")) for one in refused] == [(1, 1)] * 8
+    assert "has no section ## 0.2 that" in of_another.stderr
+    assert "on side; a release is made on main" in aside.stderr
+    assert "src/independence_bench/stray.py would be packed" in with_stray.stderr
+    assert "git commit --quiet failed" in nameless.stderr
+    assert unchanged == ""
+    assert does("tag", "--list", "--format=%(contents)", "v0.2.0").strip() == (
+        "- Something new.\n# Odd"
+    )
     assert wrong[0].stderr == "release: 'soon' is not a version; write one such as 0.2.0\n"
     assert "has no section ## 0.2.0" in wrong[1].stderr
     assert "changes that are not committed" in unsaved.stderr
@@ -258,11 +292,9 @@ def test_a_release_is_one_command(sources: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         assert "independence_bench/viewer/page/index.html" in opened.namelist()
     assert (cloned / "dist" / "ai_independence_bench-0.2.0.tar.gz").is_file()
-    shown = [*git, "show", "v0.2.0:CITATION.cff"]
-    cited = subprocess.run(shown, cwd=cloned, capture_output=True, text=True, check=True).stdout
-    assert "\nversion: 0.2.0\n" in cited
-    assert "not published yet" not in log.read_text("utf-8").split("## 0.1.0")[0]
-    clean = subprocess.run(
-        [*git, "status", "--porcelain"], cwd=cloned, capture_output=True, text=True, check=True
-    )
-    assert clean.stdout == ""
+    assert "\nversion: 0.2.0\n" in does("show", "v0.2.0:CITATION.cff")
+    released_notes, rest = log.read_text("utf-8").split("## 0.1.0\n")
+    assert re.search(r"\n## 0\.2\.0 \(\d{4}-\d\d-\d\d\)\n\n- Something new", released_notes)
+    assert "not published yet" not in released_notes
+    assert "not published yet" in rest  # of another version
+    assert does("status", "--porcelain") == ""
