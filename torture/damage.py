@@ -16,6 +16,7 @@ import io
 import json
 import lzma
 import random
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -23,6 +24,8 @@ import time
 import traceback
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import click
@@ -169,9 +172,9 @@ KINDS: tuple[Damage, ...] = (
 )
 
 
-def _whole(store: Path) -> bytes:
-    """The store to be damaged; in the file its texts are not packed one by one, so that they can be
-    as a whole.
+def _whole(store: Path) -> None:
+    """Write the store to be damaged to *store*; in the file its texts are not packed one by one, so
+    that they can be as a whole.
     """
     store.write_bytes(lzma.decompress(STORE.read_bytes()))
     with contextlib.closing(sqlite3.connect(store)) as connection, connection:
@@ -180,7 +183,6 @@ def _whole(store: Path) -> bytes:
             connection.execute(
                 f"update {table} set {column} = pack({column}) where {column} is not null"
             )
-    return store.read_bytes()
 
 
 def run(command: str, store: Path, folder: Path) -> str | None:
@@ -202,6 +204,21 @@ def run(command: str, store: Path, folder: Path) -> str | None:
     return f"more than {LONGEST:.0f} s of CPU" if took > LONGEST else None
 
 
+def read_damaged(whole: Path, number: int) -> tuple[str, list[tuple[str, str]]]:
+    """Damage a copy of the store *whole* as *number* draws it, and read it by every command; the
+    damage in words, and (what is wrong, command) for each command that did not end as it should.
+    """
+    draw, folder = random.Random(number), whole.with_name(str(number))
+    folder.mkdir()
+    store = folder / "aib.db"
+    store.write_bytes(whole.read_bytes())
+    damage = KINDS[number % len(KINDS)]
+    said = f"{number} {damage.__name__} ({damage(store, draw)})"
+    found = [(run(command, store, folder), command) for command in COMMANDS]
+    shutil.rmtree(folder)
+    return said, [(problem, command) for problem, command in found if problem]
+
+
 def main() -> int:
     """Damage stores and read them; say what went wrong, once for each way."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -209,23 +226,18 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     wanted = options.parse_args()
     wrong: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as name:
-        whole = _whole(Path(name) / "whole.db")
-        for number in range(wanted.seed, wanted.seed + wanted.stores):
-            draw, folder = random.Random(number), Path(name) / str(number)
-            folder.mkdir()
-            store = folder / "aib.db"
-            store.write_bytes(whole)
-            damage = KINDS[number % len(KINDS)]
-            said = damage(store, draw)
-            for command in COMMANDS:
-                problem = run(command, store, folder)
-                if problem and problem not in wrong:
+    # a command's output and CPU time are those of its process, so each reads one store at a time
+    with tempfile.TemporaryDirectory() as name, ProcessPoolExecutor() as pool:
+        whole = Path(name) / "whole.db"
+        _whole(whole)
+        numbers = range(wanted.seed, wanted.seed + wanted.stores)
+        every = pool.map(partial(read_damaged, whole), numbers)
+        for read, (said, problems) in enumerate(every, start=1):
+            for problem, command in problems:
+                if problem not in wrong:
                     wrong[problem] = command
-                    print(
-                        f"{number} {damage.__name__} ({said}): aib {command}: {problem}", flush=True
-                    )
-            if (read := number - wanted.seed + 1) % REPORTED == 0:
+                    print(f"{said}: aib {command}: {problem}", flush=True)
+            if read % REPORTED == 0:
                 print(f"{read} of {wanted.stores} read", file=sys.stderr, flush=True)
     print(f"{wanted.stores} stores, {len(COMMANDS)} commands each: {len(wrong)} ways to go wrong")
     return 1 if wrong else 0
