@@ -25,7 +25,11 @@ from typing import Any
 
 import independence_bench
 from independence_bench.escape import Secrets, escape_text
-from independence_bench.judging.embedded.judge import read_ai_or_human_claim, read_position
+from independence_bench.judging.embedded.judge import (
+    LONGEST,
+    read_ai_or_human_claim,
+    read_position,
+)
 from independence_bench.judging.embedded.name_rules import (
     Choice,
     read_final_choice,
@@ -50,8 +54,12 @@ LIMIT = 1.0  # seconds of CPU
 # parts of the size, one after the other: the whole of what is slow may take hours
 SHARES = (256, 64, 16, 4, 1)
 MOST_TOLD = 4  # inputs, of each pattern
-# matched whole, against names that are never longer than so many characters
-SHORT = {"dataset.published_format._FOLDER[0]": 250}
+# what is never given more than so many characters: names of files, and the part of a reply that the
+# embedded judge reads
+SHORT = {
+    "dataset.published_format._FOLDER[0]": 250,
+    "judging.embedded.judge._QUOTATION[0]": LONGEST,
+}
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
 WORDS = [
