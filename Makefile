@@ -79,7 +79,7 @@ tools: $(TOOLS)/.ready  ## the environment of `make integrations`
 integrations: tools page postgres weights  ## what is packed; other tools, in an environment that has them
 	nice $(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile $$(grep -l 'mark\.integration' tests/test_*.py)
 
-torture: $(VENV)/.ready  ## an hour of kills, budgets, clocks, damage, swapped stores and fuzzers (torture/README.md)
+torture: $(VENV)/.ready  ## an hour or two of kills, budgets, clocks, damage, swapped stores and fuzzers (torture/README.md)
 	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 200
 	PYTHONPATH=tests $(BIN)/python torture/clocks.py
 	PYTHONPATH=tests $(BIN)/python torture/points.py
