@@ -62,6 +62,8 @@ SHORT = {
     "dataset.published_format._FOLDER[0]": 250,
     "judging.embedded.judge._QUOTATION[0]": LONGEST,
 }
+# only matched at a place that was found, and never searched for
+AT_A_PLACE = frozenset({"models.markup._MORE_ON_LINE[0]", "models.served._FILE[0]"})
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
 WORDS = [
@@ -130,7 +132,8 @@ def patterns() -> dict[str, Callable[[str], object]]:
             continue
         for name, value in vars(module).items():
             for number, pattern in enumerate(_patterns_in(value)):
-                found[f"{info.name.partition('.')[2]}.{name}[{number}]"] = _looking(pattern)
+                place = f"{info.name.partition('.')[2]}.{name}[{number}]"
+                found[place] = pattern.match if place in AT_A_PLACE else _looking(pattern)
     return found
 
 

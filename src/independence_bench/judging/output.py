@@ -286,7 +286,7 @@ _THOUGHT = "|".join(
 _AROUND = re.compile(rf"(?:{_UNSEEN}|(?!{_THOUGHT}){TEMPLATE.pattern})*+")
 _FENCE = re.compile(r"(`{3,}+|~{3,}+)[^\S\n]*+(?:(?i:json)\b)?")
 _CLOSED = {sign: re.compile(rf"{sign}{{3,}}+(?![\w{sign}])") for sign in "`~"}
-_BEGINS = re.compile(rf"{_UNSEEN}*+(?:{_FENCE.pattern}{_UNSEEN}*+)?\{{")
+_BEGINS = re.compile(rf"\A{_UNSEEN}*+(?:{_FENCE.pattern}{_UNSEEN}*+)?\{{")
 
 
 def _skip_unseen(text: str, at: int) -> int:
@@ -318,7 +318,7 @@ def _fold_to_alphanumerics(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[nrtbf])")
+_ESCAPED = re.compile(r"(?<!\\)\\+(?:u([0-9a-fA-F]{4})|[nrtbf])")
 _TWICE = "a key stands twice"
 
 

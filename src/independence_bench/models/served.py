@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 # What stands before a model's own name: "accounts/them/models/", "us.anthropic." of Bedrock.
-_REGION = re.compile(r"(?:[a-z]+\.)+(?=[a-z])")
+_REGION = re.compile(r"(?<![a-z])(?:[a-z]+\.)+(?=[a-z])")
 # A release, as makers write it: 2024-08-06, 20240806, 240806, 08-2024, 2024-08, 05-06, 0613, 2407,
 # 002.
 _RELEASE = re.compile(
