@@ -63,7 +63,13 @@ SHORT = {
     "judging.embedded.judge._QUOTATION[0]": LONGEST,
 }
 # only matched at a place that was found, and never searched for
-AT_A_PLACE = frozenset({"models.markup._MORE_ON_LINE[0]", "models.served._FILE[0]"})
+AT_A_PLACE = frozenset(
+    {
+        "models.markup._MORE_ON_LINE[0]",
+        "models.served._FILE[0]",
+        "protocol.reader.PLAIN_PATH[0]",
+    }
+)
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
 WORDS = [
