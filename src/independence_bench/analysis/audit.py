@@ -63,7 +63,7 @@ from independence_bench.store.results import Judgement, TranscriptRow
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 # "chatcmpl-", "gen-": what all ids of an endpoint begin with
-_ID_PREFIX = re.compile(r"(?:[A-Za-z]{1,40}[-_.])+")
+_ID_PREFIX = re.compile(r"(?<![A-Za-z])(?:[A-Za-z]+[-_.])+")
 # characters; Ollama draws one of 999 numbers, other local servers count from 1 at each start
 SHORTEST_UNIQUE_ID = 8
 MOST_NAMES = 5  # models that are named in one line
