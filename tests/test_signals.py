@@ -11,6 +11,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from conftest import write_small
-from forked_aib import AIB, start
+from forked_aib import AIB, SHARED, start
 from inprocess_aib import invoke
 from scripted_model import Answer, Asked, ScriptedModel, once_each, steady
 from sqlalchemy import func, select
@@ -381,3 +382,23 @@ def test_what_a_kill_left_in_flight_counts_in_the_budget_of_its_job(user: User) 
         in done.stderr
     )
     assert len(user.server.asked) == 6
+
+
+BELOW_AMPERSAND = """
+import signal, sys
+from pathlib import Path
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from simulated_endpoint import simulating_apart
+with simulating_apart(Path(sys.argv[1])):
+    pass
+"""
+
+
+def test_the_first_forked_command_heeds_ctrl_c_below_a_shells_ampersand(tmp_path: Path) -> None:
+    """There whoever starts it ignores Ctrl-C, and would wait for ever for its end."""
+    around = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    around.pop(SHARED, None)  # a fork server of its own, which has forked nothing yet
+
+    subprocess.run(
+        [sys.executable, "-c", BELOW_AMPERSAND, tmp_path], env=around, timeout=600, check=True
+    )
