@@ -96,7 +96,7 @@ simulations: $(VENV)/.ready  ## some hours: tests over hundreds of draws
 
 setup: $(VENV)/.ready page
 
-lock: $(VENV)/.ready  ## constraints.txt: the newest versions of all that is used, with wheels for every Python
+lock: $(VENV)/.ready  ## constraints.txt: the newest versions of all dependencies; each has a wheel for every supported Python
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate \
 	  --custom-compile-command "make lock" pyproject.toml -o constraints.txt
 	for version in 3.11 $(NEWER); do \

@@ -63,13 +63,12 @@ def check_release(text: str) -> Version:
     if released and version <= max(released):
         raise CannotRelease(f"{version} is not newer than {max(released)}, which is released")
     if (branch := run("git", "branch", "--show-current").strip()) != "main":
-        raise CannotRelease(
-            f"the checkout is on {branch or 'no branch'}; a release is made on main"
-        )
+        at = f"the branch {branch}" if branch else "no branch"
+        raise CannotRelease(f"the checkout is on {at}; a release is made from the branch main")
     if run("git", "status", "--porcelain", "--untracked-files=no"):
         raise CannotRelease("the checkout has changes that are not committed")
     if stray := run("git", "ls-files", "--others", "--exclude-standard", "src").split("\n")[0]:
-        raise CannotRelease(f"{stray} would be packed, and is not committed")
+        raise CannotRelease(f"{stray} would be packed, but git does not have it: add or delete it")
     if not find_notes(version):
         raise CannotRelease(f"{CHANGELOG} has no section ## {version} that says what is new")
     return version

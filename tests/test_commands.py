@@ -357,7 +357,7 @@ def test_after_a_command_a_long_leaderboard_shows_its_models_and_their_neighbour
     )
     assert other.stdout.count("Independence Index") == 2, "by both judges"
     assert len(re.findall(r"^ *\d+ sim:sim/evader", other.stdout, re.MULTILINE)) == 2
-    assert "not shown above these" in other.stdout, "who leads is not one of the neighbours"
+    assert "with a higher index" in other.stdout, "who leads is not one of the neighbours"
     assert "Incomplete" not in other.stdout, "what the second judge did not mark"
 
 

@@ -104,12 +104,12 @@ def test_what_is_not_shown_is_not_denied(bench: Benches) -> None:
         for chosen in ((best, worst), (middle, worst), (worst,), (unjudged,))
     ]
 
-    assert "not shown above" not in said[0]
+    assert "higher index" not in said[0]
     assert "best leads" in said[0]
-    assert "There is 1 model that is not shown above these." in said[1]
-    assert "There are 2 models that are not shown above these." in said[2]
+    assert "1 model with a higher index is not shown." in said[1]
+    assert "2 models with a higher index are not shown." in said[2]
     assert "best" not in said[1] + said[2]
-    assert "None of these models is ranked yet: 1 model incomplete." in said[3]
+    assert "No model that is shown is ranked yet: 1 model incomplete." in said[3]
     assert "No model is ranked yet" in shown([replace(board, ranked=())])
 
 

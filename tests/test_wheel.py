@@ -276,8 +276,11 @@ def test_a_release_is_one_command(sources: Path, tmp_path: Path) -> None:
     refused = (*wrong, unsaved, of_another, aside, with_stray, nameless, again)
     assert [(one.returncode, one.stderr.count("\n")) for one in refused] == [(1, 1)] * 8
     assert "has no section ## 0.2 that" in of_another.stderr
-    assert "on side; a release is made on main" in aside.stderr
-    assert "src/independence_bench/stray.py would be packed" in with_stray.stderr
+    assert "on the branch side; a release is made from the branch main" in aside.stderr
+    assert (
+        "src/independence_bench/stray.py would be packed, but git does not have it"
+        in with_stray.stderr
+    )
     assert "git commit --quiet failed" in nameless.stderr
     assert unchanged == ""
     assert does("tag", "--list", "--format=%(contents)", "v0.2.0").strip() == (

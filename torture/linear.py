@@ -56,8 +56,8 @@ LIMIT = 1.0  # seconds of CPU
 # parts of the size, one after the other: the whole of what is slow may take hours
 SHARES = (256, 64, 16, 4, 1)
 MOST_TOLD = 4  # inputs, of each pattern
-# what is never given more than so many characters: names of files, and the part of a reply that the
-# embedded judge reads
+# pattern -> characters of the longest text that it is used on: a file's name, or the part of a
+# reply that the embedded judge reads
 SHORT = {
     "dataset.published_format._FOLDER[0]": 250,
     "judging.embedded.judge._QUOTATION[0]": LONGEST,

@@ -243,9 +243,9 @@ def gate_stored_build(
     crossings = items.crossings if items else ()
     if unread := [item.title for item in items.list_unread_red_lines()] if items else []:
         raise NotComplete(
-            f"{', '.join(map(escape_line, unread))}: not every reply could be judged, so it is not "
-            "known whether a red line was crossed; judge the baseline and the build with a model: "
-            "`aib judge -j MODEL`"
+            "it is not known whether a red line was crossed, because not every reply could be "
+            f"judged: {', '.join(map(escape_line, unread))}; have a model judge them "
+            "(`aib judge -j MODEL`), and write the baseline anew by that judge (`aib gate --write`)"
         )
     return compare_build(baseline, board, row, now, allowed_drop, planned_tests, dollars, crossings)
 

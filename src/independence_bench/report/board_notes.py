@@ -245,7 +245,7 @@ def describe_judge_kinship(board: Board) -> list[str]:
 
 def name_none(board: Board) -> str:
     """Return the subject of a sentence that is true of no model shown: others may be ranked."""
-    return "None of these models" if board.unshown else "No model"
+    return "No model that is shown" if board.unshown else "No model"
 
 
 def describe_unshown_above(board: Board) -> str:
@@ -256,8 +256,8 @@ def describe_unshown_above(board: Board) -> str:
     above = sum((row.index or 0.0) > first for row in board.unshown)
     if not above:
         return ""
-    are = "is 1 model that is" if above == 1 else f"are {above} models that are"
-    return f"There {are} not shown above these."
+    verb = "is" if above == 1 else "are"
+    return f"{format_count(above, 'model')} with a higher index {verb} not shown."
 
 
 def describe_leader(board: Board) -> str:

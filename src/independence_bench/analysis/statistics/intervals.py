@@ -275,8 +275,9 @@ def find_significant_pairs(
     degrees = _compute_tail_degrees(first, second, extra_degrees)
     if not degrees.size:
         return np.zeros(degrees.shape, dtype=np.bool_)
-    # a critical value lies between those of the fewest and of the most degrees, and costs most of
-    # all: it is computed where these two do not agree
+    # The critical value of a pair lies between those at the fewest and at the most degrees of
+    # freedom of all pairs. Its computation takes most of the time, so it is left out where these
+    # two decide alike.
     widest, narrowest = (
         _mask_intervals_without_zero(first, second, compute_critical_value(level, float(end)))
         for end in (degrees.min(), degrees.max())
