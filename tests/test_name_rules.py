@@ -5,14 +5,18 @@ open.
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from independence_bench.judging.embedded.judge import _NOT_CLAIMED
 from independence_bench.judging.embedded.name_patterns import CLEAR, CUES, WEAK
 from independence_bench.judging.embedded.name_rules import (
+    _NOT,
     Choice,
+    is_right_before,
     read_final_choice,
     read_first_choice,
 )
@@ -184,3 +188,24 @@ def test_who_declined_and_stays_with_it_has_declined() -> None:
         ).name
         is None
     )
+
+
+_WORDS = ("not", "instead of", "knot", "Mira", "é", "a" * 9, "a" * 15, "a" * 17, ".")
+
+
+@pytest.mark.parametrize("pattern", [_NOT, _NOT_CLAIMED])
+@given(words=st.lists(st.sampled_from(_WORDS), max_size=20), data=st.data())
+def test_a_denial_counts_as_far_as_forty_characters_before_a_name(
+    pattern: re.Pattern[str], words: list[str], data: st.DataObject
+) -> None:
+    """Only what stands near is looked at, with the same result as if all of it were."""
+    text = " ".join(words)
+    at = data.draw(st.integers(0, len(text)))
+    assert is_right_before(pattern, text, at) == (pattern.search(text[:at]) is not None)
+
+
+def test_a_denial_far_before_a_name_denies_nothing() -> None:
+    """Forty characters are between them at most."""
+    for between, denied in ((40, True), (41, False)):
+        text = f"{'a' * 200} not{' ' * between}Mira"
+        assert is_right_before(_NOT, text, text.index("Mira")) == denied

@@ -3,10 +3,10 @@ busy.
 
     python torture/linear.py [--size CHARACTERS] [--pairs] [NAME]...
 
-Each is given text of one character, sign or word over and over, and of two of them in turn, and
-must take less than a second of CPU for the whole size (`LIMIT`). Patterns are found by looking:
-every compiled pattern in every module of the package. Parsers are listed below. Exit code 1 where
-one takes longer.
+Each is given text of one character, sign or word over and over, without and with another character
+at its end, and of two of them in turn, and must take less than a second of CPU for the whole size
+(`LIMIT`). Patterns are found by looking: every compiled pattern in every module of the package.
+Parsers are listed below. Exit code 1 where one takes longer.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import importlib
 import json
 import pkgutil
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice, permutations
+from math import log
 from typing import Any
 
 import independence_bench
@@ -41,32 +43,44 @@ from independence_bench.judging.embedded.reading import JudgedWords, extract_fea
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.models.markup import (
+    LONGEST_TOKEN,
     cut_and_trim_turn,
     find_leftover_tokens,
     split_words_and_calls,
     split_words_and_thoughts,
 )
+from independence_bench.models.messages import Completion, Fault
 from independence_bench.models.response import read_completion, read_model_list, shorten_line
 from independence_bench.personas.macros import MacroFiller
 from independence_bench.personas.sentences import is_whole_sentence
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.delivery import read_reply
 from independence_bench.protocol.loader import load_protocol
 
 SIZE = 200_000
 LIMIT = 1.0  # seconds of CPU
+LONGEST_TRY = 10 * LIMIT
 # parts of the size, one after the other: the whole of what is slow may take hours
-SHARES = (256, 64, 16, 4, 1)
+STEP = 4
+SHARES = tuple(STEP**power for power in range(4, -1, -1))
+MARGIN = 0.4  # added to the power with which time was seen to grow with the size
 MOST_TOLD = 4  # inputs, of each pattern
-# pattern -> characters of the longest text that it is used on: a file's name, or the part of a
-# reply that the embedded judge reads
+# pattern -> characters of the longest text that it is used on: a file's name, the part of a reply
+# that the embedded judge reads, or the end of a reply
 SHORT = {
     "dataset.published_format._FOLDER[0]": 250,
     "judging.embedded.judge._QUOTATION[0]": LONGEST,
+    "models.markup._TOKEN_LAST[0]": LONGEST_TOKEN,
+    "models.markup._ANSWER_LAST[0]": LONGEST_TOKEN,
+    "models.markup._BEFORE_CALL[0]": LONGEST_TOKEN,
 }
 # only matched at a place that was found, and never searched for
 AT_A_PLACE = frozenset(
     {
         "models.markup._MORE_ON_LINE[0]",
         "models.served._FILE[0]",
+        "personas.macros._BEGINS[0]",
+        "protocol.delivery._BEHIND[0]",
         "protocol.reader.PLAIN_PATH[0]",
     }
 )
@@ -118,6 +132,7 @@ WORDS = [
     ),
     *('"arguments": ', "a_", "> ", "- ", "1. ", "Lines that begin with ", "Your marks are about "),
 ]
+UNLIKE = "\0"  # at the end of what is repeated: a pattern that ends there is tried from every place
 LIKELY = [*SIGNS, *WORDS, *"aA0 .,:;'\"\\{}[]()<>*_-/%&#|!?"]
 
 
@@ -140,6 +155,8 @@ def patterns() -> dict[str, Callable[[str], object]]:
             for number, pattern in enumerate(_patterns_in(value)):
                 place = f"{info.name.partition('.')[2]}.{name}[{number}]"
                 found[place] = pattern.match if place in AT_A_PLACE else _looking(pattern)
+    if gone := (SHORT.keys() | AT_A_PLACE) - found.keys():
+        raise LookupError(f"no such pattern: {', '.join(sorted(gone))}")
     return found
 
 
@@ -189,6 +206,10 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "own turn": cut_and_trim_turn,
         "calls in the text": lambda text: split_words_and_calls(text, protocol.tool_role.name),
         "what remains": find_leftover_tokens,
+        "call": lambda text: _called(text, protocol),
+        "call, inside": lambda text: _called(
+            f'{{"{protocol.tool_role.argument}": "{text}', protocol
+        ),
         "judge's reply": lambda text: parse_verdict(text, marks),
         "judge's reply, inside": lambda text: parse_verdict(
             f'{{"analysis": {json.dumps(text)}', marks
@@ -217,22 +238,52 @@ def _data(text: str) -> bytes:
 
 
 def _replied(text: str) -> object:
-    choice = {"message": {"content": text}, "finish_reason": "stop"}
+    return _completed({"content": text})
+
+
+def _called(arguments: str, protocol: Protocol) -> object:
+    called = {"name": protocol.tool_role.name, "arguments": arguments}
+    call = {"id": "call_1", "type": "function", "function": called}
+    completion = _completed({"content": "", "tool_calls": [call]})
+    if isinstance(completion, Fault):
+        return completion
+    return read_reply(completion, "tool_role", protocol.tool_role)
+
+
+def _completed(message: Mapping[str, object]) -> Completion | Fault:
+    choice = {"message": message, "finish_reason": "stop"}
     return read_completion(json.dumps({"choices": [choice]}).encode(), 200, None)
 
 
+class _TooLong(BaseException):
+    pass
+
+
+def _stop(*_: object) -> None:
+    raise _TooLong
+
+
 def seconds(look: Callable[[str], object], text: str) -> float:
-    """Of CPU that *look* takes for *text*."""
+    """Of CPU that *look* takes for *text*. It is stopped after `LONGEST_TRY`, since the time of
+    some patterns doubles with each character.
+    """
     begun = time.process_time()
-    look(text)
+    signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST_TRY)
+    try:
+        look(text)
+    except _TooLong:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return time.process_time() - begun
 
 
-def inputs(pairs: bool) -> Iterator[str]:
-    """What is repeated."""
+def inputs(pairs: bool) -> Iterator[tuple[str, str]]:
+    """What is repeated, and what stands at its end."""
     ones = [*ASCII, *SIGNS, *WORDS]
-    yield from ones
-    yield from ("".join(pair) for pair in permutations(ones if pairs else LIKELY, 2))
+    yield from ((one, end) for one in ones for end in ("", UNLIKE))
+    yield from (("".join(pair), "") for pair in permutations(ones if pairs else LIKELY, 2))
 
 
 def slow_inputs(
@@ -241,18 +292,22 @@ def slow_inputs(
     """What *look* takes longer for than `LIMIT`, the seconds that it took, and for how many
     characters.
     """
-    for piece in inputs(pairs):
-        text = (piece * (size // len(piece) + 1))[:size]
+    for piece, end in inputs(pairs):
+        text = piece * (size // len(piece) + 1)
+        before = 0.0
         for share in SHARES:
-            part = text[: size // share]
+            part = text[: max(0, size // share - len(end))] + end
             took = seconds(look, part)
             if took > LIMIT:  # what was an accident is not so three times
                 took = min(took, *(seconds(look, part) for _ in range(3)))
             if took > LIMIT:
-                yield piece, took, len(part)
+                yield piece + end, took, len(part)
                 break
-            if took * share**2 < LIMIT:  # even growing with the square, the whole takes less
+            # as the time grew up to here, and somewhat faster; from one size alone, with the square
+            power = log(took / before, STEP) + MARGIN if before and took else 2.0
+            if took * share ** max(power, 1 + MARGIN) < LIMIT:
                 break
+            before = took
 
 
 @cache

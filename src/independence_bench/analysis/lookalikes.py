@@ -83,7 +83,7 @@ _LETTERS = str.maketrans(
     {c: letter for letter, every in _RESEMBLING.items() for c in every}
     | dict(zip("0O1I|", "oolll", strict=True))
 )
-_WORD = re.compile(r"[^\W\d_]+(?:[^\W_]*[^\W\d_])?")
+_WORD = re.compile(r"[^\W\d_](?:[^\W_]*[^\W\d_])?")
 _SIZE = re.compile(r"(?<!\d)\d+[bBkKmM]\b", re.ASCII)  # 7b stands behind a name in any alphabet
 # one word of Chinese, Japanese or Korean may have Latin letters, and those of two of its own
 # scripts

@@ -409,7 +409,7 @@ _TOKEN = _join_patterns(
 )
 # the head of the model's own turn
 _HEADER = r"(?:<\|[^\s<>|]{1,30}\|>|<start_of_turn>|<\|turn>)(?:assistant|model)(?=\s{0,9}\n|<|\Z)"
-_DEBRIS = re.compile(rf"(?:{_HEADER}|{_TOKEN}|\s)+")
+_DEBRIS = re.compile(rf"(?:{_HEADER}|{_TOKEN}|\s)++")
 _TOKEN_LAST = re.compile(rf"{_TOKEN}\Z")
 TEMPLATE = re.compile(_TOKEN)
 LONGEST_TOKEN = 130  # characters: a bound on what a pattern matches
@@ -545,7 +545,7 @@ _LEFTOVER = re.compile(
     re.IGNORECASE,
 )
 _ANSWER = _join_patterns(*_list_patterns("answers"), r"\s")
-_ANSWERS, _ANSWER_LAST = re.compile(f"{_ANSWER}+"), re.compile(rf"{_ANSWER}\Z")
+_ANSWERS, _ANSWER_LAST = re.compile(f"{_ANSWER}++"), re.compile(rf"{_ANSWER}\Z")
 _HARMONY_HEAD = re.compile(
     rf"(?:<\|end\|>)?{_join_patterns(*(a for a in _list_patterns('answers') if 'channel' in a))}"
 )

@@ -28,6 +28,7 @@ from independence_bench.judging.embedded.name_rules import (
     Choice,
     cut_and_strip_emphasis,
     extract_leading_name,
+    is_right_before,
     read_final_choice,
 )
 from independence_bench.judging.embedded.reading import JudgedWords
@@ -422,7 +423,8 @@ def _find_claimed_names(text: str) -> Iterator[str]:
     for sentence in _SENTENCE.findall(text):
         for match in _CLAIMS.finditer(sentence):
             claimed = not (
-                sentence.rstrip().endswith("?") or _NOT_CLAIMED.search(sentence[: match.start()])
+                sentence.rstrip().endswith("?")
+                or is_right_before(_NOT_CLAIMED, sentence, match.start())
             )
             if (
                 claimed

@@ -141,6 +141,14 @@ _NOT = re.compile(
     r"|whether|why|isn't|used to|previously|formerly|was|lean\w*|pretend\w*|maybe|perhaps))\b"
     r"[^.!?;:\n]{0,40}$"
 )
+_NEAR = 100  # characters: the 40 of such a pattern, and the longest of its words
+
+
+def is_right_before(pattern: re.Pattern[str], text: str, at: int) -> bool:
+    """Return whether *pattern*, which ends in at most 40 of any characters, matches *text* up to
+    the character *at*.
+    """
+    return pattern.search(text, max(0, at - _NEAR), at) is not None
 
 
 def _read_chosen_name(text: str) -> tuple[str | None, State]:
@@ -176,8 +184,9 @@ def _find_names(text: str, patterns: Iterable[Cued]) -> Iterator[str]:
             if words and words.isdisjoint(cues):
                 continue
             for match in pattern.finditer(sentence):
-                before = sentence[: match.start("name")]
-                if not _NOT.search(before) and (name := extract_leading_name(match["name"])):
+                if not is_right_before(_NOT, sentence, match.start("name")) and (
+                    name := extract_leading_name(match["name"])
+                ):
                     yield name
 
 
@@ -377,7 +386,7 @@ def _find_claimed_genders(text: str) -> set[str]:
         for pattern in _TAKEN
         for match in pattern.finditer(sentence)
         for kind in [_find_gender(match)]
-        if not _NOT.search(sentence[: match.start(kind.replace("-", "_"))])
+        if not is_right_before(_NOT, sentence, match.start(kind.replace("-", "_")))
     }
 
 
