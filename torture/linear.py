@@ -1,7 +1,7 @@
 """Time by size: every pattern and parser that foreign text meets, on text that is made to keep it
 busy.
 
-    python torture/linear.py [--size CHARACTERS] [--pairs] [NAME]...
+    python torture/linear.py [--size CHARACTERS] [NAME]...
 
 Each is given text of one character, sign or word over and over, without and with another character
 at its end, and of two of them in turn, and must take less than a second of CPU for the whole size
@@ -70,6 +70,7 @@ MOST_TOLD = 4  # inputs, of each pattern
 SHORT = {
     "dataset.published_format._FOLDER[0]": 250,
     "judging.embedded.judge._QUOTATION[0]": LONGEST,
+    "judging.embedded.judge._REFUSES[0]": LONGEST,
     "models.markup._TOKEN_LAST[0]": LONGEST_TOKEN,
     "models.markup._ANSWER_LAST[0]": LONGEST_TOKEN,
     "models.markup._BEFORE_CALL[0]": LONGEST_TOKEN,
@@ -133,7 +134,6 @@ WORDS = [
     *('"arguments": ', "a_", "> ", "- ", "1. ", "Lines that begin with ", "Your marks are about "),
 ]
 UNLIKE = "\0"  # at the end of what is repeated: a pattern that ends there is tried from every place
-LIKELY = [*SIGNS, *WORDS, *"aA0 .,:;'\"\\{}[]()<>*_-/%&#|!?"]
 
 
 def patterns() -> dict[str, Callable[[str], object]]:
@@ -279,20 +279,18 @@ def seconds(look: Callable[[str], object], text: str) -> float:
     return time.process_time() - begun
 
 
-def inputs(pairs: bool) -> Iterator[tuple[str, str]]:
+def inputs() -> Iterator[tuple[str, str]]:
     """What is repeated, and what stands at its end."""
     ones = [*ASCII, *SIGNS, *WORDS]
     yield from ((one, end) for one in ones for end in ("", UNLIKE))
-    yield from (("".join(pair), "") for pair in permutations(ones if pairs else LIKELY, 2))
+    yield from (("".join(pair), "") for pair in permutations(ones, 2))
 
 
-def slow_inputs(
-    look: Callable[[str], object], size: int, pairs: bool
-) -> Iterator[tuple[str, float, int]]:
+def slow_inputs(look: Callable[[str], object], size: int) -> Iterator[tuple[str, float, int]]:
     """What *look* takes longer for than `LIMIT`, the seconds that it took, and for how many
     characters.
     """
-    for piece, end in inputs(pairs):
+    for piece, end in inputs():
         text = piece * (size // len(piece) + 1)
         before = 0.0
         for share in SHARES:
@@ -316,9 +314,9 @@ def every_look() -> Mapping[str, Callable[[str], object]]:
     return {**patterns(), **parsers()}
 
 
-def try_one(name: str, size: int, pairs: bool) -> list[tuple[str, float, int]]:
+def try_one(name: str, size: int) -> list[tuple[str, float, int]]:
     """The first slow inputs (`slow_inputs`) of the pattern or parser *name*."""
-    return list(islice(slow_inputs(every_look()[name], SHORT.get(name, size), pairs), MOST_TOLD))
+    return list(islice(slow_inputs(every_look()[name], SHORT.get(name, size)), MOST_TOLD))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -326,9 +324,6 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Time by size of every pattern and parser.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts of names (default: all)")
     parser.add_argument("--size", type=int, default=SIZE, help=f"characters (default: {SIZE:,})")
-    parser.add_argument(
-        "--pairs", action="store_true", help="any two characters in turn, not only the likely ones"
-    )
     chosen = parser.parse_args(arguments)
     names = [
         name
@@ -337,7 +332,7 @@ def main(arguments: Sequence[str]) -> int:
     ]
     slow = 0
     with ProcessPoolExecutor() as pool:  # CPU time is counted by process
-        every = pool.map(partial(try_one, size=chosen.size, pairs=chosen.pairs), names)
+        every = pool.map(partial(try_one, size=chosen.size), names)
         for name, found in zip(names, every, strict=True):
             slow += bool(found)
             print(f"{name}: {f'{len(found)} inputs are slow' if found else 'linear'}", flush=True)
