@@ -216,24 +216,25 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
     assert bought(tmp_path).requests == CALLS
 
 
-@pytest.mark.parametrize("how", ["deleted", "replaced"])
+@pytest.mark.parametrize("how", ["deleted", "replaced", "replaced beside its log"])
 def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(
     how: str, small: Path, tmp_path: Path
 ) -> None:
     """Within seconds, with everything that was bought, in a file from which the same command goes
-    on.
+    on. The file that is there now is not touched, and no log of the old one is left beside it.
     """
-    store = tmp_path / "aib.db"
+    store, other = tmp_path / "aib.db", tmp_path / "other.db"
+    with open_store(other) as opened, opened.open_transaction():
+        pass
+    kept = other.read_bytes()
     with simulating(tmp_path, "--latency", "0.6", "--ledger", "ledger.jsonl"):
         child = start_aib(tmp_path, *order(small, str(store)))
         wait_for_answers(tmp_path, 3)
-        for ending in ("", "-wal", "-shm"):
-            Path(f"{store}{ending}").unlink()
-        if how == "replaced":
-            other = tmp_path / "other.db"
-            with open_store(other) as opened, opened.open_transaction():
-                pass
-            other.rename(store)
+        if how != "replaced beside its log":
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{store}{ending}").unlink()
+        if how != "deleted":
+            other.replace(store)
         ((code, _, said),) = ended([child])
         (saved,) = tmp_path.glob("aib.db.saved-*")
         before = bought(tmp_path).requests
@@ -248,6 +249,8 @@ def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(
     found = bought(tmp_path)
     assert found.requests == found.distinct == CALLS, "nothing was bought twice"
     assert findings(str(saved)) == []
+    assert not [*tmp_path.glob("aib.db-*")]
+    assert (store.read_bytes() if store.exists() else kept) == kept
 
 
 @pytest.mark.torture

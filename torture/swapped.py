@@ -65,8 +65,10 @@ def judge(what: str, code: int, said: str) -> list[str]:
     return []
 
 
-def complete(folder: Path, name: str) -> list[str]:
-    """Give the run again on the store called *name*; what is wrong with that, or with the store."""
+def complete(folder: Path, name: str, other_log: bool = False) -> list[str]:
+    """Give the run again on the store called *name*; what is wrong with that, or with the store.
+    *other_log*: the log of another store was laid beside it, so that it may be unreadable.
+    """
     code, said = ended(start(folder, *PLAY, "--store", name))
     wrong = judge(f"{name}, given again", code, said)
     try:
@@ -78,8 +80,10 @@ def complete(folder: Path, name: str) -> list[str]:
             count = connection.exec_driver_sql(
                 "SELECT count(*) FROM transcripts WHERE state = 'complete'"
             ).scalar()
-    except BenchError:  # one line; SQLite took the log of the other file for this one's
-        return wrong + ([] if code else [f"{name}: the run ended well, and it cannot be read"])
+    except BenchError as error:
+        if code and other_log:
+            return wrong
+        return [*wrong, f"{name}: exit {code}, and it cannot be read: {error}"]
     return wrong + ([] if count == WHOLE else [f"{name}: {count} of {WHOLE} conversations"])
 
 
@@ -121,9 +125,9 @@ def swap_during_a_run(name: str, other: Path, draw: random.Random) -> list[str]:
             wrong += judge(
                 f"{words}, {name}", *ended(start(folder, *words.split(), "--store", "a.db"))
             )
-        for file in ("moved.db", "a.db"):
-            if (folder / file).exists():
-                wrong += complete(folder, file)
+        for file in (*folder.glob("moved.db"), *folder.glob("a.db"), *folder.glob("a.db.saved-*")):
+            if not file.name.endswith(("-wal", "-shm")):
+                wrong += complete(folder, file.name)
         return wrong
 
 
@@ -146,7 +150,7 @@ def leave_a_log(other: Path, draw: random.Random) -> list[str]:
                 f"{words}, a log left behind",
                 *ended(start(folder, *words.split(), "--store", "b.db")),
             )
-        return wrong + complete(folder, "b.db") + complete(folder, "a.db")
+        return wrong + complete(folder, "b.db", other_log=True) + complete(folder, "a.db")
 
 
 def fill_by_two_versions(before: Path) -> list[str]:

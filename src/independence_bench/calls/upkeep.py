@@ -257,7 +257,7 @@ class _Upkeep:
         another machine used it. The contents of a file that was deleted or replaced are saved in a
         copy first, if that is possible.
         """
-        if self._trouble is REPLACED:
+        if self._trouble is REPLACED or self._store.backend.is_replaced():
             copy = self._store.backend.rescue_copy()
             saved = (
                 f"what was in it, with all that was bought since, is in {copy}"

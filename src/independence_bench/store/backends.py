@@ -222,6 +222,7 @@ class SqliteFile(Backend):
             self._make_file_uri, NullPool if self._read_only else QueuePool
         )
         self._opened: tuple[int, int] | None = None  # what file the first connection has
+        self._beside_opened: dict[Path, tuple[int, int] | None] = {}  # its -wal and -shm
         event.listen(self.engine, "connect", self._record_file)
 
     def has_file(self) -> bool:
@@ -333,7 +334,7 @@ class SqliteFile(Backend):
         """Whether the store's file that was first opened has been deleted, or replaced by another
         file.
         """
-        return self._opened is not None and self._identify_file() != self._opened
+        return self._opened is not None and _identify_file(self.path) != self._opened
 
     def find_folder(self) -> Path | None:
         """Return the folder that the store's file is in."""
@@ -343,6 +344,9 @@ class SqliteFile(Backend):
         """Copy the contents of the store's file that was deleted or replaced, which an open
         connection still holds, to a new file in the same folder. Returns the new file's path; None
         if that fails.
+
+        Then delete what SQLite kept beside the old file: under the name of the new one, the next
+        connection would take it for that one's own, and damage it.
         """
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
@@ -355,19 +359,23 @@ class SqliteFile(Backend):
             ):
                 with closing(sqlite3.connect(copy)) as target:
                     raw.backup(target)
+                self._delete_files_beside_opened()
                 return copy
         return None
 
-    def _record_file(self, _raw: object, record: ConnectionPoolEntry) -> None:
-        record.info[_FILE] = self._identify_file()
-        self._opened = self._opened or record.info[_FILE]
+    def _delete_files_beside_opened(self) -> None:
+        for path, identity in self._beside_opened.items():
+            if identity is not None and _identify_file(path) == identity:
+                with suppress(OSError):
+                    path.unlink()
 
-    def _identify_file(self) -> tuple[int, int] | None:
-        try:
-            status = self.path.stat()
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+    def _record_file(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        record.info[_FILE] = _identify_file(self.path)
+        self._opened = self._opened or record.info[_FILE]
+        if record.info[_FILE] == self._opened:
+            self._beside_opened = {
+                path: _identify_file(path) for path in (self._wal, Path(f"{self.path}-shm"))
+            }
 
     def suggest_step(self, error: BaseException, message: str) -> str | None:
         """Return what the user can do about an SQLite *error* whose text is *message*, as the last
@@ -416,6 +424,15 @@ class SqliteFile(Backend):
         raw.cursor().execute("PRAGMA synchronous=FULL")
         raw.cursor().execute("PRAGMA foreign_keys=ON")
         return raw
+
+
+def _identify_file(path: Path) -> tuple[int, int] | None:
+    """Return the device and number of the file *path*; None if it does not exist."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _count_bytes(path: Path) -> int:
