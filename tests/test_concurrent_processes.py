@@ -253,6 +253,34 @@ def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(
     assert (store.read_bytes() if store.exists() else kept) == kept
 
 
+def test_a_store_that_is_put_in_the_place_of_another_can_be_read_at_once(
+    small: Path, tmp_path: Path
+) -> None:
+    """While the run still waits for its calls: what it wrote is no part of the new file."""
+    store, other = tmp_path / "aib.db", tmp_path / "other.db"
+    with simulating(tmp_path, "--ledger", "ledger.jsonl"):
+        aib(tmp_path, *order(small, str(other)))
+    shown = aib(tmp_path, "leaderboard", "--store", str(other)).stdout
+    with simulating(tmp_path, "--latency", "4", "--ledger", "ledger.jsonl"):
+        child = start_aib(tmp_path, *order(small, str(store)))
+        wait_for_answers(tmp_path, CALLS + 1)
+        other.replace(store)
+        log, until = Path(f"{store}-wal"), time.monotonic() + 60
+        while log.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        waits = not [*tmp_path.glob("aib.db.saved-*")]
+        read = aib(tmp_path, "leaderboard", "--store", str(store))
+        ((code, _, said),) = ended([child])
+    (saved,) = tmp_path.glob("aib.db.saved-*")
+
+    assert waits
+    assert read.stdout.replace("aib.db", "other.db") == shown
+    assert code == 1
+    assert str(saved) in said
+    assert findings(str(saved)) == findings(str(store)) == []
+    assert sorted(path.name for path in tmp_path.glob("aib.db*")) == ["aib.db", saved.name]
+
+
 @pytest.mark.torture
 def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:
     """Every reply is there once, nothing was bought again but what was in flight, and the index is

@@ -210,6 +210,8 @@ class _Upkeep:
             await asyncio.sleep(LOOK)
             if self._store.backend.is_replaced():
                 self._trouble = REPLACED
+                # calls in flight may take minutes, and somebody may read the new file meanwhile
+                self._store.backend.set_log_aside()
             elif self._elsewhere and second % LOOKS_ELSEWHERE == 0:
                 with suppress(StoreError):
                     await self._check_other_machines()

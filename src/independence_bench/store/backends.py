@@ -90,6 +90,13 @@ class Backend(ABC):
         """
         return False
 
+    def set_log_aside(self) -> list[Path]:
+        """After the store's own file was deleted or replaced: rename what SQLite keeps beside it.
+        Under the name of the new file, the next connection would take it for that one's own, and
+        damage it. Returns the new paths; none on a server.
+        """
+        return []
+
     def rescue_copy(self) -> Path | None:
         """Save the contents of the opened store to a new file, after the store's own file was
         deleted or replaced. Returns the new file's path; None if that is impossible, as always on a
@@ -340,13 +347,22 @@ class SqliteFile(Backend):
         """Return the folder that the store's file is in."""
         return self.path.parent
 
+    def set_log_aside(self) -> list[Path]:
+        """Rename the -wal and -shm of the store's file that was deleted or replaced, and return
+        their new paths. The open connections go on using them, whatever their names are.
+        """
+        suffix = f"replaced-{uuid.uuid4().hex[:8]}"
+        for path in self._find_files_beside_opened():
+            aside = path.with_name(f"{path.name}.{suffix}")
+            with suppress(OSError):
+                path.rename(aside)
+                self._beside_opened[aside] = self._beside_opened.pop(path)
+        return self._find_files_beside_opened()
+
     def rescue_copy(self) -> Path | None:
         """Copy the contents of the store's file that was deleted or replaced, which an open
         connection still holds, to a new file in the same folder. Returns the new file's path; None
-        if that fails.
-
-        Then delete what SQLite kept beside the old file: under the name of the new one, the next
-        connection would take it for that one's own, and damage it.
+        if that fails. Then delete what SQLite kept beside the old file, for the copy has it.
         """
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
@@ -359,15 +375,18 @@ class SqliteFile(Backend):
             ):
                 with closing(sqlite3.connect(copy)) as target:
                     raw.backup(target)
-                self._delete_files_beside_opened()
+                for path in self._find_files_beside_opened():
+                    with suppress(OSError):
+                        path.unlink()
                 return copy
         return None
 
-    def _delete_files_beside_opened(self) -> None:
-        for path, identity in self._beside_opened.items():
-            if identity is not None and _identify_file(path) == identity:
-                with suppress(OSError):
-                    path.unlink()
+    def _find_files_beside_opened(self) -> list[Path]:
+        return [
+            path
+            for path, identity in self._beside_opened.items()
+            if identity is not None and _identify_file(path) == identity
+        ]
 
     def _record_file(self, _raw: object, record: ConnectionPoolEntry) -> None:
         record.info[_FILE] = _identify_file(self.path)
