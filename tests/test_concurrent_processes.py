@@ -261,7 +261,7 @@ def test_a_store_that_is_put_in_the_place_of_another_can_be_read_at_once(
     with simulating(tmp_path, "--ledger", "ledger.jsonl"):
         aib(tmp_path, *order(small, str(other)))
     shown = aib(tmp_path, "leaderboard", "--store", str(other)).stdout
-    with simulating(tmp_path, "--latency", "4", "--ledger", "ledger.jsonl"):
+    with simulating(tmp_path, "--latency", "8", "--ledger", "ledger.jsonl"):
         child = start_aib(tmp_path, *order(small, str(store)))
         wait_for_answers(tmp_path, CALLS + 1)
         other.replace(store)

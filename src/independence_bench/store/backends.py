@@ -90,12 +90,11 @@ class Backend(ABC):
         """
         return False
 
-    def set_log_aside(self) -> list[Path]:
-        """After the store's own file was deleted or replaced: rename what SQLite keeps beside it.
-        Under the name of the new file, the next connection would take it for that one's own, and
-        damage it. Returns the new paths; none on a server.
+    def set_log_aside(self) -> None:  # noqa: B027 - a server keeps nothing beside a file
+        """Rename what SQLite keeps beside the store's file, after that file was deleted or
+        replaced. Otherwise the next connection would take it for a part of the new file, and
+        damage that file. Does nothing on a server.
         """
-        return []
 
     def rescue_copy(self) -> Path | None:
         """Save the contents of the opened store to a new file, after the store's own file was
@@ -347,9 +346,9 @@ class SqliteFile(Backend):
         """Return the folder that the store's file is in."""
         return self.path.parent
 
-    def set_log_aside(self) -> list[Path]:
-        """Rename the -wal and -shm of the store's file that was deleted or replaced, and return
-        their new paths. The open connections go on using them, whatever their names are.
+    def set_log_aside(self) -> None:
+        """Rename the -wal and -shm of the store's file that was deleted or replaced. The open
+        connections go on using them, whatever their names are.
         """
         suffix = f"replaced-{uuid.uuid4().hex[:8]}"
         for path in self._find_files_beside_opened():
@@ -357,7 +356,6 @@ class SqliteFile(Backend):
             with suppress(OSError):
                 path.rename(aside)
                 self._beside_opened[aside] = self._beside_opened.pop(path)
-        return self._find_files_beside_opened()
 
     def rescue_copy(self) -> Path | None:
         """Copy the contents of the store's file that was deleted or replaced, which an open

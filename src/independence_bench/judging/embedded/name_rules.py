@@ -145,8 +145,8 @@ _NEAR = 100  # characters: the 40 of such a pattern, and the longest of its word
 
 
 def is_right_before(pattern: re.Pattern[str], text: str, at: int) -> bool:
-    """Return whether *pattern*, which ends in at most 40 of any characters, matches *text* up to
-    the character *at*.
+    """Return whether *pattern* matches what stands in *text* right before the character *at*. Only
+    100 characters are looked at: *pattern* is words and at most 40 characters behind them.
     """
     return pattern.search(text, max(0, at - _NEAR), at) is not None
 
